@@ -1,0 +1,99 @@
+// Element types: the enum, its facts, and the map from C++ types. All of it comes from dtype.def.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <gridfold/core/half.hpp>
+
+namespace gf {
+
+/// The type of one array element or scalar.
+enum class DType : std::uint8_t {
+#define DTYPE(id, text, type, kind, npy) id,
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+};
+
+/// What a DType counts as in the promotion rules.
+enum class Kind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
+
+/// Bytes of one element.
+constexpr std::size_t size_of(DType type) {
+    switch (type) {
+#define DTYPE(id, text, cpp, kind, npy) \
+    case DType::id: return sizeof(cpp);
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+    }
+    return 0;
+}
+
+constexpr Kind kind_of(DType type) {
+    switch (type) {
+#define DTYPE(id, text, cpp, kind, npy) \
+    case DType::id: return Kind::kind;
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+    }
+    return Kind::boolean;
+}
+
+/// The name in the text form: "f32".
+constexpr std::string_view to_text(DType type) {
+    switch (type) {
+#define DTYPE(id, text, cpp, kind, npy) \
+    case DType::id: return text;
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+    }
+    return "";
+}
+
+constexpr bool is_floating(DType type) { return kind_of(type) == Kind::floating; }
+constexpr bool is_integer(DType type) {
+    return kind_of(type) == Kind::signed_integer || kind_of(type) == Kind::unsigned_integer;
+}
+
+/// The type named `text`, or nothing.
+std::optional<DType> dtype_from_text(std::string_view text);
+
+/// All types, in the table's order.
+std::span<const DType> all_dtypes();
+
+namespace detail {
+template <class T> struct DTypeOf;
+#define DTYPE(id, text, cpp, kind, npy) \
+    template <> struct DTypeOf<cpp> { static constexpr DType value = DType::id; };
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+// `long` and `long long` are distinct types of one size; std::int64_t is only one of them.
+using OtherLong = std::conditional_t<std::is_same_v<std::int64_t, long>, long long, long>;
+template <> struct DTypeOf<OtherLong> { static constexpr DType value = DType::i64; };
+template <> struct DTypeOf<std::make_unsigned_t<OtherLong>> { static constexpr DType value = DType::u64; };
+static_assert(sizeof(OtherLong) == 8);
+} // namespace detail
+
+/// A C++ type that is an element type of gridfold.
+template <class T>
+concept Element = requires { detail::DTypeOf<std::remove_cv_t<T>>::value; };
+
+/// The DType of a C++ type: `dtype_of<float> == DType::f32`.
+template <Element T> inline constexpr DType dtype_of = detail::DTypeOf<std::remove_cv_t<T>>::value;
+
+/// Calls `f` with a value-initialised element of the C++ type of `type` and returns what it returns.
+template <class F> constexpr decltype(auto) with_type(DType type, F&& f) {
+    switch (type) {
+#define DTYPE(id, text, cpp, kind, npy) \
+    case DType::id: return f(cpp{});
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+    }
+    __builtin_unreachable();
+}
+
+} // namespace gf

@@ -1,0 +1,95 @@
+// Views of memory that somebody else owns: what a caller binds to a graph's inputs and outputs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include <gridfold/core/dtype.hpp>
+
+namespace gf {
+
+/// The most dims that one array or one domain can have.
+inline constexpr int max_rank = 8;
+
+/// The extents of an array, outermost first (row-major). A plain value; at most max_rank of them.
+class Extents {
+public:
+    Extents() = default;
+    /// Throws InvalidGraph for more than max_rank extents. Negative extents are kept, and refused where they are bound.
+    Extents(std::initializer_list<std::int64_t> extents);
+    explicit Extents(std::span<const std::int64_t> extents);
+
+    int rank() const noexcept { return rank_; }
+    std::int64_t operator[](int i) const noexcept { return extents_[static_cast<std::size_t>(i)]; }
+    const std::int64_t* begin() const noexcept { return extents_.data(); }
+    const std::int64_t* end() const noexcept { return extents_.data() + rank_; }
+    friend bool operator==(const Extents&, const Extents&) = default;
+
+private:
+    std::array<std::int64_t, max_rank> extents_{};
+    int rank_ = 0;
+};
+
+/// "[3, 4]"
+std::string to_text(const Extents& extents);
+
+/// Where a pointer points. `unknown` is found out from the driver, if one is loaded, when the view is bound.
+enum class Memory : std::uint8_t { unknown, host, device };
+
+/// A contiguous, row-major array in somebody else's memory. Trivially copyable; the memory must outlive its use.
+struct View {
+    void* address = nullptr;
+    DType type = DType::f32;
+    Extents extents;
+    Memory memory = Memory::unknown;
+    bool writable = false;
+
+    View() = default;
+    View(void* address, DType type, Extents extents, Memory memory, bool writable)
+        : address(address), type(type), extents(extents), memory(memory), writable(writable) {}
+
+    /// Any contiguous one-dimensional range of elements that has data() and size(): std::vector, std::span, std::array,
+    /// cuda::std::span, and thrust::device_vector (whose data() is a device pointer with get()).
+    template <class Range>
+        requires(!std::is_same_v<std::remove_cvref_t<Range>, View>) && requires(Range& r) {
+            { r.size() } -> std::convertible_to<std::size_t>;
+            r.data();
+        }
+    View(Range&& range); // NOLINT(google-explicit-constructor): bindings read as {{"x", data}}
+};
+
+/// A view of `pointer` with the given extents; where it points is found out when it is bound.
+template <Element T> View view(T* pointer, Extents extents) {
+    return {const_cast<std::remove_const_t<T>*>(pointer), dtype_of<T>, extents, Memory::unknown, !std::is_const_v<T>};
+}
+/// The same, for memory that the caller knows to be host memory. Binding a device pointer as this is an InvalidGraph.
+template <Element T> View host_view(T* pointer, Extents extents) {
+    View v = view(pointer, extents);
+    v.memory = Memory::host;
+    return v;
+}
+/// The same, for memory that the caller knows to be device memory. Binding a host pointer as this is an InvalidGraph.
+template <Element T> View device_view(T* pointer, Extents extents) {
+    View v = view(pointer, extents);
+    v.memory = Memory::device;
+    return v;
+}
+
+template <class Range>
+    requires(!std::is_same_v<std::remove_cvref_t<Range>, View>) && requires(Range& r) {
+        { r.size() } -> std::convertible_to<std::size_t>;
+        r.data();
+    }
+View::View(Range&& range) {
+    const auto size = static_cast<std::int64_t>(range.size());
+    if constexpr (requires { range.data().get(); })
+        *this = device_view(range.data().get(), {size});
+    else
+        *this = view(range.data(), {size});
+}
+
+} // namespace gf

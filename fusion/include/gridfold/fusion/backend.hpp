@@ -1,0 +1,86 @@
+// What a backend is: it builds a plan for one device (Build) and runs it with bindings (Runner).
+//
+// The front end (executable.cpp) has checked everything a user can get wrong before a backend sees it: names, types,
+// extents, memory kinds, alignment, overlap. Arrays, parameters and scalars are named by their numbers in the Plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gridfold/core/stream.hpp>
+#include <gridfold/core/view.hpp>
+#include <gridfold/fusion/plan.hpp>
+
+namespace gf {
+
+/// One array as bound: the address and where it is (never Memory::unknown).
+struct BoundArray {
+    void* address = nullptr;
+    Memory memory = Memory::host;
+};
+
+/// Everything that can differ between two runs of one plan.
+struct Bound {
+    std::vector<std::int64_t> extents;     ///< by Plan::dims
+    std::vector<BoundArray> arrays;        ///< by Plan::arrays; temporaries are null: the runner owns them
+    std::vector<std::uint64_t> parameters; ///< by Plan::parameters: the value's bytes, zero-extended
+};
+
+/// A scalar that a run yielded.
+struct ScalarResult {
+    std::uint64_t bits = 0; ///< the value's bytes, zero-extended
+    bool empty = false;
+};
+
+/// A plan with bindings and everything a launch needs. One thread at a time.
+class Runner {
+public:
+    Runner() = default;
+    Runner(const Runner&) = delete;
+    Runner& operator=(const Runner&) = delete;
+    virtual ~Runner() = default;
+    /// Takes new bindings. Strong guarantee: on an exception the old ones stand.
+    virtual void bind(const Bound& bound) = 0;
+    /// Runs, waits until results are in place, and fills `scalars` by Plan::scalars. With a stream: ordered in it.
+    virtual void run(std::span<ScalarResult> scalars, StreamView stream) = 0;
+    /// Runs without waiting, in the stream's order; the stream may be capturing. CPU: runs now, and returns when done.
+    virtual void enqueue(StreamView stream) = 0;
+    /// Waits for what enqueue() started and fills `scalars`.
+    virtual void wait(std::span<ScalarResult> scalars) = 0;
+};
+
+/// What a backend tells explain() of one sweep.
+struct SweepFacts {
+    std::string source;  ///< the generated kernel; "" on the CPU
+    int registers = -1;  ///< a thread; −1 = not known
+    int spill_bytes = -1;
+    int threads = -1;    ///< a block
+    bool cached = false; ///< running it compiles nothing
+};
+
+/// A plan built for one device. Immutable; shared between threads.
+class Build {
+public:
+    Build() = default;
+    Build(const Build&) = delete;
+    Build& operator=(const Build&) = delete;
+    virtual ~Build() = default;
+    virtual std::unique_ptr<Runner> runner() const = 0;
+    virtual std::vector<SweepFacts> facts() const = 0;
+    /// "cpu (AVX-512, 16 threads)", "cuda:0 (NVIDIA H200)"
+    virtual std::string device() const = 0;
+};
+
+struct BuildOptions {
+    bool fast_math = false;
+};
+
+/// The CPU backend; always there.
+std::shared_ptr<const Build> build_cpu(std::shared_ptr<const Plan> plan, const BuildOptions& options);
+/// The CUDA backend on device `ordinal`. Throws DeviceError, CompileError.
+std::shared_ptr<const Build> build_cuda(std::shared_ptr<const Plan> plan, int ordinal, const BuildOptions& options);
+
+} // namespace gf

@@ -1,0 +1,135 @@
+// Running a graph: compile it once, run it often.
+//
+//     gf::Executable exe = gf::compile(g);
+//     gf::Results r = exe.run({{"x", data}, {"alpha", 0.5f}});
+//     auto sum = r.get<std::int64_t>("sum");
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/core/stream.hpp>
+#include <gridfold/core/view.hpp>
+#include <gridfold/ops/graph.hpp>
+
+namespace gf {
+
+struct Plan;
+
+/// How to compile and run.
+struct Options {
+    /// "auto" (cuda where it can run, else cpu; explain() says why), "cpu", "cuda", "cuda:1".
+    std::string device = "auto";
+    /// false: one sweep a node with materialised intermediates, for debugging and as the unfused contender. Same bits.
+    bool fuse = true;
+    /// Also runs the CPU backend on every run and compares every output; a difference throws InternalError.
+    bool verify = false;
+    /// Gives up the same-bits contract: contraction and faster, less exact functions.
+    bool fast_math = false;
+};
+
+/// A name and what is bound to it: an array, or a run-time scalar by value.
+struct Binding {
+    std::string_view name;
+    View array;                     ///< used if !scalar
+    std::optional<Literal> scalar;
+    Binding(std::string_view name, View array) : name(name), array(array) {}
+    template <class N>
+        requires std::is_arithmetic_v<N>
+    Binding(std::string_view name, N value) : name(name), scalar(value) {}
+    template <class Range>
+        requires(!std::is_arithmetic_v<std::remove_cvref_t<Range>> && std::is_constructible_v<View, Range>)
+    Binding(std::string_view name, Range&& range) : name(name), array(std::forward<Range>(range)) {}
+};
+using Bindings = std::vector<Binding>;
+
+/// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread.
+class Results {
+public:
+    /// The scalar result `name` as its own type T (a wrong T is an InvalidGraph that names the right one). Throws EmptyReduction if no element
+    /// contributed to it, InvalidGraph if there is no such result or it is an array.
+    template <Element T> T get(std::string_view name) const;
+    /// The same, empty where no element contributed.
+    template <Element T> std::optional<T> get_optional(std::string_view name) const;
+    /// The array result `name`, in the memory it was allocated or bound in; valid while these Results (or the caller's binding) live.
+    View array(std::string_view name) const;
+    /// A host array result as a span.
+    template <Element T> std::span<const T> span(std::string_view name) const;
+
+    struct Entry {
+        std::string name;
+        DType type;
+        bool is_array;
+        bool empty;         ///< scalar: no element contributed
+        std::uint64_t bits; ///< scalar: the value's bytes, zero-extended
+        View array;
+    };
+    /// All results, in the order of the graph.
+    std::span<const Entry> entries() const;
+
+    struct State;
+    explicit Results(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+private:
+    const Entry& scalar_entry(std::string_view name, DType type) const;
+    std::shared_ptr<const State> state_;
+};
+
+/// An executable with bindings and everything a launch needs (workspace, intermediates, CUDA Graph, result slot).
+/// Move-only; one thread at a time. The Executable it came from may be destroyed before it.
+class Prepared {
+public:
+    Prepared(Prepared&&) noexcept;
+    Prepared& operator=(Prepared&&) noexcept;
+    ~Prepared();
+
+    /// Binds another array (or scalar value) to an input or output. Checked as at prepare(); on an exception the old binding stands.
+    void rebind(std::string_view name, View array);
+    void rebind(std::string_view name, Literal scalar);
+    /// Several at once: extents that change together must be bound together.
+    void rebind(const Bindings& bindings);
+    /// Runs and waits. The results refer to this Prepared's own arrays: the next run overwrites them.
+    Results run(StreamView stream = {});
+    /// Starts a run in the stream's order without waiting; works while the stream is capturing. results() waits for it.
+    void enqueue(StreamView stream);
+    Results results();
+
+    struct Impl;
+    explicit Prepared(std::unique_ptr<Impl> impl);
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A plan bound to a backend. Immutable; copies share it; any number of threads may call it at once.
+class Executable {
+public:
+    /// Runs once. Outputs that are not bound are allocated in the inputs' kind of memory and owned by the Results.
+    Results run(const Bindings& inputs, const Bindings& outputs = {}, StreamView stream = {}) const;
+    Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
+    /// The plan, sweep by sweep, in words: what it reads and writes, why it is a sweep of its own, what it will cost.
+    std::string explain() const;
+    /// The generated kernels ("" on the CPU).
+    std::string source() const;
+    const Plan& plan() const;
+    /// "cpu (AVX-512, 2 threads)", "cuda:0 (NVIDIA H200)"
+    std::string device() const;
+
+    struct Impl;
+    explicit Executable(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+private:
+    std::shared_ptr<const Impl> impl_;
+};
+
+/// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct, an unknown device name), DeviceError, CompileError.
+Executable compile(const Graph& graph, const Options& options = {});
+
+} // namespace gf

@@ -1,0 +1,27 @@
+// The canonical order of a reduction (design.md §5): it follows from the number of elements alone, so that every
+// backend, device and plan gives the same bits.
+//
+// A slab is 2,048 consecutive elements; lane = element index mod 2,048; slab s belongs to block s mod G. Each lane of
+// a block folds its elements in increasing order; lanes, then blocks, combine pairwise by index, lowest bit first.
+#pragma once
+
+#include <cstdint>
+
+namespace gf {
+
+inline constexpr std::int64_t slab_elements = 2048;
+
+/// The most blocks of one reduction. A power of two: the last block reads max_blocks / T partial states a thread.
+inline constexpr std::int64_t max_blocks = 1024;
+
+constexpr std::int64_t slab_count(std::int64_t elements) { return (elements + slab_elements - 1) / slab_elements; }
+
+/// G: the blocks that fold this many elements.
+constexpr std::int64_t block_count(std::int64_t elements) {
+    const std::int64_t slabs = slab_count(elements);
+    if (slabs <= 8) return 1;
+    const std::int64_t wanted = (slabs + 3) / 4;
+    return wanted < max_blocks ? wanted : max_blocks;
+}
+
+} // namespace gf

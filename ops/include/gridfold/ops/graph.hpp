@@ -1,0 +1,188 @@
+// The user's graph: named dims, inputs, maps and reductions as a DAG, and the handles to its nodes.
+//
+// A Graph is a value: copying copies the DAG; a Value belongs to one Graph and is only valid while it lives.
+// Building a graph checks everything that can be known before run time (types, dims, names) and throws InvalidGraph
+// with the graph unchanged. A const Graph may be read from many threads.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gridfold/core/dtype.hpp>
+#include <gridfold/core/error.hpp>
+#include <gridfold/ops/op.hpp>
+
+namespace gf {
+
+class Graph;
+struct Dag;
+
+/// A named extent of one graph. Its position is the order of declaration.
+class Dim {
+public:
+    Dim() = default;
+    std::string_view name() const;
+    int position() const noexcept { return position_; }
+    friend bool operator==(const Dim&, const Dim&) = default;
+
+private:
+    friend class Graph;
+    Dim(const Graph* graph, int position) : graph_(graph), position_(position) {}
+    const Graph* graph_ = nullptr;
+    int position_ = -1;
+};
+
+/// A handle to a node of a graph. Cheap to copy. Default-constructed it is no value (`!v`).
+class Value {
+public:
+    Value() = default;
+    explicit operator bool() const noexcept { return graph_ != nullptr; }
+    DType type() const;
+    /// The dims of its domain, in the graph's order (an input: in its memory order).
+    std::vector<Dim> dims() const;
+    Graph* graph() const noexcept { return graph_; }
+    int node() const noexcept { return node_; }
+
+private:
+    friend class Graph;
+    Value(Graph* graph, int node) : graph_(graph), node_(node) {}
+    Graph* graph_ = nullptr;
+    int node_ = -1;
+};
+
+/// A number written in an expression. Weak, as in NumPy 2: it takes the type of what it meets. An integer must fit
+/// that type; a floating literal that meets integers gives f64.
+struct Literal {
+    enum class Kind : std::uint8_t { boolean, integer, unsigned_integer, floating } kind;
+    union {
+        bool boolean;
+        std::int64_t integer;
+        std::uint64_t unsigned_integer;
+        double floating;
+    };
+    template <class N>
+        requires std::is_arithmetic_v<N>
+    constexpr Literal(N number) { // NOLINT(google-explicit-constructor): expressions read as x + 1
+        if constexpr (std::is_same_v<N, bool>)
+            kind = Kind::boolean, boolean = number;
+        else if constexpr (std::is_floating_point_v<N>)
+            kind = Kind::floating, floating = static_cast<double>(number);
+        else if constexpr (std::is_unsigned_v<N>)
+            kind = Kind::unsigned_integer, unsigned_integer = number;
+        else
+            kind = Kind::integer, integer = number;
+    }
+};
+
+/// An operand of a map: a value or a literal.
+struct Operand {
+    Value value;                    ///< set, or
+    std::optional<Literal> literal; ///< set
+    Operand(Value v) : value(v) {}  // NOLINT(google-explicit-constructor)
+    template <class N>
+        requires std::is_arithmetic_v<N>
+    Operand(N number) : literal(number) {} // NOLINT(google-explicit-constructor)
+};
+
+/// How a reduction folds.
+struct ReduceOptions {
+    Value where{};                        ///< bool; elements where it is false are skipped
+    Value by{};                           ///< a group key (not in this version: InvalidGraph)
+    std::int64_t groups = 0;              ///< the number of groups
+    std::vector<Dim> over{};              ///< the dims to fold; none = all
+    std::optional<DType> accumulate{};    ///< the accumulator type, where the reduction takes one
+    int ddof = 0;                         ///< divisor n − ddof, for variance and stddev
+};
+
+/// What a node is.
+enum class NodeKind : std::uint8_t { input, scalar, constant, index, map, cast, reduce };
+
+/// A node's own facts; its operands are its in-edges.
+struct Node {
+    NodeKind kind;
+    DType type;            ///< of its value
+    std::vector<int> dims; ///< positions; inputs in memory order, everything else increasing
+    std::string name;      ///< inputs, scalars; or the user's name for a value ("" if none)
+    std::uint64_t bits = 0;              ///< constant: the value's bytes, little-endian, zero-extended
+    int dim = -1;                        ///< index: which dim
+    const MapRow* map = nullptr;         ///< map
+    DType compute = DType::f32;          ///< map: the type T that it computes in; operands are already of it
+    const ReduceRow* reduce = nullptr;   ///< reduce
+    DType accumulator = DType::f32;      ///< reduce
+    bool masked = false;                 ///< reduce: operand 1 is the mask
+    int ddof = 0;                        ///< reduce
+};
+
+/// A graph of maps feeding reductions.
+class Graph {
+public:
+    explicit Graph(std::string name = "graph");
+    Graph(const Graph&);
+    Graph(Graph&&) noexcept;
+    Graph& operator=(const Graph&);
+    Graph& operator=(Graph&&) noexcept;
+    ~Graph();
+
+    const std::string& name() const noexcept;
+
+    /// Declares a dim; its extent is bound at run time, or fixed here. Names are [A-Za-z_][A-Za-z0-9_]*, not reserved.
+    Dim dim(std::string_view name, std::optional<std::int64_t> extent = {});
+    /// Declares an array input; `dims` in its memory order, outermost first. No dims: a run-time scalar.
+    Value input(std::string_view name, DType type, std::span<const Dim> dims);
+    template <Element T> Value input(std::string_view name, std::initializer_list<Dim> dims) {
+        return input(name, dtype_of<T>, std::span(dims.begin(), dims.size()));
+    }
+    /// Declares a run-time scalar, bound by value.
+    Value scalar(std::string_view name, DType type);
+    template <Element T> Value scalar(std::string_view name) { return scalar(name, dtype_of<T>); }
+    /// A constant of the given type.
+    Value constant(Literal literal, DType type);
+    /// The index along a dim, as i64.
+    Value index(Dim dim);
+    /// Applies a map. At least one operand is a Value.
+    Value map(const MapRow& row, std::span<const Operand> operands);
+    Value cast(Value value, DType type);
+    Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options = {});
+    /// Names a result. Order of calls is the order of results.
+    void output(std::string_view name, Value value);
+
+    // What a pass, a printer or a backend reads. Nodes are numbered 0 … node_count() in a topological order.
+    int node_count() const;
+    const Node& node(int node) const;
+    /// The operands of a node, by slot.
+    std::vector<int> operands(int node) const;
+    /// The nodes that read a node, once for each slot.
+    std::vector<int> users(int node) const;
+    struct DimInfo {
+        std::string name;
+        std::optional<std::int64_t> extent;
+    };
+    std::span<const DimInfo> dims() const;
+    struct Output {
+        std::string name;
+        int node;
+    };
+    std::span<const Output> outputs() const;
+    const Dag& dag() const noexcept { return *dag_; }
+
+    /// Appends a node exactly as given, its operands by number, unchecked but for their range: how a pass rebuilds
+    /// a graph, node by node in topological order. Returns its number.
+    int append(Node node, std::span<const int> operands);
+    /// An empty graph with this one's name and dims: where such a rebuilding starts.
+    Graph like() const;
+    void append_output(std::string name, int node);
+
+    Value value(int node) { return {this, node}; }
+    Dim dim_at(int position) const { return {this, position}; }
+
+private:
+    std::unique_ptr<Dag> dag_;
+};
+
+} // namespace gf

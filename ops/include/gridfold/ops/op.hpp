@@ -1,0 +1,137 @@
+// What can be computed: one row a map, one row a monoid, one row a reduction. Graphs, programs and backends all name
+// an operation by the address of its row; built-in rows come from map.def and reduce.def, users' from op_macros.hpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <gridfold/core/dtype.hpp>
+#include <gridfold/ops/host_kernels.hpp>
+
+namespace gf {
+
+/// How the operand types of a map give the type it computes in (T) and its result type. Promotion is NumPy 2's.
+enum class TypeRule : std::uint8_t {
+    same,     ///< T = the promoted operand type; result T
+    number,   ///< as same; bool is refused (cast it), as NumPy refuses it
+    quotient, ///< true division: floating T as promoted, integers and bool in f64
+    floating, ///< floating T as promoted; bool and 8-bit integers in f16, 16-bit in f32, wider in f64
+    integer,  ///< T promoted, bool or integer; floating is refused
+    shift,    ///< T promoted, integer; bool and floating are refused
+    compare,  ///< T = the promoted operand type; result bool
+    logical,  ///< operands are tested against 0; T = result = bool
+    test,     ///< T = the operand type; result bool
+    select,   ///< first operand bool; T = the other two promoted; result T
+};
+
+/// Algebra that a map declares. Rewrites use nothing else.
+struct Facts {
+    bool commutative = false; ///< f(a, b) = f(b, a), bit for bit
+    bool associative = false; ///< on integers and bool
+    bool idempotent = false;  ///< f(a, a) = a
+    bool exact = true;        ///< the CPU and the GPU give the same bits
+};
+
+inline constexpr int max_arity = 3;
+inline constexpr std::size_t dtype_count = 13;
+
+/// One elementwise operation. Rows are constant-initialised and live as long as the program.
+struct MapRow {
+    std::string_view name; ///< in the text form, in C++ and in generated code
+    int arity;
+    TypeRule rule;
+    Facts facts;
+    double ulps;      ///< error bound, in units in the last place of the result, where facts.exact is false
+    double low, high; ///< operands in [low, high] exercise the map safely: generated tests draw from here
+    std::string_view doc;
+    std::string_view expression; ///< its body: C++ tokens in T, a, b, c and the functions of prelude.cuh
+    int builtin;                 ///< position in map.def; -1 for a user's row
+    /// A user's own host kernels, by compute type (DType as index); null where the expression has no meaning for the
+    /// type. Built-in rows leave this empty: their kernels are compiled once an instruction set, in fusion/src/cpu.
+    const std::array<MapKernel, dtype_count>* user_kernels;
+};
+
+/// What a reduction does when every element was masked out (an extent of 0 is treated alike where it is allowed).
+enum class OnEmpty : std::uint8_t {
+    value,     ///< the identity is the answer: 0, 1, false, true
+    undefined, ///< floating results are NaN, integers and indices are empty
+};
+
+/// The accumulator type of a reduction over elements of type E when the user asks for none.
+enum class AccumulatorRule : std::uint8_t {
+    sum,      ///< bool and integers: 64 bits, signed as E; f16, bf16, f32: f32; f64: f64
+    element,  ///< E itself (f16 and bf16 as f32)
+    floating, ///< f16, bf16 and f32: f32; everything else: f64
+    f64,      ///< always double
+    boolean,  ///< always bool; elements are tested against 0
+};
+
+/// The result type, from the element type E and the accumulator type A.
+enum class ResultRule : std::uint8_t {
+    accumulator, ///< A
+    element,     ///< E
+    floating,    ///< f32 for f16, bf16 and f32 unless the user chose a wider accumulator; else f64
+    index,       ///< i64
+    boolean,     ///< bool
+};
+
+struct ReduceRow;
+
+/// One monoid: a struct template of monoid.cuh (or a user's), over <E, A>.
+struct MonoidRow {
+    std::string_view name; ///< the struct's name, in C++ and in generated code
+    std::string_view text; ///< its definition, for NVRTC
+    bool exact_in_any_order_for_integers;
+    bool exact_in_any_order_for_floats;
+    int builtin; ///< position in reduce.def's MONOID rows; -1 for a user's
+    /// Words (32-bit) of the State for E and A.
+    int (*state_words)(DType element, DType accumulator);
+    /// A user's own host kernels; null for built-in rows (theirs are in fusion/src/cpu).
+    const MonoidKernels* (*user_kernels)(DType element, DType accumulator);
+};
+
+/// One reduction: a monoid and what is read off its final state.
+struct ReduceRow {
+    std::string_view name;
+    const MonoidRow* monoid;
+    AccumulatorRule accumulator;
+    ResultRule result;
+    OnEmpty on_empty;
+    bool takes_ddof;
+    bool needs_elements; ///< an extent of 0 is an error before anything runs
+    double ulps;         ///< bound on CPU against GPU where finalising is not exact; 0 = same bits
+    std::string_view doc;
+    std::string_view finalize; ///< C++ tokens in s (the State), M (the monoid), R (the result type) and ddof
+    int builtin;               ///< position in reduce.def; -1 for a user's row
+    /// A user's own finaliser: writes one R to out.
+    void (*user_finalize)(DType element, DType accumulator, const void* state, double ddof, void* out);
+};
+
+/// Every row known to this process, built-in rows first, then users' in the order of registration. Thread-safe.
+std::span<const MapRow* const> all_maps();
+std::span<const ReduceRow* const> all_reductions();
+const MapRow* find_map(std::string_view name);       ///< null where there is none
+const ReduceRow* find_reduction(std::string_view name); ///< null where there is none
+
+/// Makes a user's row known by its name, for the text form. Throws InvalidGraph if another row has that name.
+void register_row(const MapRow& row);
+void register_row(const ReduceRow& row);
+
+/// The built-in rows, by name: `map_row::exp`, `reduce_row::sum`.
+namespace map_row {
+#define MAP(name, ...) extern const MapRow name;
+#include <gridfold/ops/map.def>
+#undef MAP
+} // namespace map_row
+namespace reduce_row {
+#define MONOID(...)
+#define REDUCE(name, ...) extern const ReduceRow name;
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+} // namespace reduce_row
+
+} // namespace gf
