@@ -1,0 +1,129 @@
+// The device primitives: where a thread stands, barriers, shuffles, shared memory, relaxed memory accesses, wide loads and
+// stores. All PTX and all built-in variables of generated code are in this file, each beside the call that stands for it
+// where kernels are executed on the host (tests/emulator provides those functions). Depends on prelude.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+#if defined(__CUDACC__)
+
+GRIDFOLD_FN u32 thread_index() { return threadIdx.x; }
+GRIDFOLD_FN u32 block_index() { return blockIdx.x; }
+GRIDFOLD_FN u32 grid_blocks() { return gridDim.x; }
+GRIDFOLD_FN void barrier() { __syncthreads(); }
+GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
+
+/// Memory of one block, uninitialised, for one T. A second call with the same T is the same memory.
+template <class T> GRIDFOLD_FN T& shared() {
+    __shared__ alignas(16) unsigned char memory[sizeof(T)];
+    return *reinterpret_cast<T*>(memory);
+}
+
+/// Relaxed, device scope: a tag and its word travel as one, so nothing has to be fenced.
+GRIDFOLD_FN u64 load_relaxed(const u64* p) {
+    u64 word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
+    return word;
+}
+GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+}
+/// Relaxed, system scope: the host polls it.
+GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+}
+
+// Wide loads go through the read-only path: a sweep never writes what it reads (outputs may not overlap inputs).
+GRIDFOLD_FN void load_bytes(u32 (&w)[4], const void* p) {
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(p));
+}
+GRIDFOLD_FN void load_bytes(u32 (&w)[2], const void* p) {
+    asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
+}
+GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[4]) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+}
+GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[2]) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(p), "r"(w[0]), "r"(w[1]) : "memory");
+}
+
+#else
+
+GRIDFOLD_FN u32 thread_index() { return emulator::thread_index(); }
+GRIDFOLD_FN u32 block_index() { return emulator::block_index(); }
+GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
+GRIDFOLD_FN void barrier() { emulator::barrier(); }
+GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
+
+template <class T> GRIDFOLD_FN T& shared() {
+    static const char declaration = 0; // its address names this T's memory
+    return *static_cast<T*>(emulator::shared(sizeof(T), 16, &declaration));
+}
+
+GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
+GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
+GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) { emulator::store_relaxed_system(p, word); }
+
+template <int N> GRIDFOLD_FN void load_bytes(u32 (&w)[N], const void* p) { emulator::load_bytes(w, p, sizeof(w)); }
+template <int N> GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[N]) { emulator::store_bytes(p, w, sizeof(w)); }
+
+#endif
+
+GRIDFOLD_FN u32 warp_index() { return thread_index() / 32u; }
+GRIDFOLD_FN u32 warp_lane() { return thread_index() % 32u; }
+
+/// The value of the thread whose lane differs in the bits `lanes`. Every thread of the warp calls it.
+template <class T> GRIDFOLD_FN T shuffle_xor(const T& value, u32 lanes) {
+    static_assert(sizeof(T) % 4 == 0, "shuffled in 32-bit words");
+    union Words {
+        T value;
+        u32 word[sizeof(T) / 4];
+        GRIDFOLD_FN Words() {}
+    } from, to;
+    from.value = value;
+#pragma unroll
+    for (u32 i = 0; i < sizeof(T) / 4; ++i) to.word[i] = shuffle_xor_word(from.word[i], lanes);
+    return to.value;
+}
+
+/// N consecutive elements of T, as memory holds them. `bytes` of it are moved at a time, 16 where there are 16.
+template <class T, int N> union Pack {
+    static constexpr u32 bytes = sizeof(T) * N >= 16 ? 16 : sizeof(T) * N;
+    T element[N];
+    u32 word[(sizeof(T) * N + 3) / 4];
+    GRIDFOLD_FN Pack() {}
+};
+
+/// Reads N elements. `aligned`: p is a multiple of Pack::bytes; else each is read by itself. Nothing beside them is read.
+template <bool aligned, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p) {
+    constexpr u32 bytes = Pack<T, N>::bytes;
+    if constexpr (aligned && bytes >= 8) {
+        constexpr int words = bytes / 4;
+#pragma unroll
+        for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
+            load_bytes(reinterpret_cast<u32(&)[words]>(to.word[i * words]), reinterpret_cast<const char*>(p) + i * bytes);
+    } else if constexpr (aligned && bytes == 4) {
+        to.word[0] = *reinterpret_cast<const u32*>(p);
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) to.element[i] = p[i];
+    }
+}
+
+/// Writes N elements; `aligned` as in load_pack.
+template <bool aligned, class T, int N> GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from) {
+    constexpr u32 bytes = Pack<T, N>::bytes;
+    if constexpr (aligned && bytes >= 8) {
+        constexpr int words = bytes / 4;
+#pragma unroll
+        for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
+            store_bytes(reinterpret_cast<char*>(p) + i * bytes, reinterpret_cast<const u32(&)[words]>(from.word[i * words]));
+    } else if constexpr (aligned && bytes == 4) {
+        *reinterpret_cast<u32*>(p) = from.word[0];
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) p[i] = from.element[i];
+    }
+}
+
+} // namespace GRIDFOLD_NAMESPACE

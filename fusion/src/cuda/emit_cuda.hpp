@@ -1,0 +1,54 @@
+// From a sweep to the text of its kernel, and everything a launch must know about it.
+//
+// The text is self-contained (no include), holds only what the sweep uses, nothing that varies between runs or sizes, and is
+// the same for every architecture.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gridfold/fusion/plan.hpp>
+
+namespace gf::cuda {
+
+/// What one kernel parameter carries.
+enum class ParameterKind : std::uint8_t {
+    array,     ///< a pointer: the address of Plan::arrays[number]; 8 bytes
+    parameter, ///< the value of Plan::parameters[number], in its own size (bool: 1 byte)
+    elements,  ///< the element count of the sweep's domain; 8 bytes, signed
+    extent,    ///< the extent of Plan::dims[number]; 8 bytes, signed
+    stride,    ///< elements between neighbours along dim `dim` of Plan::arrays[number], row-major in its own dims; 8 bytes
+    scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
+    workspace, ///< a pointer: this sweep's own workspace_bytes(), zero before its first launch
+    host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars, or null where the host does not wait
+};
+
+struct KernelParameter {
+    ParameterKind kind;
+    int number = -1;
+    int dim = -1;
+};
+
+/// A generated kernel. Its entry point is `gridfold_sweep`; a launch takes `threads` threads in one dimension, no dynamic
+/// shared memory, and grid() blocks.
+///
+/// Launch number t on one workspace, counted 1 … 2^32 − 1 and then from 1 again, writes for each scalar it yields three
+/// 64-bit words to `host`, each (t << 32 | word): the value's low and high 32 bits, and 0 or 1 for empty.
+struct Kernel {
+    std::string source;
+    std::vector<KernelParameter> parameters;
+    int threads = 0;
+    int words = 0;         ///< 32-bit words of one state of every fold
+    bool finishes = false; ///< folds or yields: needs workspace, scalars and host
+};
+
+Kernel emit_cuda(const Plan& plan, int sweep);
+
+/// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
+std::int64_t grid(const Kernel& kernel, std::int64_t elements);
+/// Device memory that a kernel keeps between launches.
+std::size_t workspace_bytes(const Kernel& kernel);
+
+} // namespace gf::cuda
