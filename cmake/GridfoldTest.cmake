@@ -1,0 +1,26 @@
+# gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE] [TIMEOUT <seconds>])
+#
+# A GoogleTest binary, bin/<name>, that links gridfold::gridfold. Labels say what it needs: pure, cpu, nvrtc, emulator,
+# gpu, package; and slow, for what a sanitizer build leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>".
+# WHOLE makes the binary one entry instead: for tests whose start is dear (a CUDA context, NVRTC) or which share one.
+# An entry in which every test was skipped is reported as skipped.
+include(GoogleTest)
+
+function(gridfold_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 300)
+    endif()
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE gridfold::gridfold ${arg_LIBRARIES} GTest::gtest_main)
+    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    if(arg_WHOLE)
+        add_test(NAME ${name} COMMAND ${name})
+        set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+            SKIP_REGULAR_EXPRESSION
+            "\\[  PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
+    else()
+        gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+            PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+    endif()
+endfunction()
