@@ -1,8 +1,9 @@
 # gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE] [TIMEOUT <seconds>])
 #
-# A GoogleTest binary, bin/<name>, that links gridfold::gridfold. Labels say what it needs: pure, cpu, nvrtc, emulator,
-# gpu, package; and slow, for what a sanitizer build leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>".
-# WHOLE makes the binary one entry instead: for tests whose start is dear (a CUDA context, NVRTC) or which share one.
+# A GoogleTest binary, bin/<name>, that links gridfold::gridfold and may include the layers' internal headers and those
+# under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package; and slow, for what a sanitizer build
+# leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>". WHOLE makes the binary one entry instead:
+# for tests whose start is dear (a CUDA context, NVRTC).
 # An entry in which every test was skipped is reported as skipped.
 include(GoogleTest)
 
@@ -12,8 +13,11 @@ function(gridfold_test name)
         set(arg_TIMEOUT 300)
     endif()
     add_executable(${name} ${arg_SOURCES})
-    target_link_libraries(${name} PRIVATE gridfold::gridfold ${arg_LIBRARIES} GTest::gtest_main)
-    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(${name} PRIVATE
+        gridfold::gridfold ${arg_LIBRARIES} GTest::gtest_main fmt::fmt Boost::headers)
+    target_include_directories(${name} PRIVATE
+        "${PROJECT_SOURCE_DIR}/tests"
+        "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
     if(arg_WHOLE)
         add_test(NAME ${name} COMMAND ${name})
         set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
