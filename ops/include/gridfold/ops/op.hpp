@@ -31,7 +31,7 @@ enum class TypeRule : std::uint8_t {
 struct Facts {
     bool commutative = false; ///< f(a, b) = f(b, a), bit for bit
     bool associative = false; ///< on integers and bool
-    bool idempotent = false;  ///< f(a, a) = a
+    bool idempotent = false;  ///< f(a, a) = a; of one operand: f(f(a)) = f(a)
     bool exact = true;        ///< the CPU and the GPU give the same bits
 };
 
@@ -83,7 +83,7 @@ struct ReduceRow;
 /// One monoid: a struct template of monoid.cuh (or a user's), over <E, A>.
 struct MonoidRow {
     std::string_view name; ///< the struct's name, in C++ and in generated code
-    std::string_view text; ///< its definition, for NVRTC
+    std::string_view text; ///< a user's: its definition, for NVRTC; built-in: empty. monoid_source() gives either
     bool exact_in_any_order_for_integers;
     bool exact_in_any_order_for_floats;
     int builtin; ///< position in reduce.def's MONOID rows; -1 for a user's
@@ -104,19 +104,30 @@ struct ReduceRow {
     bool needs_elements; ///< an extent of 0 is an error before anything runs
     double ulps;         ///< bound on CPU against GPU where finalising is not exact; 0 = same bits
     std::string_view doc;
-    std::string_view finalize; ///< C++ tokens in s (the State), M (the monoid), R (the result type) and ddof
+    /// C++ tokens in s (the State), M (the monoid), R (the result type; f32 for f16 and bf16) and ddof
+    std::string_view finalize;
     int builtin;               ///< position in reduce.def; -1 for a user's row
-    /// A user's own finaliser: writes one R to out.
+    /// A user's own finaliser: writes one R to out. Null for built-in rows, as is user_result.
     void (*user_finalize)(DType element, DType accumulator, const void* state, double ddof, void* out);
+    /// The result type of a user's own reduction; `result` is not used then.
+    DType (*user_result)(DType element, DType accumulator);
 };
 
-/// Every row known to this process, built-in rows first, then users' in the order of registration. Thread-safe.
+/// The definition of a monoid's struct template, with the comment above it: what a generated kernel that uses it holds.
+std::string_view monoid_source(const MonoidRow& row);
+
+/// Every row known to this process, built-in rows first, then users' in the order of registration. Thread-safe; a span
+/// stays valid, and as it is, when more rows are registered.
 std::span<const MapRow* const> all_maps();
 std::span<const ReduceRow* const> all_reductions();
 const MapRow* find_map(std::string_view name);       ///< null where there is none
 const ReduceRow* find_reduction(std::string_view name); ///< null where there is none
 
-/// Makes a user's row known by its name, for the text form. Throws InvalidGraph if another row has that name.
+/// The definition of one monoid, for NVRTC: the struct's text and nothing else.
+std::string_view monoid_source(const MonoidRow& row);
+
+/// Makes a user's row known by its name, for the text form. The row must live as long as the program. Throws
+/// InvalidGraph if another row has that name (a map and a reduction may share one). Thread-safe.
 void register_row(const MapRow& row);
 void register_row(const ReduceRow& row);
 

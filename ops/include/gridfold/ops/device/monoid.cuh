@@ -2,14 +2,18 @@
 // host compiler for the CPU backend and by NVRTC for generated kernels.
 //
 // E is the element type (bool, i8 … u64, f32, f64), A the accumulator type. accumulate sees the elements of one lane in
-// increasing index order; combine(s, t) gets s from before t. A State has no padding and at most 64 words.
-// Depends on prelude.cuh alone.
+// increasing index order; combine(s, t) gets s from before t. A State is trivially copyable, whole 32-bit words without
+// padding, at most 64 of them. Depends on prelude.cuh alone.
+//
+// Each definition starts with `template <` and ends with `};`, both alone at the start of a line, and needs no other:
+// a generated kernel holds the text of those that it uses (monoid_source).
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
 /// Sum, in A.
 template <class E, class A> struct Sum {
+    static constexpr bool associative_and_commutative = true;
     struct State {
         A sum;
     };
@@ -18,12 +22,137 @@ template <class E, class A> struct Sum {
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
 };
 
+/// Product, in A.
+template <class E, class A> struct Product {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        A product;
+    };
+    GRIDFOLD_FN static State identity() { return {A(1)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.product = mul(s.product, convert<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.product = mul(s.product, t.product); }
+};
+
+/// Sum of squares, in A.
+template <class E, class A> struct SumOfSquares {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        A sum;
+    };
+    GRIDFOLD_FN static State identity() { return {A(0)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
+        const A x = convert<A>(element);
+        s.sum = add(s.sum, mul(x, x));
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+};
+
+/// The smallest element; NaN if any is NaN; −0 < +0. A = E.
+template <class E, class A> struct Min {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        Word<A> value;
+    };
+    GRIDFOLD_FN static State identity() { return {Word<A>(highest<A>())}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.value = minimum(s.value, Word<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.value = minimum(s.value, t.value); }
+};
+
+/// The largest element; NaN if any is NaN; −0 < +0. A = E.
+template <class E, class A> struct Max {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        Word<A> value;
+    };
+    GRIDFOLD_FN static State identity() { return {Word<A>(lowest<A>())}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.value = maximum(s.value, Word<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.value = maximum(s.value, t.value); }
+};
+
+/// The index of the smallest element, the first on ties (−0 and +0 tie); the first NaN wins. A = E. The index is held
+/// as two words, so that no value's size leaves padding.
+template <class E, class A> struct ArgMin {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        Word<A> value;
+        u32 index_low, index_high;
+    };
+    GRIDFOLD_FN static State identity() { return {Word<A>(highest<A>()), ~0u, ~0u}; }
+    /// −1 if there was no element.
+    GRIDFOLD_FN static i64 index(const State& s) { return i64(u64(s.index_high) << 32 | s.index_low); }
+    GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) { return x < over || (is_nan(x) && !is_nan(over)); }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
+        if (index(s) < 0 || wins(Word<A>(x), s.value)) s = {Word<A>(x), u32(i), u32(u64(i) >> 32)};
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        // As unsigned numbers, "no element" is the last of all indices, and its value wins over none.
+        const bool tie = !wins(s.value, t.value) && u64(index(t)) < u64(index(s));
+        if (wins(t.value, s.value) || tie) s = t;
+    }
+};
+
+/// The index of the largest element, the first on ties (−0 and +0 tie); the first NaN wins. A = E. The index is held
+/// as two words, so that no value's size leaves padding.
+template <class E, class A> struct ArgMax {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        Word<A> value;
+        u32 index_low, index_high;
+    };
+    GRIDFOLD_FN static State identity() { return {Word<A>(lowest<A>()), ~0u, ~0u}; }
+    /// −1 if there was no element.
+    GRIDFOLD_FN static i64 index(const State& s) { return i64(u64(s.index_high) << 32 | s.index_low); }
+    GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) { return x > over || (is_nan(x) && !is_nan(over)); }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
+        if (index(s) < 0 || wins(Word<A>(x), s.value)) s = {Word<A>(x), u32(i), u32(u64(i) >> 32)};
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        // As unsigned numbers, "no element" is the last of all indices, and its value wins over none.
+        const bool tie = !wins(s.value, t.value) && u64(index(t)) < u64(index(s));
+        if (wins(t.value, s.value) || tie) s = t;
+    }
+};
+
+/// Is any element not 0? NaN is not 0.
+template <class E, class A> struct Any {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        u32 any;
+    };
+    GRIDFOLD_FN static State identity() { return {0}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.any |= u32(x != E(0)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.any |= t.any; }
+};
+
+/// Are all elements not 0? NaN is not 0.
+template <class E, class A> struct All {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        u32 all;
+    };
+    GRIDFOLD_FN static State identity() { return {1}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.all &= u32(x != E(0)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.all &= t.all; }
+};
+
+/// How many elements are not 0. NaN is not 0.
+template <class E, class A> struct Count {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        i64 count;
+    };
+    GRIDFOLD_FN static State identity() { return {0}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.count += i64(x != E(0)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
+};
+
 /// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
 ///
 /// A lane sums d and d² about its first finite element (the origin): one pass, no division an element. combine() first
 /// turns both sides into (count, mean, squares about the mean), so that a lane's origin never costs another lane's
 /// digits, and joins them by Chan, Golub and LeVeque's rule (1979).
 template <class E, class A> struct Moments {
+    static constexpr bool associative_and_commutative = true;
     struct State {
         i64 count;
         f64 origin;
@@ -59,6 +188,32 @@ template <class E, class A> struct Moments {
         const f64 divisor = f64(s.count) - ddof;
         return divisor > 0.0 ? (squares > 0.0 || squares != squares ? squares : 0.0) / divisor : quiet_nan<f64>();
     }
+};
+
+/// The logarithm of a sum of exponentials, in A (floating): the largest element so far, and the sum of the exponentials
+/// of what the others lie below it. Nothing yet: (−∞, 0). A NaN lives on in the sum.
+template <class E, class A> struct LogSumExp {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        A largest;
+        A sum;
+    };
+    GRIDFOLD_FN static State identity() { return {-infinity<A>(), A(0)}; }
+    /// e^(x − from), where infinities of one sign cancel.
+    GRIDFOLD_FN static A exp_below(A x, A from) { return x == from ? A(1) : exp(x - from); }
+    GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
+        const A x = convert<A>(element);
+        if (x > s.largest)
+            s = {x, s.sum * exp_below(s.largest, x) + A(1)};
+        else
+            s.sum = s.sum + exp_below(x, s.largest);
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        const A largest = s.largest > t.largest ? s.largest : t.largest;
+        s = {largest, s.sum * exp_below(s.largest, largest) + t.sum * exp_below(t.largest, largest)};
+    }
+    /// −∞ for nothing.
+    GRIDFOLD_FN static A value(const State& s) { return s.largest + log(s.sum); }
 };
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,115 @@
+// The built-in rows, from map.def and reduce.def, and the text of the built-in monoids.
+#include <gridfold/ops/op.hpp>
+
+#include <type_traits>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/ops/compute_type.hpp>
+#include <gridfold/ops/device/monoid.cuh>
+#include <gridfold/ops/device_text.hpp>
+
+namespace gf {
+namespace {
+
+// The words of map.def's facts column.
+enum : unsigned { none = 0, commutative = 1, associative = 2, idempotent = 4, inexact = 8 };
+
+constexpr Facts facts_of(unsigned words) {
+    return {.commutative = (words & commutative) != 0,
+            .associative = (words & associative) != 0,
+            .idempotent = (words & idempotent) != 0,
+            .exact = (words & inexact) == 0};
+}
+
+enum class MapPosition : int {
+#define MAP(name, ...) name,
+#include <gridfold/ops/map.def>
+#undef MAP
+};
+enum class ReducePosition : int {
+#define MONOID(...)
+#define REDUCE(name, ...) name,
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+};
+enum class MonoidPosition : int {
+#define MONOID(name, ...) name,
+#define REDUCE(...)
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+};
+
+/// Words of a State, for any monoid of monoid.cuh.
+template <template <class, class> class Monoid> int state_words(DType element, DType accumulator) {
+    return with_compute_type(element, [accumulator]<class E>(E) {
+        return with_compute_type(accumulator, []<class A>(A) -> int {
+            using State = typename Monoid<E, A>::State;
+            static_assert(Monoid<E, A>::associative_and_commutative);
+            static_assert(std::is_trivially_copyable_v<State> && sizeof(State) <= 64 * 4);
+            if constexpr (sizeof(State) % 4 == 0) return static_cast<int>(sizeof(State) / 4);
+            throw InternalError("a monoid was asked for an accumulator that no reduction gives it");
+        });
+    });
+}
+
+namespace monoid_row {
+#define MONOID(name, integers, floats)                                                                                \
+    constinit const MonoidRow name{                                                                                    \
+        #name, "", integers, floats, static_cast<int>(MonoidPosition::name), &state_words<device::name>, nullptr};
+#define REDUCE(...)
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+} // namespace monoid_row
+
+} // namespace
+
+namespace map_row {
+#define MAP(name, arity, rule, facts, ulps, low, high, doc, ...)                                                       \
+    constinit const MapRow name{#name, arity, TypeRule::rule, facts_of(facts), ulps, low, high, doc, #__VA_ARGS__,    \
+                                static_cast<int>(MapPosition::name), nullptr};
+#include <gridfold/ops/map.def>
+#undef MAP
+} // namespace map_row
+
+namespace reduce_row {
+#define MONOID(...)
+#define REDUCE(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...)                \
+    constinit const ReduceRow name{#name,                                                                              \
+                                   &monoid_row::monoid,                                                                \
+                                   AccumulatorRule::accumulator,                                                       \
+                                   ResultRule::result,                                                                 \
+                                   OnEmpty::on_empty,                                                                  \
+                                   takes_ddof,                                                                         \
+                                   needs_elements,                                                                     \
+                                   ulps,                                                                               \
+                                   doc,                                                                                \
+                                   #__VA_ARGS__,                                                                       \
+                                   static_cast<int>(ReducePosition::name),                                             \
+                                   nullptr,                                                                            \
+                                   nullptr};
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+} // namespace reduce_row
+
+std::string_view monoid_source(const MonoidRow& row) {
+    if (row.builtin < 0) return row.text;
+    // monoid.cuh promises: `template <` and `};` are alone at the start of a line around each definition.
+    const std::string_view text = detail::monoid_text();
+    std::string struct_head = " struct ";
+    struct_head.append(row.name).append(" {\n");
+    const std::size_t head = text.find(struct_head);
+    const std::size_t end = text.find("\n};\n", head);
+    std::size_t begin = text.rfind("\ntemplate <", head);
+    if (head == text.npos || end == text.npos || begin == text.npos)
+        throw InternalError("monoid.cuh holds no definition of " + std::string(row.name));
+    // The comment above belongs to it.
+    for (std::size_t line; (line = text.rfind('\n', begin - 1)) != text.npos && text.substr(line + 1, 3) == "///";)
+        begin = line;
+    return text.substr(begin + 1, end + 4 - (begin + 1));
+}
+
+} // namespace gf

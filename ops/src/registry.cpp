@@ -1,0 +1,79 @@
+// The rows that this process knows by name.
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/ops/op.hpp>
+
+namespace gf {
+namespace {
+
+/// Rows of one kind. Readers take the newest list; a list, once published, never changes and is never freed, so spans
+/// of it stay valid (users register a handful of rows).
+template <class Row> class Registry {
+public:
+    using List = std::vector<const Row*>;
+
+    explicit Registry(List builtin) { publish(std::move(builtin)); }
+
+    const List& list() const { return *newest_.load(std::memory_order_acquire); }
+
+    const Row* find(std::string_view name) const {
+        for (const Row* row : list())
+            if (row->name == name) return row;
+        return nullptr;
+    }
+
+    void add(const Row& row, std::string_view kind) {
+        const std::scoped_lock lock(mutex_);
+        const Row* known = find(row.name);
+        if (known == &row) return;
+        if (known)
+            throw InvalidGraph("there is already a " + std::string(kind) + " named \"" + std::string(row.name) +
+                               "\": names are unique, so give yours another one");
+        List longer = list();
+        longer.push_back(&row);
+        publish(std::move(longer));
+    }
+
+private:
+    void publish(List list) { newest_.store(&lists_.emplace_back(std::move(list)), std::memory_order_release); }
+
+    std::mutex mutex_;
+    std::deque<List> lists_;
+    std::atomic<const List*> newest_ = nullptr;
+};
+
+// Leaked on purpose: rows are looked up and registered during the construction and destruction of others' globals.
+Registry<MapRow>& maps() {
+    static auto* registry = new Registry<MapRow>({
+#define MAP(name, ...) &map_row::name,
+#include <gridfold/ops/map.def>
+#undef MAP
+    });
+    return *registry;
+}
+Registry<ReduceRow>& reductions() {
+    static auto* registry = new Registry<ReduceRow>({
+#define MONOID(...)
+#define REDUCE(name, ...) &reduce_row::name,
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+    });
+    return *registry;
+}
+
+} // namespace
+
+std::span<const MapRow* const> all_maps() { return maps().list(); }
+std::span<const ReduceRow* const> all_reductions() { return reductions().list(); }
+const MapRow* find_map(std::string_view name) { return maps().find(name); }
+const ReduceRow* find_reduction(std::string_view name) { return reductions().find(name); }
+void register_row(const MapRow& row) { maps().add(row, "map"); }
+void register_row(const ReduceRow& row) { reductions().add(row, "reduction"); }
+
+} // namespace gf
