@@ -6,4 +6,5 @@
 #include <gridfold/core/view.hpp>
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/graph.hpp>
