@@ -1,14 +1,14 @@
 # Sourced by the other scripts: installs Debian/Ubuntu packages that are missing, and says which. It touches neither apt
 # nor the network when nothing is missing.
 #
-# A needed thing is written package=check; the check is a command, a header below the system's include folders, or a
+# A needed thing is written package:check; the check is a command, a header below the system's include folders, or a
 # pattern of absolute paths.
 
 build_packages=(
-    g++=c++ cmake=cmake ninja-build=ninja
-    libboost-dev=boost/graph/adjacency_list.hpp libfmt-dev=fmt/core.h)
-tool_packages=(libcli11-dev=CLI/CLI.hpp)
-test_packages=(libgtest-dev=gtest/gtest.h)
+    g++:c++ cmake:cmake ninja-build:ninja
+    libboost-dev:boost/graph/adjacency_list.hpp libfmt-dev:fmt/core.h)
+tool_packages=(libcli11-dev:CLI/CLI.hpp)
+test_packages=(libgtest-dev:gtest/gtest.h)
 
 is_there() {
     case $1 in
@@ -22,7 +22,7 @@ is_there() {
 missing() {
     local entry
     for entry in "$@"; do
-        is_there "${entry#*=}" || printf '%s ' "${entry%%=*}"
+        is_there "${entry#*:}" || printf '%s ' "${entry%%:*}"
     done
 }
 
