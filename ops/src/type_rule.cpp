@@ -1,0 +1,266 @@
+// Promotion, the type rules of maps and reductions, and literals.
+#include <gridfold/ops/type_rule.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <gridfold/ops/compute_type.hpp>
+
+#include "refusal.hpp"
+
+namespace gf {
+namespace {
+
+using detail::refusal;
+
+std::string in_words(Literal literal) {
+    switch (literal.kind) {
+    case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
+    case Literal::Kind::integer: return std::to_string(literal.integer);
+    case Literal::Kind::unsigned_integer: return std::to_string(literal.unsigned_integer);
+    case Literal::Kind::floating: return fmt::format("{}", literal.floating);
+    }
+    return {};
+}
+
+/// "add(f32, 3)"
+std::string in_words(const MapRow& row, std::span<const OperandType> operands) {
+    std::vector<std::string> words;
+    for (const OperandType& operand : operands)
+        words.push_back(operand.type ? std::string(to_text(*operand.type)) : in_words(*operand.literal));
+    return fmt::format("{}({})", row.name, fmt::join(words, ", "));
+}
+
+bool is_integer_literal(Literal literal) {
+    return literal.kind == Literal::Kind::integer || literal.kind == Literal::Kind::unsigned_integer;
+}
+
+/// The type of literals that meet values of type `strong`, or no value at all.
+DType common_type(std::optional<DType> strong, bool any_floating, bool any_integer) {
+    if (any_floating) return strong && is_floating(*strong) ? *strong : DType::f64;
+    if (any_integer) return strong && *strong != DType::boolean ? *strong : DType::i64;
+    return strong.value_or(DType::boolean);
+}
+
+DType common_type(std::span<const OperandType> operands) {
+    std::optional<DType> strong;
+    bool any_floating = false, any_integer = false;
+    for (const OperandType& operand : operands) {
+        if (operand.type) {
+            strong = strong ? promote(*strong, *operand.type) : *operand.type;
+        } else {
+            any_floating |= operand.literal->kind == Literal::Kind::floating;
+            any_integer |= is_integer_literal(*operand.literal);
+        }
+    }
+    return common_type(strong, any_floating, any_integer);
+}
+
+/// NumPy's type for functions that only floats have.
+DType floating_type(DType promoted) {
+    if (is_floating(promoted)) return promoted;
+    switch (size_of(promoted)) {
+    case 1: return DType::f16;
+    case 2: return DType::f32;
+    default: return DType::f64;
+    }
+}
+
+/// The compute type of a row whose operands promote to `promoted`, or why it has none: the rule and the fix.
+struct Refused {
+    std::string_view rule, fix;
+};
+DType compute_of(const MapRow& row, DType promoted, std::optional<Refused>& refused) {
+    constexpr std::string_view to_integer = "cast the operands to one integer type";
+    switch (row.rule) {
+    case TypeRule::same:
+    case TypeRule::compare:
+    case TypeRule::test:
+    case TypeRule::select: return promoted;
+    case TypeRule::number:
+        if (promoted == DType::boolean) refused = {"it takes numbers, not bool", "cast an operand, as in i32(x)"};
+        return promoted;
+    case TypeRule::quotient: return is_floating(promoted) ? promoted : DType::f64;
+    case TypeRule::floating: return floating_type(promoted);
+    case TypeRule::integer:
+        if (is_floating(promoted)) refused = {"it takes integers and bool", to_integer};
+        return promoted;
+    case TypeRule::shift:
+        if (!is_integer(promoted)) refused = {"it shifts integers", to_integer};
+        return promoted;
+    case TypeRule::logical: return DType::boolean;
+    }
+    return promoted;
+}
+
+/// A literal's value as an integer type, if it holds exactly that.
+template <class T> std::optional<T> integer_value(Literal literal) {
+    using Limits = std::numeric_limits<T>;
+    switch (literal.kind) {
+    case Literal::Kind::boolean: return static_cast<T>(literal.boolean);
+    case Literal::Kind::integer:
+        if (!std::in_range<T>(literal.integer)) return {};
+        return static_cast<T>(literal.integer);
+    case Literal::Kind::unsigned_integer:
+        if (!std::in_range<T>(literal.unsigned_integer)) return {};
+        return static_cast<T>(literal.unsigned_integer);
+    case Literal::Kind::floating: {
+        const double low = static_cast<double>(Limits::min());
+        const double above = static_cast<double>(Limits::max() / 2 + 1) * 2;
+        if (!(literal.floating >= low && literal.floating < above)) return {};
+        const T whole = static_cast<T>(literal.floating);
+        if (static_cast<double>(whole) != literal.floating) return {};
+        return whole;
+    }
+    }
+    return {};
+}
+
+/// Calls f with the literal's value in its own type.
+template <class F> auto with_number(Literal literal, F f) {
+    switch (literal.kind) {
+    case Literal::Kind::boolean: return f(literal.boolean);
+    case Literal::Kind::integer: return f(literal.integer);
+    case Literal::Kind::unsigned_integer: return f(literal.unsigned_integer);
+    case Literal::Kind::floating: return f(literal.floating);
+    }
+    return f(false);
+}
+
+} // namespace
+
+DType promote(DType a, DType b) {
+    if (a == b || b == DType::boolean) return a;
+    if (a == DType::boolean) return b;
+    const std::size_t a_size = size_of(a), b_size = size_of(b);
+    if (is_floating(a) && is_floating(b)) return a_size == b_size ? DType::f32 : a_size > b_size ? a : b;
+    if (is_floating(a) || is_floating(b)) {
+        const DType floating = is_floating(a) ? a : b;
+        switch (is_floating(a) ? b_size : a_size) {
+        case 1: return floating;
+        case 2: return promote(floating, DType::f32);
+        default: return DType::f64;
+        }
+    }
+    if (kind_of(a) == kind_of(b)) return a_size > b_size ? a : b;
+    const DType signed_type = kind_of(a) == Kind::signed_integer ? a : b;
+    const std::size_t unsigned_size = signed_type == a ? b_size : a_size;
+    if (size_of(signed_type) > unsigned_size) return signed_type;
+    switch (unsigned_size) {
+    case 1: return DType::i16;
+    case 2: return DType::i32;
+    case 4: return DType::i64;
+    default: return DType::f64;
+    }
+}
+
+MapTyping map_typing(const MapRow& row, std::span<const OperandType> operands) {
+    const bool selects = row.rule == TypeRule::select;
+    if (selects && (operands[0].type ? *operands[0].type != DType::boolean
+                                     : operands[0].literal->kind != Literal::Kind::boolean))
+        throw refusal(in_words(row, operands), "its first operand is bool", "compare it, as in x != 0");
+
+    const auto promoted_operands = operands.subspan(selects ? 1 : 0);
+    const DType promoted = common_type(promoted_operands);
+    std::optional<Refused> refused;
+    const DType compute = compute_of(row, promoted, refused);
+    if (!refused && row.user_kernels && !(*row.user_kernels)[static_cast<std::size_t>(compute_type(compute))])
+        refused = {"its expression has no meaning for the type", "cast the operands to a type that it is written for"};
+    if (refused)
+        throw refusal(in_words(row, operands), fmt::format("{}, and these compute in {}", refused->rule, to_text(compute)),
+                      refused->fix);
+
+    if (is_integer(compute))
+        for (const OperandType& operand : promoted_operands)
+            if (operand.literal) try {
+                    constant_bits(*operand.literal, compute);
+                } catch (const InvalidGraph& error) {
+                    throw InvalidGraph(fmt::format("{}: {}", in_words(row, operands), error.what()));
+                }
+
+    MapTyping typing{.compute = compute, .result = compute};
+    if (row.rule == TypeRule::compare || row.rule == TypeRule::test) typing.result = DType::boolean;
+    typing.operands.fill(compute);
+    if (selects) typing.operands[0] = DType::boolean;
+    return typing;
+}
+
+std::uint64_t constant_bits(Literal literal, DType type) {
+    switch (kind_of(type)) {
+    case Kind::boolean: return with_number(literal, [](auto number) -> std::uint64_t { return number != 0; });
+    case Kind::floating:
+        return with_number(literal, [type](auto number) -> std::uint64_t {
+            switch (type) {
+            case DType::f16: return device::f32_to_f16(device::to_f32_odd(number));
+            case DType::bf16: return device::f32_to_bf16(device::to_f32_odd(number));
+            case DType::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(number));
+            default: return std::bit_cast<std::uint64_t>(static_cast<double>(number));
+            }
+        });
+    case Kind::signed_integer:
+    case Kind::unsigned_integer: break;
+    }
+    return with_type(type, [&]<class T>(T) -> std::uint64_t {
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+            if (const auto value = integer_value<T>(literal)) return std::make_unsigned_t<T>(*value);
+            throw refusal(fmt::format("the number {}", in_words(literal)),
+                          fmt::format("{} holds the whole numbers from {} to {}", to_text(type),
+                                      std::numeric_limits<T>::min(), std::numeric_limits<T>::max()),
+                          "cast the values that it meets to a type that holds it");
+        } else {
+            throw InternalError("an integer type that is none");
+        }
+    });
+}
+
+DType accumulator_type(const ReduceRow& row, DType element, std::optional<DType> chosen) {
+    DType own = element;
+    bool may_widen = false; // may f64 be chosen?
+    switch (row.accumulator) {
+    case AccumulatorRule::sum:
+        may_widen = true;
+        if (is_floating(element))
+            own = compute_type(element);
+        else
+            own = kind_of(element) == Kind::unsigned_integer ? DType::u64 : DType::i64;
+        break;
+    case AccumulatorRule::element: own = compute_type(element); break;
+    case AccumulatorRule::floating:
+        may_widen = true;
+        own = is_floating(element) ? compute_type(element) : DType::f64;
+        break;
+    case AccumulatorRule::f64: own = DType::f64; break;
+    case AccumulatorRule::boolean: own = DType::boolean; break;
+    }
+    if (!chosen || *chosen == own || (may_widen && *chosen == DType::f64)) return chosen.value_or(own);
+    throw refusal(fmt::format("{} of {} with accumulate = {}", row.name, to_text(element), to_text(*chosen)),
+                  may_widen && own != DType::f64
+                      ? fmt::format("its accumulator is {}, or f64 where asked for", to_text(own))
+                      : fmt::format("its accumulator is always {}", to_text(own)),
+                  "leave accumulate out, or cast the operand first");
+}
+
+DType result_type(const ReduceRow& row, DType element, DType accumulator) {
+    if (row.user_result) return row.user_result(element, accumulator);
+    switch (row.result) {
+    case ResultRule::accumulator: return accumulator;
+    case ResultRule::element: return element;
+    case ResultRule::floating: {
+        const bool widened = row.accumulator != AccumulatorRule::f64 && accumulator == DType::f64;
+        return is_floating(element) && element != DType::f64 && !widened ? DType::f32 : DType::f64;
+    }
+    case ResultRule::index: return DType::i64;
+    case ResultRule::boolean: return DType::boolean;
+    }
+    return accumulator;
+}
+
+} // namespace gf
