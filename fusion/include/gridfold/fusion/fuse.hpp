@@ -1,6 +1,7 @@
 // From a graph to a plan.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -21,9 +22,13 @@ struct FuseOptions {
     bool verify = false;
     /// Called after each pass with its name and the text of what it made ("unchanged" where it changed nothing).
     std::function<void(std::string_view pass, std::string_view text)> dump;
+    /// Called after each pass with its name and how long it took.
+    std::function<void(std::string_view pass, std::chrono::nanoseconds took)> time;
 };
 
-/// Runs the pass pipeline. Throws InvalidGraph; InternalError where a pass broke a rule of verify.
+/// Runs the pass pipeline. The plan's arrays are the graph's inputs as declared, used or not, then its array results,
+/// then temporaries; its parameters are the graph's scalars as declared. Throws InvalidGraph (no outputs, an unknown
+/// pass in `skip`, a value that reads more arrays than a sweep takes); InternalError where a pass broke a rule of verify.
 Plan fuse(const Graph& graph, const FuseOptions& options = {});
 
 /// The plan as text, sweep by sweep, one instruction a line.

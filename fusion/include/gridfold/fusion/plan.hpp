@@ -13,11 +13,14 @@
 
 namespace gf {
 
+/// The type in which a Program holds a value of `type`: f16 and bf16 live as f32.
+constexpr DType held_as(DType type) { return type == DType::f16 || type == DType::bf16 ? DType::f32 : type; }
+
 /// What an instruction of a Program does.
 enum class Opcode : std::uint8_t {
-    constant,  ///< `bits`
-    parameter, ///< run-time scalar number `slot` of Plan::parameters
-    read,      ///< scalar number `slot` of Plan::scalars, yielded by an earlier sweep
+    constant,  ///< `bits`, of `type`
+    parameter, ///< run-time scalar number `slot` of Plan::parameters, widened
+    read,      ///< scalar number `slot` of Plan::scalars, yielded by an earlier sweep, widened
     load,      ///< the element of array `slot` of Plan::arrays at this element's coordinates
     index,     ///< the coordinate along dim `slot`, i64
     map,       ///< `map` on the operands; all but bool-by-rule operands have type `compute`
@@ -45,7 +48,8 @@ struct Instruction {
     int node = -1; ///< the graph node it came from, for messages and comments
 };
 
-/// One fold of a sweep's body into one state: accumulate `value` wherever `mask` is true (−1 = everywhere).
+/// One fold of a sweep's body into one state: accumulate `value` wherever `mask` is true (−1 = everywhere). Both may
+/// be prologue values, the same for every element.
 struct Fold {
     const MonoidRow* monoid;
     DType element;     ///< the monoid's E: the type of `value`
@@ -55,7 +59,8 @@ struct Fold {
     friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-/// Writes a body value to an array of the sweep's domain. f16 and bf16 arrays narrow it.
+/// Writes a body value to an array of the sweep's domain. f16 and bf16 arrays
+/// narrow it. No sweep loads an array that it stores.
 struct Store {
     int value;
     int array;

@@ -1,0 +1,11 @@
+// place_nodes: the unfused placement. Every map, cast, index and reduction is a sweep of its own, with temporaries between
+// them; maps on scalars are sweeps over the empty domain. The contender of place_sweeps, with the same bits.
+#pragma once
+
+#include "placement.hpp"
+
+namespace gf {
+
+Placement place_nodes(const Graph& graph);
+
+} // namespace gf

@@ -1,0 +1,248 @@
+#include "place_sweeps.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/error.hpp>
+
+namespace gf {
+
+namespace {
+
+std::size_t at(int number) { return static_cast<std::size_t>(number); }
+
+/// Everything over one domain at one stage, before splitting. Stores and reduces in the order of the graph.
+struct Group {
+    std::vector<int> dims;
+    int stage;
+    std::vector<PlacedStore> stores;
+    std::vector<int> reduces;
+};
+
+/// What makes two folds one: monoid, element, accumulator, value, mask.
+using FoldKey = std::tuple<const MonoidRow*, DType, DType, int, int>;
+
+class SweepPlacer {
+public:
+    explicit SweepPlacer(const Graph& graph)
+        : graph_(graph), placement_(placement_of(graph)), live_(live_nodes(graph)), stage_(stages_of(graph)),
+          origin_(at(graph.node_count()), -1), seen_in_(at(graph.node_count()), -1) {}
+
+    Placement place() && {
+        find_origins();
+        collect_groups();
+        for (const Group& group : groups_) split(group);
+        place_scalars();
+        complete(graph_, placement_);
+        return std::move(placement_);
+    }
+
+private:
+    void find_origins() {
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            if (graph_.node(n).kind == NodeKind::reduce)
+                origin_[at(n)] = n;
+            else if (stage_[at(n)] > 0)
+                origin_[at(n)] = origin_[at(forcing_operand(n, stage_[at(n)]))];
+        }
+    }
+
+    /// The first operand whose value has this stage.
+    int forcing_operand(int node, int stage) const {
+        for (const int operand : graph_.operands(node))
+            if (stage_[at(operand)] == stage) return operand;
+        throw InternalError(fmt::format("place_sweeps: no operand of node {} has stage {}", node, stage));
+    }
+
+    Group& group_of(std::vector<int> dims, int stage) {
+        const auto [found, is_new] = group_number_.try_emplace({dims, stage}, groups_.size());
+        if (is_new) groups_.push_back({std::move(dims), stage, {}, {}});
+        return groups_[found->second];
+    }
+
+    void collect_groups() {
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            if (!live_[at(n)]) continue;
+            const Node& node = graph_.node(n);
+            if (node.kind == NodeKind::reduce)
+                group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[at(n)] - 1).reduces.push_back(n);
+            for (const int output : placement_.outputs_of[at(n)]) {
+                const int array = placement_.output_array[at(output)];
+                if (array >= 0)
+                    group_of(domain_of(node), stage_[at(n)]).stores.push_back({n, array});
+                else if (stage_[at(n)] == 0)
+                    group_of({}, 0);
+            }
+        }
+        std::stable_sort(groups_.begin(), groups_.end(),
+                         [](const Group& a, const Group& b) { return a.stage < b.stage; });
+    }
+
+    /// Makes a group's sweeps: stores first, then folds in order, a new sweep whenever the last one is full.
+    void split(const Group& group) {
+        const std::size_t first = placement_.sweeps.size();
+        begin_sweep(group, {});
+        for (const PlacedStore& store : group.stores) {
+            make_room(group, {store.node}, {}, 1);
+            placement_.sweeps.back().stores.push_back(store);
+        }
+        for (const std::vector<int>& sharing : sharing_reduces(group))
+            for (const int reduce : sharing) {
+                make_room(group, graph_.operands(reduce), folds_of(reduce), 0);
+                placement_.sweeps.back().reduces.push_back(reduce);
+                placement_.made_in[at(reduce)] = static_cast<int>(placement_.sweeps.size()) - 1;
+            }
+        placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
+    }
+
+    /// A group's reductions by the fold they share, each set and the sets in the order of the graph.
+    std::vector<std::vector<int>> sharing_reduces(const Group& group) const {
+        std::vector<std::vector<int>> sets;
+        std::map<FoldKey, std::size_t> number;
+        for (const int reduce : group.reduces) {
+            const auto [found, is_new] = number.try_emplace(folds_of(reduce)[0], sets.size());
+            if (is_new) sets.emplace_back();
+            sets[found->second].push_back(reduce);
+        }
+        return sets;
+    }
+
+    /// The folds that a reduction needs: its own, then the one that says whether any element was accepted.
+    std::vector<FoldKey> folds_of(int reduce) const {
+        const Node& node = graph_.node(reduce);
+        const std::vector<int> operands = graph_.operands(reduce);
+        const int mask = node.masked ? operands[1] : -1;
+        std::vector<FoldKey> folds{{node.reduce->monoid, held_as(graph_.node(operands[0]).type),
+                                    held_as(node.accumulator), operands[0], mask}};
+        if (needs_acceptance(node))
+            folds.emplace_back(reduce_row::any.monoid, DType::boolean, DType::boolean, mask, -1);
+        return folds;
+    }
+
+    /// Adds these roots, folds and stored arrays to the open sweep, or to a new one if they do not fit.
+    void make_room(const Group& group, const std::vector<int>& roots, const std::vector<FoldKey>& folds, int stores) {
+        for (bool retried = false;; retried = true) {
+            int words = 0;
+            std::vector<FoldKey> added;
+            for (const FoldKey& fold : folds) {
+                if (std::find(open_folds_.begin(), open_folds_.end(), fold) != open_folds_.end()) continue;
+                words += std::get<0>(fold)->state_words(std::get<1>(fold), std::get<2>(fold));
+                added.push_back(fold);
+            }
+            const int arrays = count_new_inputs(roots) + stores;
+            const bool words_fit = words == 0 || open_folds_.empty() || open_words_ + words <= max_sweep_words;
+            const bool arrays_fit = open_arrays_ + arrays <= max_sweep_arrays;
+            if (words_fit && arrays_fit) {
+                open_words_ += words;
+                open_arrays_ += arrays;
+                open_folds_.insert(open_folds_.end(), added.begin(), added.end());
+                return;
+            }
+            if (retried)
+                throw InvalidGraph(
+                    fmt::format("{}: reads {} arrays, but one sweep takes at most {}; split the expression, "
+                                "or bring the inputs together in one array with one more dim",
+                                label_of(graph_.node(roots[0])), arrays, max_sweep_arrays));
+            begin_sweep(group, words_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
+                                         : fmt::format("a sweep folds at most {} words a lane", max_sweep_words));
+        }
+    }
+
+    void begin_sweep(const Group& group, std::string reason) {
+        PlacedSweep sweep;
+        sweep.dims = group.dims;
+        sweep.stage = group.stage;
+        sweep.reason = std::move(reason);
+        placement_.sweeps.push_back(std::move(sweep));
+        open_folds_.clear();
+        open_words_ = open_arrays_ = 0;
+    }
+
+    /// The inputs in the backward slice of the roots that the open sweep does not load yet; marks the slice as seen.
+    int count_new_inputs(std::vector<int> open) {
+        const int sweep = static_cast<int>(placement_.sweeps.size());
+        int inputs = 0;
+        while (!open.empty()) {
+            const int node = open.back();
+            open.pop_back();
+            if (std::exchange(seen_in_[at(node)], sweep) == sweep) continue;
+            const NodeKind kind = graph_.node(node).kind;
+            if (kind == NodeKind::input) ++inputs;
+            if (kind == NodeKind::reduce) continue;
+            for (const int operand : graph_.operands(node)) open.push_back(operand);
+        }
+        return inputs;
+    }
+
+    /// Scalar results that are maps: the last sweep that makes one of their operands yields them.
+    void place_scalars() {
+        std::vector<int> home(at(graph_.node_count()), -1);
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            const Node& node = graph_.node(n);
+            if (!live_[at(n)] || !node.dims.empty()) continue;
+            home[at(n)] = placement_.made_in[at(n)];
+            if (node.kind != NodeKind::reduce)
+                for (const int operand : graph_.operands(n)) home[at(n)] = std::max(home[at(n)], home[at(operand)]);
+            if (placement_.outputs_of[at(n)].empty()) continue;
+            placement_.made_in[at(n)] = home[at(n)]; // later sweeps read it, as it is there
+            if (home[at(n)] >= 0)
+                placement_.sweeps[at(home[at(n)])].yields.push_back(n);
+            else
+                empty_domain_sweep().yields.push_back(n);
+        }
+    }
+
+    PlacedSweep& empty_domain_sweep() {
+        const auto found = std::find_if(placement_.sweeps.begin(), placement_.sweeps.end(),
+                                        [](const PlacedSweep& s) { return s.stage == 0 && s.dims.empty(); });
+        return *found;
+    }
+
+    /// "mean → sub → sum": from the reduction of an earlier stage to what this sweep makes of it.
+    std::string reason_for(const PlacedSweep& sweep, std::size_t number) const {
+        if (sweep.stage == 0) return number == 0 ? "" : "another domain";
+        constexpr int shown = 6;
+        int node = -1;
+        std::string path;
+        if (!sweep.stores.empty()) {
+            node = sweep.stores[0].node;
+            path = placement_.arrays[at(sweep.stores[0].array)].name;
+        } else {
+            node = forcing_operand(sweep.reduces[0], sweep.stage);
+            path = label_of(graph_.node(sweep.reduces[0]));
+        }
+        for (int steps = 0; graph_.node(node).kind != NodeKind::reduce; ++steps) {
+            if (steps == shown) {
+                path = "… → " + path;
+                node = origin_[at(node)];
+                break;
+            }
+            path = label_of(graph_.node(node)) + " → " + path;
+            node = forcing_operand(node, sweep.stage);
+        }
+        return label_of(graph_.node(node)) + " → " + path;
+    }
+
+    const Graph& graph_;
+    Placement placement_;
+    std::vector<bool> live_;
+    std::vector<int> stage_;   ///< by node: of its value
+    std::vector<int> origin_;  ///< by node of stage > 0: the reduction that a path of forcing operands leads to
+    std::vector<int> seen_in_; ///< by node: the last sweep being filled that needed it
+    std::map<std::pair<std::vector<int>, int>, std::size_t> group_number_;
+    std::vector<Group> groups_;
+    // The sweep being filled.
+    std::vector<FoldKey> open_folds_;
+    int open_words_ = 0;
+    int open_arrays_ = 0;
+};
+
+} // namespace
+
+Placement place_sweeps(const Graph& graph) { return SweepPlacer(graph).place(); }
+
+} // namespace gf

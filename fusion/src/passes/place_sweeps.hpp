@@ -1,0 +1,26 @@
+// place_sweeps: puts every reduction and elementwise output of a graph in as few sweeps as legality allows.
+//
+// Contract: a sweep is (domain, stage); no sweep contains a path through one of its own reductions. Inputs, constants,
+// parameters and indices have stage 0, a map the highest stage of its operands; a Reduce folds in the sweep of its
+// operand's (and mask's) stage, and its value has that stage + 1. Maps on scalars are made in the epilogue of the last
+// sweep that yields one of their operands and recomputed in the prologue of the sweeps that use them; what depends on no
+// reduction is made in a sweep over the empty domain. A sweep whose lane states or arrays exceed the stated sizes
+// splits. Sweeps are ordered by stage, then by first appearance in the graph.
+//
+// It stands after every graph pass, because what they remove or share decides what a sweep holds.
+#pragma once
+
+#include "placement.hpp"
+
+namespace gf {
+
+/// The most 32-bit words of states that one sweep folds, a lane: 2,048 lanes of 28 words are 224 KiB, which is what the
+/// 256 KiB of registers of a GPU's multiprocessor hold beside addresses and loads.
+inline constexpr int max_sweep_words = 28;
+/// The most arrays that one sweep loads and stores.
+inline constexpr int max_sweep_arrays = 64;
+
+/// Throws InvalidGraph where one value alone reads more than max_sweep_arrays.
+Placement place_sweeps(const Graph& graph);
+
+} // namespace gf
