@@ -1,5 +1,9 @@
-// CUDA streams: a view of the caller's. Works on machines without CUDA: a view is just a handle.
+// CUDA streams: a view of the caller's, an owner of one's own, and asynchronous copies. The view works on machines without
+// CUDA: it is just a handle.
 #pragma once
+
+#include <cstddef>
+#include <utility>
 
 struct CUstream_st;
 
@@ -20,5 +24,39 @@ private:
     CUstream_st* stream_ = nullptr;
     bool set_ = false;
 };
+
+/// Does a stream wait for the legacy default stream, and that for it?
+enum class StreamKind { ordered_with_default, independent };
+
+/// Owns a stream on one device.
+class Stream {
+public:
+    Stream() = default;
+    Stream(int device, StreamKind kind);
+    Stream(Stream&& other) noexcept { swap(other); }
+    Stream& operator=(Stream&& other) noexcept {
+        Stream(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~Stream();
+
+    operator StreamView() const noexcept { return stream_; } // NOLINT(google-explicit-constructor): an owner is a view
+    /// Blocks until everything in it has finished. Throws DeviceError if some of it failed.
+    void wait() const;
+
+private:
+    void swap(Stream& other) noexcept {
+        std::swap(stream_, other.stream_);
+        std::swap(device_, other.device_);
+    }
+    CUstream_st* stream_ = nullptr;
+    int device_ = 0;
+};
+
+// In stream order, without waiting; the device's primary context must be current. Host memory must stay until they are
+// done; if it is not page-locked, the driver may copy it at once.
+void copy_to_device(void* to, const void* from, std::size_t bytes, StreamView stream);
+void copy_to_host(void* to, const void* from, std::size_t bytes, StreamView stream);
+void fill_with_zeros(void* to, std::size_t bytes, StreamView stream);
 
 } // namespace gf

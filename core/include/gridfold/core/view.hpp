@@ -50,8 +50,8 @@ struct View {
     bool writable = false;
 
     View() = default;
-    View(void* address, DType type, Extents extents, Memory memory, bool writable)
-        : address(address), type(type), extents(extents), memory(memory), writable(writable) {}
+    View(void* pointer, DType element, Extents shape, Memory where, bool can_write)
+        : address(pointer), type(element), extents(shape), memory(where), writable(can_write) {}
 
     /// Any contiguous one-dimensional range of elements that has data() and size(): std::vector, std::span, std::array,
     /// cuda::std::span, and thrust::device_vector (whose data() is a device pointer with get()).

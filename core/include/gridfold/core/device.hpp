@@ -1,0 +1,57 @@
+// The CUDA devices of this machine, and being current on one. Works, and says why not, on machines without CUDA.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/core/view.hpp>
+
+namespace gf {
+
+/// One CUDA device, numbered as the driver numbers them (CUDA_VISIBLE_DEVICES included).
+struct Device {
+    int ordinal = 0;
+    std::string name;
+    int capability_major = 0;
+    int capability_minor = 0;
+    std::size_t memory_bytes = 0;
+    int multiprocessors = 0;
+};
+
+/// The devices; none where CUDA cannot be used. The first call loads and initialises the driver. Thread-safe.
+std::vector<Device> devices();
+
+/// Why CUDA cannot be used (no driver, one too old, no device, a forked child), or "" where it can. Thread-safe.
+std::string cuda_unavailable_reason();
+
+/// Where a pointer points. Managed memory counts as device memory, and is marked: the host reaches it too.
+struct Placement {
+    Memory memory = Memory::host; ///< never Memory::unknown
+    bool managed = false;
+    bool pinned = false; ///< host memory that CUDA has page-locked: it is copied without staging
+    int device = -1;     ///< of device memory
+};
+
+/// Asks the driver where `pointer` points. Loads it only if the process has it loaded already: without a driver every
+/// pointer is a host pointer. Never throws for a pointer that the driver does not know: that is host memory.
+Placement placement_of(const void* pointer);
+
+/// Makes a device's primary context current in this thread while it lives, then restores what was. Costs a thread-local
+/// read where the context is current already.
+class CurrentDevice {
+public:
+    explicit CurrentDevice(int ordinal);
+    CurrentDevice(const CurrentDevice&) = delete;
+    CurrentDevice& operator=(const CurrentDevice&) = delete;
+    ~CurrentDevice();
+
+private:
+    bool pushed_ = false;
+};
+
+/// Did the call fail because the device, or the process's context on it, is lost for good? (An illegal address, say.)
+bool is_device_lost(const DeviceError& error) noexcept;
+
+} // namespace gf

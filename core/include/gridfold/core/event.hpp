@@ -1,0 +1,41 @@
+// A CUDA event: a point in a stream that the host or another stream can wait for.
+#pragma once
+
+#include <utility>
+
+#include <gridfold/core/stream.hpp>
+
+struct CUevent_st;
+
+namespace gf {
+
+/// Records no times. The device's primary context must be current for every call but the destructor.
+class Event {
+public:
+    Event() = default;
+    explicit Event(int device);
+    Event(Event&& other) noexcept { swap(other); }
+    Event& operator=(Event&& other) noexcept {
+        Event(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~Event();
+
+    void record(StreamView stream);
+    /// Has everything before the last record() finished? True if there was none. Throws DeviceError if it failed.
+    bool is_reached() const;
+    /// Blocks until it has.
+    void wait() const;
+    /// Work put in `stream` from now on comes after it.
+    void order_before(StreamView stream) const;
+
+private:
+    void swap(Event& other) noexcept {
+        std::swap(event_, other.event_);
+        std::swap(device_, other.device_);
+    }
+    CUevent_st* event_ = nullptr;
+    int device_ = 0;
+};
+
+} // namespace gf

@@ -1,0 +1,68 @@
+// Loaded kernels, and launching one in a stream.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gridfold/core/stream.hpp>
+
+struct CUmod_st;
+struct CUfunc_st;
+
+namespace gf {
+
+/// A kernel of a Module, valid while that lives.
+struct KernelView {
+    CUfunc_st* function = nullptr;
+};
+
+/// What the driver knows of a loaded kernel.
+struct KernelFacts {
+    int registers = 0;    ///< a thread
+    int local_bytes = 0;  ///< a thread: spilled registers and local arrays
+    int shared_bytes = 0; ///< a block
+    int max_threads = 0;  ///< a block
+};
+
+/// Owns code loaded on one device.
+class Module {
+public:
+    Module() = default;
+    /// `image` is a cubin or PTX. Throws DeviceError where the device cannot run it.
+    Module(int device, const std::string& image);
+    Module(Module&& other) noexcept { swap(other); }
+    Module& operator=(Module&& other) noexcept {
+        Module(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~Module();
+
+    /// The kernel with this (extern "C") name.
+    KernelView kernel(const std::string& name) const;
+
+private:
+    void swap(Module& other) noexcept {
+        std::swap(module_, other.module_);
+        std::swap(device_, other.device_);
+    }
+    CUmod_st* module_ = nullptr;
+    int device_ = 0;
+};
+
+KernelFacts facts_of(KernelView kernel, int device);
+
+/// One launch: a one-dimensional grid of one-dimensional blocks, no dynamic shared memory. `parameters` has the address
+/// of each parameter's value; both are read during the call that takes the Launch, and not after.
+struct Launch {
+    KernelView kernel;
+    std::uint32_t blocks = 1;
+    std::uint32_t threads = 1;
+    void** parameters = nullptr;
+};
+
+/// Launches in stream order; the device's primary context must be current. Works while the stream is capturing.
+void launch(const Launch& what, StreamView stream);
+
+} // namespace gf

@@ -1,0 +1,73 @@
+#include <gridfold/core/device.hpp>
+
+#include <cstdint>
+
+#include <dlfcn.h>
+
+#include "driver/driver.hpp"
+
+namespace gf {
+
+Placement placement_of(const void* pointer) {
+    const driver::Table* cu = driver::table_or_null();
+    if (cu == nullptr) {
+        void* loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+        if (loaded == nullptr) return {};
+        dlclose(loaded);
+        if (!cuda_unavailable_reason().empty()) return {};
+        cu = &driver::table();
+    }
+    const auto ask = [&](int attribute, auto& value) {
+        return cu->pointer_get_attribute(&value, attribute, reinterpret_cast<std::uintptr_t>(pointer)).code ==
+               driver::success;
+    };
+    unsigned type = 0;
+    if (!ask(driver::pointer_memory_type, type)) return {};
+    unsigned managed = 0; // a CUDA bool: the driver writes an unsigned int
+    Placement placement;
+    placement.managed = ask(driver::pointer_is_managed, managed) && managed != 0;
+    if (type == driver::memory_type_device || placement.managed) {
+        placement.memory = Memory::device;
+        if (!ask(driver::pointer_device_ordinal, placement.device)) placement.device = -1;
+    } else {
+        placement.pinned = type == driver::memory_type_host;
+    }
+    return placement;
+}
+
+CurrentDevice::CurrentDevice(int ordinal) {
+    const driver::Table& cu = driver::table();
+    CUctx_st* wanted = driver::primary_context(ordinal);
+    CUctx_st* current = nullptr;
+    driver::check(cu.ctx_get_current(&current));
+    if (current == wanted) return;
+    driver::check(cu.ctx_push_current(wanted));
+    pushed_ = true;
+}
+
+CurrentDevice::~CurrentDevice() {
+    const driver::Table* cu = pushed_ ? driver::table_or_null() : nullptr;
+    if (cu == nullptr) return;
+    CUctx_st* popped = nullptr;
+    driver::report(cu->ctx_pop_current(&popped));
+}
+
+bool is_device_lost(const DeviceError& error) noexcept {
+    switch (error.code()) {
+    case driver::ecc_uncorrectable:
+    case driver::nvlink_uncorrectable:
+    case driver::illegal_address:
+    case driver::launch_timeout:
+    case driver::context_is_destroyed:
+    case driver::assert_failed:
+    case driver::hardware_stack_error:
+    case driver::illegal_instruction:
+    case driver::misaligned_address:
+    case driver::invalid_address_space:
+    case driver::invalid_pc:
+    case driver::launch_failed: return true;
+    default: return false; // codes are CUDA's, and open
+    }
+}
+
+} // namespace gf

@@ -1,0 +1,154 @@
+// The one table of CUDA driver entry points, how it is filled, and how a call is checked.
+//
+// The table is filled from libcuda.so.1 at the first device query, once, by whichever thread comes first. Tests put
+// another one behind it. Types are declared here as cuda.h has them, so that no CUDA header is needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/error.hpp>
+
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st;
+struct CUmod_st;
+struct CUfunc_st;
+struct CUkern_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUgraphExec_st;
+struct CUuserObject_st;
+
+namespace gf::driver {
+
+using Address = unsigned long long; ///< CUdeviceptr
+using Id = std::uint64_t;           ///< cuuint64_t
+
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNodeParams {
+    CUfunc_st* function;
+    unsigned grid_x, grid_y, grid_z;
+    unsigned block_x, block_y, block_z;
+    unsigned shared_bytes;
+    void** parameters;
+    void** extra;
+    CUkern_st* kernel;
+    CUctx_st* context;
+};
+
+// The values of cuda.h's enums that are used. ENUM rows: our name, cuda.h's name, value.
+#define GRIDFOLD_DRIVER_VALUES(ENUM)                                         \
+    ENUM(success, CUDA_SUCCESS, 0)                                           \
+    ENUM(deinitialized, CUDA_ERROR_DEINITIALIZED, 4)                         \
+    ENUM(no_device, CUDA_ERROR_NO_DEVICE, 100)                               \
+    ENUM(ecc_uncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE, 214)               \
+    ENUM(nvlink_uncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE, 220)         \
+    ENUM(not_ready, CUDA_ERROR_NOT_READY, 600)                               \
+    ENUM(illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS, 700)                   \
+    ENUM(launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT, 702)                     \
+    ENUM(context_is_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED, 709)         \
+    ENUM(assert_failed, CUDA_ERROR_ASSERT, 710)                              \
+    ENUM(hardware_stack_error, CUDA_ERROR_HARDWARE_STACK_ERROR, 714)         \
+    ENUM(illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION, 715)           \
+    ENUM(misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS, 716)             \
+    ENUM(invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE, 717)       \
+    ENUM(invalid_pc, CUDA_ERROR_INVALID_PC, 718)                             \
+    ENUM(launch_failed, CUDA_ERROR_LAUNCH_FAILED, 719)                       \
+    ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16) \
+    ENUM(unified_addressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 41)     \
+    ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75) \
+    ENUM(capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76) \
+    ENUM(function_max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)   \
+    ENUM(function_shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1)      \
+    ENUM(function_local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)        \
+    ENUM(function_registers, CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                  \
+    ENUM(pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)           \
+    ENUM(pointer_is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)             \
+    ENUM(pointer_device_ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)     \
+    ENUM(memory_type_host, CU_MEMORYTYPE_HOST, 1)                            \
+    ENUM(memory_type_device, CU_MEMORYTYPE_DEVICE, 2)                        \
+    ENUM(host_portable, CU_MEMHOSTALLOC_PORTABLE, 1)                         \
+    ENUM(host_mapped, CU_MEMHOSTALLOC_DEVICEMAP, 2)                          \
+    ENUM(stream_blocking, CU_STREAM_DEFAULT, 0)                              \
+    ENUM(stream_non_blocking, CU_STREAM_NON_BLOCKING, 1)                     \
+    ENUM(event_no_timing, CU_EVENT_DISABLE_TIMING, 2)                        \
+    ENUM(capture_none, CU_STREAM_CAPTURE_STATUS_NONE, 0)                     \
+    ENUM(capture_active, CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                 \
+    ENUM(capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                 \
+    ENUM(user_object_no_sync, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, 1)          \
+    ENUM(user_object_move, CU_GRAPH_USER_OBJECT_MOVE, 1)
+
+#define GRIDFOLD_ENUM(name, theirs, value) inline constexpr int name = value;
+GRIDFOLD_DRIVER_VALUES(GRIDFOLD_ENUM)
+#undef GRIDFOLD_ENUM
+
+/// What a call gave: its CUresult, and which call it was.
+struct Outcome {
+    int code;
+    const char* call;
+};
+
+/// One entry point: called like a function.
+template <class Signature> struct Entry;
+template <class... Args> struct Entry<int(Args...)> {
+    const char* symbol;
+    int (*function)(Args...) = nullptr;
+    Outcome operator()(Args... args) const { return {function(args...), symbol}; }
+};
+
+struct Table {
+#define DRIVER(member, symbol, parameters) Entry<int parameters> member{#symbol};
+#include "driver/driver.def"
+#undef DRIVER
+};
+
+/// The oldest driver that has every entry point, as cuDriverGetVersion counts.
+inline constexpr int oldest_driver = 12000;
+
+/// The table. Throws DeviceError, with the reason, where CUDA cannot be used.
+const Table& table();
+/// The same for destructors and queries that must not fail: null where CUDA cannot be used.
+const Table* table_or_null() noexcept;
+
+/// What could be found out about the driver behind a library name: a table and devices, or a reason why not.
+struct Probe {
+    Table table;
+    bool usable = false;
+    int version = 0; ///< as cuDriverGetVersion counts
+    std::string reason;
+    std::vector<Device> devices;
+};
+Probe probe_library(const char* library);
+Probe probe_table(const Table& table);
+
+/// Tests: puts another table in place of the driver's, or (null) lets the driver be probed anew. Not while others use CUDA.
+void install(const Table* table);
+
+/// The version of the driver in use, as cuDriverGetVersion counts; 0 where there is none. Loads nothing.
+int loaded_version() noexcept;
+
+/// The context of a device, retained at its first use until the process ends, as the CUDA runtime does.
+CUctx_st* primary_context(int ordinal);
+
+/// Where a call stands. (std::source_location, which clang 14 does not have with libstdc++.)
+struct Here {
+    const char* file;
+    int line;
+    static constexpr Here current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+        return {file, line};
+    }
+};
+
+/// Throws DeviceError, with the call and CUDA's words, unless the call succeeded.
+void check(Outcome outcome, Here here = Here::current());
+/// The same for calls that say whether something has finished: false where it has not.
+bool check_ready(Outcome outcome, Here here = Here::current());
+/// The same for destructors: tells stderr, once a process. Silent once CUDA itself has shut down.
+void report(Outcome outcome, Here here = Here::current()) noexcept;
+
+} // namespace gf::driver

@@ -1,0 +1,22 @@
+// How destructors call the driver: on their device, reporting and never throwing.
+#pragma once
+
+#include "driver/driver.hpp"
+
+namespace gf::driver {
+
+/// Makes `device` current and calls `release(table)`, which gives an Outcome. Does nothing where CUDA is gone (a forked
+/// child). What fails is reported.
+template <class Release> void release_on(int device, Release&& release, Here here = Here::current()) noexcept {
+    const Table* cu = table_or_null();
+    if (cu == nullptr) return;
+    try {
+        const CurrentDevice current(device);
+        report(release(*cu), here);
+    } catch (const DeviceError& error) { // the device is lost: its memory went with it
+        report({error.code(), error.call().c_str()}, here);
+    } catch (...) { // no memory to say so
+    }
+}
+
+} // namespace gf::driver

@@ -1,0 +1,42 @@
+#include <gridfold/core/module.hpp>
+
+#include "driver/release.hpp"
+
+namespace gf {
+
+using driver::check;
+
+Module::Module(int device, const std::string& image) : device_(device) {
+    const CurrentDevice current(device);
+    check(driver::table().module_load(&module_, image.c_str()));
+}
+
+Module::~Module() {
+    if (module_ == nullptr) return;
+    driver::release_on(device_, [&](const driver::Table& cu) { return cu.module_unload(module_); });
+}
+
+KernelView Module::kernel(const std::string& name) const {
+    const CurrentDevice current(device_);
+    KernelView kernel;
+    check(driver::table().module_get_function(&kernel.function, module_, name.c_str()));
+    return kernel;
+}
+
+KernelFacts facts_of(KernelView kernel, int device) {
+    const CurrentDevice current(device);
+    const auto ask = [&](int attribute) {
+        int value = 0;
+        check(driver::table().func_get_attribute(&value, attribute, kernel.function));
+        return value;
+    };
+    return {ask(driver::function_registers), ask(driver::function_local_bytes), ask(driver::function_shared_bytes),
+            ask(driver::function_max_threads)};
+}
+
+void launch(const Launch& what, StreamView stream) {
+    check(driver::table().launch_kernel(what.kernel.function, what.blocks, 1, 1, what.threads, 1, 1, 0, stream.get(),
+                                        what.parameters, nullptr));
+}
+
+} // namespace gf
