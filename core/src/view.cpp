@@ -10,8 +10,7 @@
 
 namespace gf {
 
-Extents::Extents(std::initializer_list<std::int64_t> extents)
-    : Extents(std::span(extents.begin(), extents.size())) {}
+Extents::Extents(std::initializer_list<std::int64_t> extents) : Extents(std::span(extents.begin(), extents.size())) {}
 
 Extents::Extents(std::span<const std::int64_t> extents) {
     if (extents.size() > static_cast<std::size_t>(max_rank))

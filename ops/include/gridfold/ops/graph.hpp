@@ -1,6 +1,10 @@
 // The user's graph: named dims, inputs, maps and reductions as a DAG, and the handles to its nodes.
 //
-// A Graph is a value: copying copies the DAG; a Value belongs to one Graph and is only valid while it lives.
+// A Graph is a value that owns its DAG on the heap. Handles (Value, Dim) point at the DAG: they survive moves of the
+// Graph and belong to the graph moved to. Copying a Graph makes a second DAG; the handles still belong to the original
+// (`copy.value(v.node())` is the copy's), and assigning to a Graph ends the handles of what it held. A handle must not
+// be used after its DAG is gone; a moved-from Graph can only be assigned to and destroyed.
+//
 // Building a graph checks everything that can be known before run time (types, dims, names) and throws InvalidGraph
 // with the graph unchanged. A const Graph may be read from many threads.
 #pragma once
@@ -27,32 +31,38 @@ struct Dag;
 class Dim {
 public:
     Dim() = default;
+    /// Is this a dim of some graph? (A default-constructed one is not.)
+    bool valid() const noexcept { return dag_ != nullptr; }
+    /// "" for no dim.
     std::string_view name() const;
     int position() const noexcept { return position_; }
+    const Dag* dag() const noexcept { return dag_; }
     friend bool operator==(const Dim&, const Dim&) = default;
 
 private:
     friend class Graph;
-    Dim(const Graph* graph, int position) : graph_(graph), position_(position) {}
-    const Graph* graph_ = nullptr;
+    friend struct Dag;
+    Dim(const Dag* dag, int position) : dag_(dag), position_(position) {}
+    const Dag* dag_ = nullptr;
     int position_ = -1;
 };
 
-/// A handle to a node of a graph. Cheap to copy. Default-constructed it is no value (`!v`).
+/// A handle to a node of a graph. Cheap to copy. Default-constructed it is no value, and using it in a graph is an
+/// InvalidGraph. It has no operator bool and no comparison of handles: `==`, `!`, `&&` build graphs (expr.hpp).
 class Value {
 public:
     Value() = default;
-    explicit operator bool() const noexcept { return graph_ != nullptr; }
+    bool valid() const noexcept { return dag_ != nullptr; }
     DType type() const;
     /// The dims of its domain, in the graph's order (an input: in its memory order).
     std::vector<Dim> dims() const;
-    Graph* graph() const noexcept { return graph_; }
+    Dag* dag() const noexcept { return dag_; }
     int node() const noexcept { return node_; }
 
 private:
-    friend class Graph;
-    Value(Graph* graph, int node) : graph_(graph), node_(node) {}
-    Graph* graph_ = nullptr;
+    friend struct Dag;
+    Value(Dag* dag, int node) : dag_(dag), node_(node) {}
+    Dag* dag_ = nullptr;
     int node_ = -1;
 };
 
@@ -82,22 +92,22 @@ struct Literal {
 
 /// An operand of a map: a value or a literal.
 struct Operand {
-    Value value;                    ///< set, or
-    std::optional<Literal> literal; ///< set
-    Operand(Value v) : value(v) {}  // NOLINT(google-explicit-constructor)
+    Value value;                                 ///< valid, or
+    std::optional<Literal> literal;              ///< set
+    Operand(Value v) : value(v) {}               // NOLINT(google-explicit-constructor)
+    Operand(Literal number) : literal(number) {} // NOLINT(google-explicit-constructor)
     template <class N>
-        requires std::is_arithmetic_v<N>
-    Operand(N number) : literal(number) {} // NOLINT(google-explicit-constructor)
+        requires std::is_arithmetic_v<N> Operand(N number) : literal(number) {} // NOLINT(google-explicit-constructor)
 };
 
 /// How a reduction folds.
 struct ReduceOptions {
-    Value where{};                        ///< bool; elements where it is false are skipped
-    Value by{};                           ///< a group key (not in this version: InvalidGraph)
-    std::int64_t groups = 0;              ///< the number of groups
-    std::vector<Dim> over{};              ///< the dims to fold; none = all
-    std::optional<DType> accumulate{};    ///< the accumulator type, where the reduction takes one
-    int ddof = 0;                         ///< divisor n − ddof, for variance and stddev
+    std::optional<Value> where{};      ///< bool; elements where it is false are skipped
+    std::optional<Value> by{};         ///< a group key (not in this version: InvalidGraph)
+    std::int64_t groups = 0;           ///< the number of groups
+    std::vector<Dim> over{};           ///< the dims to fold; none = all
+    std::optional<DType> accumulate{}; ///< the accumulator type, where the reduction takes one
+    int ddof = 0;                      ///< divisor n − ddof, for variance and stddev
 };
 
 /// What a node is.
@@ -106,20 +116,24 @@ enum class NodeKind : std::uint8_t { input, scalar, constant, index, map, cast, 
 /// A node's own facts; its operands are its in-edges.
 struct Node {
     NodeKind kind;
-    DType type;            ///< of its value
-    std::vector<int> dims; ///< positions; inputs in memory order, everything else increasing
-    std::string name;      ///< inputs, scalars; or the user's name for a value ("" if none)
-    std::uint64_t bits = 0;              ///< constant: the value's bytes, little-endian, zero-extended
-    int dim = -1;                        ///< index: which dim
-    const MapRow* map = nullptr;         ///< map
-    DType compute = DType::f32;          ///< map: the type T that it computes in; operands are already of it
-    const ReduceRow* reduce = nullptr;   ///< reduce
-    DType accumulator = DType::f32;      ///< reduce
-    bool masked = false;                 ///< reduce: operand 1 is the mask
-    int ddof = 0;                        ///< reduce
+    DType type;                        ///< of its value
+    std::vector<int> dims;             ///< positions; inputs in memory order, everything else increasing
+    std::string name;                  ///< inputs, scalars; or the user's name for a value ("" if none)
+    std::uint64_t bits = 0;            ///< constant: the value's bytes, little-endian, zero-extended
+    int dim = -1;                      ///< index: which dim
+    const MapRow* map = nullptr;       ///< map
+    DType compute = DType::f32;        ///< map: the type T that it computes in; operands are already of it
+    const ReduceRow* reduce = nullptr; ///< reduce
+    DType accumulator = DType::f32;    ///< reduce
+    bool masked = false;               ///< reduce: operand 1 is the mask
+    int ddof = 0;                      ///< reduce
 };
 
 /// A graph of maps feeding reductions.
+///
+/// A name is [A-Za-z_][A-Za-z0-9_]*, not an element type's and none of let where over by groups inf nan true false.
+/// Values (inputs, scalars, named values), dims and outputs have a namespace each; an output can't have the name of an
+/// input, because both are bound by name.
 class Graph {
 public:
     explicit Graph(std::string name = "graph");
@@ -131,7 +145,7 @@ public:
 
     const std::string& name() const noexcept;
 
-    /// Declares a dim; its extent is bound at run time, or fixed here. Names are [A-Za-z_][A-Za-z0-9_]*, not reserved.
+    /// Declares a dim; its extent is bound at run time, or fixed here.
     Dim dim(std::string_view name, std::optional<std::int64_t> extent = {});
     /// Declares an array input; `dims` in its memory order, outermost first. No dims: a run-time scalar.
     Value input(std::string_view name, DType type, std::span<const Dim> dims);
@@ -145,14 +159,16 @@ public:
     Value constant(Literal literal, DType type);
     /// The index along a dim, as i64.
     Value index(Dim dim);
-    /// Applies a map. At least one operand is a Value.
+    /// gf::map, gf::cast and gf::reduce, for values of this graph.
     Value map(const MapRow& row, std::span<const Operand> operands);
     Value cast(Value value, DType type);
     Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options = {});
+    /// Names a value that has no name yet, for the text form and for messages; returns it.
+    Value let(std::string_view name, Value value);
     /// Names a result. Order of calls is the order of results.
     void output(std::string_view name, Value value);
 
-    // What a pass, a printer or a backend reads. Nodes are numbered 0 … node_count() in a topological order.
+    // What a pass, a printer or a backend reads. Nodes are numbered from 0 in a topological order: operands come first.
     int node_count() const;
     const Node& node(int node) const;
     /// The operands of a node, by slot.
@@ -171,18 +187,31 @@ public:
     std::span<const Output> outputs() const;
     const Dag& dag() const noexcept { return *dag_; }
 
-    /// Appends a node exactly as given, its operands by number, unchecked but for their range: how a pass rebuilds
-    /// a graph, node by node in topological order. Returns its number.
+    /// Appends a node exactly as given, its operands by number, unchecked but for their range (InternalError): how a
+    /// pass rebuilds a graph, node by node in topological order. Returns its number.
     int append(Node node, std::span<const int> operands);
     /// An empty graph with this one's name and dims: where such a rebuilding starts.
     Graph like() const;
     void append_output(std::string name, int node);
 
-    Value value(int node) { return {this, node}; }
-    Dim dim_at(int position) const { return {this, position}; }
+    /// The handle of a node, or of a dim, by its number.
+    Value value(int node);
+    Dim dim_at(int position) const;
 
 private:
     std::unique_ptr<Dag> dag_;
 };
+
+/// Applies a map to operands of one graph, at least one of them a value. Operands are brought to the row's compute
+/// type: values by cast nodes, literals as constants of it. The domain is the union of the operands'. InvalidGraph if
+/// the row has no meaning for the types, a literal does not fit, or the domain has more than max_rank dims.
+Value map(const MapRow& row, std::span<const Operand> operands);
+Value map(const MapRow& row, std::initializer_list<Operand> operands);
+/// The value converted to a type: itself if it has that type.
+Value cast(Value value, DType type);
+/// Folds every dim of the value (of a value without dims: its one element). The mask's dims are a subset of the value's,
+/// along whose other dims it is broadcast. InvalidGraph for a mask that is not bool, an accumulator that the reduction
+/// does not take, ddof below 0 or where there is none; and, in this version, for `over` fewer dims and for `by`.
+Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options = {});
 
 } // namespace gf

@@ -1,0 +1,70 @@
+// Expressions: C++ operators over values, and a function for every map and every reduction.
+//
+//     gf::Value y = gf::sqrt(x * x + 1);                     // numbers are literals: weak, as in NumPy 2
+//     gf::Value a = gf::sum(y), b = gf::sum(y, {.where = y > 2});
+//     gf::Value c = gf::select(x < 0, 0, y), d = gf::cast<double>(y);
+//
+// Every function adds a node to its operands' graph and throws InvalidGraph where gf::map or gf::reduce does. `/` is
+// true division and `%` floors, as in NumPy; `&&`, `||`, `!`, `==` and `<` build graphs too: they decide nothing here.
+// The operators exist for a Value and a Value or an arithmetic type, and for nothing else.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include <gridfold/ops/graph.hpp>
+
+namespace gf {
+
+namespace detail {
+
+template <class T>
+concept MapOperand = std::same_as<T, Value> || std::is_arithmetic_v<T>;
+
+/// What a map of this arity takes: values and numbers, at least one of them a value.
+template <int arity, class... T>
+concept MapOperands = sizeof...(T) == static_cast<std::size_t>(arity) && (MapOperand<T> && ...) &&
+                      (std::same_as<T, Value> || ...);
+
+} // namespace detail
+
+#define BINARY(symbol, name, precedence)                                                  \
+    template <class A, class B>                                                           \
+    requires detail::MapOperands<2, A, B> Value operator symbol(const A& a, const B& b) { \
+        return map(map_row::name, {a, b});                                                \
+    }
+#define UNARY(symbol, name) \
+    template <std::same_as<Value> A> Value operator symbol(const A& a) { return map(map_row::name, {a}); }
+#include <gridfold/ops/operator.def>
+#undef UNARY
+#undef BINARY
+
+// One function a map: gf::exp(x), gf::min(x, y), gf::select(condition, a, b).
+#define MAP(name, arity, ...)                                                        \
+    template <class... A>                                                            \
+        requires detail::MapOperands<arity, A...> Value name(const A&... operands) { \
+            return map(map_row::name, {operands...});                                \
+        }
+#include <gridfold/ops/map.def>
+#undef MAP
+
+// One function a reduction: gf::sum(x), gf::sum(x, {.where = mask}), gf::variance(x, {.ddof = 1}).
+#define MONOID(...)
+#define REDUCE(name, ...)                                               \
+    inline Value name(Value value, const ReduceOptions& options = {}) { \
+        return reduce(reduce_row::name, value, options);                \
+    }
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+
+/// The value converted to T. Floats saturate on the way to integers, NaN gives 0; to bool asks whether it is not 0.
+template <Element T> Value cast(Value value) { return cast(value, dtype_of<T>); }
+
+/// The index along a dim, as i64.
+inline Value index(Graph& graph, Dim dim) { return graph.index(dim); }
+
+/// The dims to fold: gf::sum(x, gf::over(i, j)).
+template <std::same_as<Dim>... D> ReduceOptions over(Dim first, D... rest) { return {.over = {first, rest...}}; }
+
+} // namespace gf

@@ -1,0 +1,64 @@
+// The text form of a graph: the dump, the golden file, the bug report, and how a graph travels to another process.
+//
+//     stats(x: f32[i, j], w: f32[j], alpha: f32)
+//         let y = x * w;
+//         -> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)
+//
+// The grammar, in EBNF over tokens; blanks and comments (# to the end of the line) separate tokens:
+//
+//     graph     = name "(" [ param { "," param } ] ")" { "let" name "=" expr ";" } "->" [ output { "," output } ]
+//     param     = name ":" type [ "[" dim { "," dim } "]" ]        an array, or without dims a run-time scalar
+//               | "[" dim { "," dim } "]"                          declares dims, where their order must be said
+//     dim       = name [ "=" integer ]                             with its extent, if that is fixed
+//     output    = name "=" expr
+//     expr      = prefix { binary prefix }                         precedence as in C++; comparisons do not chain
+//     prefix    = { "-" | "!" | "~" } primary
+//     primary   = number | name | call | "(" expr ")"
+//     call      = map "(" expr { "," expr } ")"
+//               | reduction "(" expr { [ "," ] attribute } ")"
+//               | type "(" expr ")"                                a cast; of a number: a constant of that type
+//               | "index" "(" name ")"                             the index along a dim
+//     attribute = "where" [ "=" ] expr | "over" [ "=" ] name { "," name } | "by" [ "=" ] expr
+//               | "groups" [ "=" ] integer | "accumulate" "=" type | "ddof" "=" integer
+//     binary    = "||" | "&&" | "|" | "^" | "&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "<<" | ">>"
+//               | "+" | "-" | "*" | "/" | "%"
+//     number    = integer | floating | "inf" | "nan" | "true" | "false"
+//     integer   = digit { digit } | "0x" hex { hex }
+//     floating  = digits "." [ digits ] [ exponent ] | "." digits [ exponent ] | digits exponent
+//     name      = (letter | "_") { letter | digit | "_" }
+//     type      = bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64
+//
+// Maps and reductions are all_maps() and all_reductions(); min and max reduce with one operand and map with two.
+// Dims are ordered as they first appear. A number without a type is a literal: it takes the type of what it meets.
+// Literals among themselves know + - * / and unary -; integers stay integers but for /, which is true division.
+// In the canonical form, which to_text prints, each instruction is one `let`, a constant is written where it is used if that
+// is one place, and values without a name of their own are v0, v1, …: such names are not kept by a round trip.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <gridfold/core/dtype.hpp>
+#include <gridfold/ops/graph.hpp>
+
+namespace gf {
+
+/// What parse() accepts at most; more is an InvalidGraph.
+inline constexpr std::size_t max_text_bytes = std::size_t{16} << 20;
+inline constexpr int max_text_nodes = 65536; ///< the same number bounds dims and outputs
+inline constexpr int max_text_nesting = 256;
+
+/// The graph in its canonical text form. Parsing it gives the same graph, and printing that the same text.
+std::string to_text(const Graph& graph);
+
+/// The graph that a text describes. Total: text that breaks a rule, from whatever source, is an InvalidGraph that says
+/// where (line:column and the line), what was expected, and for an unknown name the nearest known one.
+Graph parse(std::string_view text);
+
+/// A constant in the text form: "f32(0.5)". `bits` are the value's bytes, zero-extended. Parsed back, it has the same
+/// bits; of NaNs, some NaN.
+std::string constant_text(DType type, std::uint64_t bits);
+
+} // namespace gf

@@ -1,0 +1,204 @@
+// What a user's graph is checked against while it is built: the rules of maps, casts, constants and reductions.
+#include <algorithm>
+#include <array>
+
+#include <gridfold/core/view.hpp>
+#include <gridfold/ops/dag.hpp>
+#include <gridfold/ops/type_rule.hpp>
+
+#include "refusal.hpp"
+
+namespace gf {
+
+namespace {
+
+using detail::describe;
+using detail::quoted;
+using detail::refusal;
+
+constexpr std::string_view null_value_rule = "it is a default-constructed Value, which is no value of any graph";
+
+const Node& node_of(const Value& value) { return (*value.dag())[static_cast<std::size_t>(value.node())]; }
+
+std::string in_words(const Value& value) { return describe(*value.dag(), value.node()); }
+
+std::vector<int> sorted_dims(const Node& node) {
+    std::vector<int> dims = node.dims;
+    std::sort(dims.begin(), dims.end());
+    return dims;
+}
+
+int add_constant(Dag& dag, std::uint64_t bits, DType type) {
+    Node node{.kind = NodeKind::constant, .type = type, .dims = {}, .name = {}};
+    node.bits = bits;
+    return detail::add_node(dag, std::move(node), {});
+}
+
+int add_cast(Dag& dag, int node, DType type) {
+    Node cast{
+        .kind = NodeKind::cast, .type = type, .dims = sorted_dims(dag[static_cast<std::size_t>(node)]), .name = {}};
+    return detail::add_node(dag, std::move(cast), std::array{node});
+}
+
+/// The one graph that the operands are values of.
+Dag& graph_of(const MapRow& row, std::span<const Operand> operands) {
+    Dag* dag = nullptr;
+    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+        const Operand& operand = operands[slot];
+        if (operand.literal) continue;
+        const auto subject = [&] { return fmt::format("operand {} of {}", slot + 1, row.name); };
+        if (!operand.value.valid()) throw refusal(subject(), null_value_rule, "assign it first");
+        if (dag && dag != operand.value.dag())
+            throw refusal(fmt::format("{}, {}", subject(), in_words(operand.value)),
+                          "the operands of a map are of one graph, and this is of another", "build both in one graph");
+        dag = operand.value.dag();
+    }
+    if (!dag)
+        throw refusal(row.name, "at least one operand of a map is a value, and these are numbers",
+                      "write the result as a number, or give one a type");
+    return *dag;
+}
+
+void check_dims_to_fold(const Value& value, const ReduceRow& row, const std::vector<Dim>& over) {
+    if (over.empty()) return;
+    const std::vector<int> dims = sorted_dims(node_of(value));
+    std::vector<int> folded;
+    for (const Dim& dim : over) {
+        const std::string subject = fmt::format("{} over {}", row.name, quoted(dim.name()));
+        if (dim.dag() != value.dag())
+            throw refusal(subject, "the dims to fold are of the value's graph", "use the Dim that its graph gave");
+        if (!std::binary_search(dims.begin(), dims.end(), dim.position()))
+            throw refusal(subject, fmt::format("{} does not have that dim", in_words(value)), "fold one of its dims");
+        if (std::find(folded.begin(), folded.end(), dim.position()) != folded.end())
+            throw refusal(subject, "a dim is folded once", "list it once");
+        folded.push_back(dim.position());
+    }
+    if (folded.size() < dims.size())
+        throw refusal(
+            fmt::format("{} of {}", row.name, in_words(value)),
+            "folding some dims is not supported yet in this version: a reduction folds every dim of its operand",
+            "leave `over` out, or list every dim");
+}
+
+void check_mask(const Value& value, const ReduceRow& row, const Value& mask) {
+    if (!mask.valid()) throw refusal(fmt::format("the mask of {}", row.name), null_value_rule, "assign it first");
+    const std::string subject = fmt::format("the mask of {}, {}", row.name, in_words(mask));
+    if (mask.dag() != value.dag())
+        throw refusal(subject, "it is of its operand's graph, and this is of another", "build both in one graph");
+    if (mask.type() != DType::boolean) throw refusal(subject, "a mask is bool", "compare it, as in where x != 0");
+    const std::vector<int> dims = sorted_dims(node_of(value)), masked = sorted_dims(node_of(mask));
+    if (!std::includes(dims.begin(), dims.end(), masked.begin(), masked.end()))
+        throw refusal(subject, fmt::format("its dims are among its operand's, {}", in_words(value)),
+                      "reduce a value that has all of them, as select(mask, value, value)");
+}
+
+} // namespace
+
+Value map(const MapRow& row, std::span<const Operand> operands) {
+    if (static_cast<int>(operands.size()) != row.arity)
+        throw refusal(
+            row.name,
+            fmt::format("it takes {} operand{}, and got {}", row.arity, row.arity == 1 ? "" : "s", operands.size()),
+            "give as many");
+    Dag& dag = graph_of(row, operands);
+
+    std::vector<OperandType> types;
+    std::vector<int> dims;
+    for (const Operand& operand : operands) {
+        if (operand.literal) {
+            types.emplace_back(*operand.literal);
+            continue;
+        }
+        types.emplace_back(operand.value.type());
+        std::vector<int> both;
+        const std::vector<int> own = sorted_dims(node_of(operand.value));
+        std::set_union(dims.begin(), dims.end(), own.begin(), own.end(), std::back_inserter(both));
+        dims = std::move(both);
+    }
+    if (dims.size() > static_cast<std::size_t>(max_rank))
+        throw refusal(fmt::format("the result of {}", row.name),
+                      fmt::format("a domain has at most {} dims, and this has {}", max_rank, dims.size()),
+                      "reduce an operand first");
+    const MapTyping typing = map_typing(row, types); // throws where the row has no meaning for the types
+
+    std::vector<std::uint64_t> bits(operands.size());
+    for (std::size_t slot = 0; slot < operands.size(); ++slot)
+        if (operands[slot].literal) bits[slot] = constant_bits(*operands[slot].literal, typing.operands[slot]);
+
+    // Nothing below refuses: a map that breaks a rule has added no node.
+    std::vector<int> nodes;
+    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+        const DType type = typing.operands[slot];
+        const int node = operands[slot].value.node();
+        if (operands[slot].literal)
+            nodes.push_back(add_constant(dag, bits[slot], type));
+        else if (operands[slot].value.type() == type)
+            nodes.push_back(node);
+        else if (slot > 0 && operands[slot - 1].value.node() == node && typing.operands[slot - 1] == type)
+            nodes.push_back(nodes[slot - 1]); // x / x converts x once
+        else
+            nodes.push_back(add_cast(dag, node, type));
+    }
+    Node node{.kind = NodeKind::map, .type = typing.result, .dims = std::move(dims), .name = {}};
+    node.map = &row;
+    node.compute = typing.compute;
+    return dag.value(detail::add_node(dag, std::move(node), nodes));
+}
+
+Value map(const MapRow& row, std::initializer_list<Operand> operands) {
+    return map(row, std::span(operands.begin(), operands.size()));
+}
+
+Value cast(Value value, DType type) {
+    if (value.type() == type) return value;
+    return value.dag()->value(add_cast(*value.dag(), value.node(), type));
+}
+
+Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options) {
+    if (!value.valid()) throw refusal(fmt::format("the operand of {}", row.name), null_value_rule, "assign it first");
+    if (options.by || options.groups != 0)
+        throw refusal(fmt::format("{} of {}", row.name, in_words(value)),
+                      "grouped reductions are not supported yet in this version: `by` and `groups` must be left out",
+                      "reduce under a mask for each group");
+    check_dims_to_fold(value, row, options.over);
+    if (options.where) check_mask(value, row, *options.where);
+    if (options.ddof < 0 || (options.ddof != 0 && !row.takes_ddof))
+        throw refusal(fmt::format("{} with ddof {}", row.name, options.ddof),
+                      row.takes_ddof ? "ddof is not negative" : "only variance and stddev take a ddof", "leave it out");
+    Dag& dag = *value.dag();
+    const DType element = value.type();
+    Node node{.kind = NodeKind::reduce, .type = element, .dims = {}, .name = {}};
+    node.reduce = &row;
+    node.accumulator = accumulator_type(row, element, options.accumulate); // throws for one it does not take
+    node.type = result_type(row, element, node.accumulator);
+    node.masked = options.where.has_value();
+    node.ddof = options.ddof;
+    const std::array operands{value.node(), options.where ? options.where->node() : -1};
+    return dag.value(detail::add_node(dag, std::move(node), std::span(operands).first(node.masked ? 2 : 1)));
+}
+
+Value Graph::constant(Literal literal, DType type) {
+    return dag_->value(add_constant(*dag_, constant_bits(literal, type), type));
+}
+
+Value Graph::map(const MapRow& row, std::span<const Operand> operands) {
+    for (const Operand& operand : operands)
+        if (operand.value.valid() && operand.value.dag() != dag_.get())
+            throw refusal(fmt::format("{} as an operand of {}", in_words(operand.value), row.name),
+                          "it is a value of another graph", "build both in one graph");
+    return gf::map(row, operands);
+}
+
+Value Graph::cast(Value value, DType type) {
+    if (value.valid() && value.dag() != dag_.get())
+        throw refusal(in_words(value), "it is a value of another graph", "cast it in its own graph");
+    return gf::cast(value, type);
+}
+
+Value Graph::reduce(const ReduceRow& row, Value value, const ReduceOptions& options) {
+    if (value.valid() && value.dag() != dag_.get())
+        throw refusal(in_words(value), "it is a value of another graph", "reduce it in its own graph");
+    return gf::reduce(row, value, options);
+}
+
+} // namespace gf

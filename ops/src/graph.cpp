@@ -1,0 +1,259 @@
+// The container: dims, inputs, names, outputs, nodes and their edges. What maps and reductions check is in build.cpp.
+#include <gridfold/ops/graph.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <gridfold/core/view.hpp>
+#include <gridfold/ops/dag.hpp>
+
+#include "refusal.hpp"
+
+namespace gf {
+
+namespace detail {
+
+namespace {
+
+constexpr std::array reserved_words{std::string_view("let"), std::string_view("where"),  std::string_view("over"),
+                                    std::string_view("by"),  std::string_view("groups"), std::string_view("inf"),
+                                    std::string_view("nan"), std::string_view("true"),   std::string_view("false")};
+
+// Not std::isalpha: names do not depend on the locale.
+constexpr bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+constexpr bool continues_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
+
+} // namespace
+
+std::string quoted(std::string_view name) {
+    constexpr std::size_t longest = 64;
+    std::string text = "'";
+    for (const char c : name.substr(0, longest)) text += c >= ' ' && c <= '~' ? c : '?';
+    return text + (name.size() > longest ? "…'" : "'");
+}
+
+void check_name(std::string_view what, std::string_view name) {
+    const std::string subject = fmt::format("{} {}", what, quoted(name));
+    if (name.empty() || !starts_name(name.front()) || !std::all_of(name.begin(), name.end(), continues_name))
+        throw refusal(subject, "a name is a letter or _, then letters, digits and _", "choose such a name");
+    if (std::find(reserved_words.begin(), reserved_words.end(), name) != reserved_words.end())
+        throw refusal(subject, "the name is reserved by the text form", "choose another name");
+    if (dtype_from_text(name)) throw refusal(subject, "the name is an element type's", "choose another name");
+}
+
+std::string describe(const Dag& dag, int node) {
+    const Node& n = dag[static_cast<std::size_t>(node)];
+    std::string text;
+    if (!n.name.empty())
+        text = n.name;
+    else if (n.kind == NodeKind::map)
+        text = fmt::format("the result of {}", n.map->name);
+    else if (n.kind == NodeKind::reduce)
+        text = fmt::format("the result of {}", n.reduce->name);
+    else if (n.kind == NodeKind::cast)
+        text = "the result of a cast";
+    else if (n.kind == NodeKind::index)
+        text = fmt::format("index({})", dag.dims[static_cast<std::size_t>(n.dim)].name);
+    else
+        text = "a constant";
+    text += fmt::format(" ({}", to_text(n.type));
+    for (std::size_t i = 0; i < n.dims.size(); ++i)
+        text += fmt::format("{}{}", i == 0 ? "[" : ", ", dag.dims[static_cast<std::size_t>(n.dims[i])].name);
+    return text + (n.dims.empty() ? ")" : "])");
+}
+
+int add_node(Dag& dag, Node node, std::span<const int> operands) {
+    const auto vertex = boost::add_vertex(std::move(node), dag);
+    try {
+        for (std::size_t slot = 0; slot < operands.size(); ++slot)
+            boost::add_edge(static_cast<std::size_t>(operands[slot]), vertex, OperandSlot{static_cast<int>(slot)}, dag);
+    } catch (...) { // out of memory
+        boost::clear_vertex(vertex, dag);
+        boost::remove_vertex(vertex, dag);
+        throw;
+    }
+    return static_cast<int>(vertex);
+}
+
+std::vector<int> operands_of(const Dag& dag, int node) {
+    const auto [first, last] = boost::in_edges(static_cast<std::size_t>(node), dag);
+    std::vector<int> operands(static_cast<std::size_t>(std::distance(first, last)));
+    for (auto edge = first; edge != last; ++edge)
+        operands[static_cast<std::size_t>(dag[*edge].slot)] = static_cast<int>(boost::source(*edge, dag));
+    return operands;
+}
+
+} // namespace detail
+
+using detail::check_name;
+using detail::quoted;
+using detail::refusal;
+
+std::string_view Dim::name() const {
+    return dag_ ? std::string_view(dag_->dims[static_cast<std::size_t>(position_)].name) : std::string_view();
+}
+
+namespace {
+
+const Node& node_of(const Dag* dag, int node) {
+    if (!dag) throw refusal("a default-constructed Value", "it is no value of any graph", "assign it first");
+    return (*dag)[static_cast<std::size_t>(node)];
+}
+
+void check_range(const Dag& dag, int node) {
+    if (node < 0 || static_cast<std::size_t>(node) >= boost::num_vertices(dag))
+        throw InternalError(
+            fmt::format("node {} of graph {}, which has {} nodes", node, quoted(dag.name), boost::num_vertices(dag)));
+}
+
+} // namespace
+
+DType Value::type() const { return node_of(dag_, node_).type; }
+
+std::vector<Dim> Value::dims() const {
+    std::vector<Dim> dims;
+    for (const int position : node_of(dag_, node_).dims) dims.push_back(dag_->dim(position));
+    return dims;
+}
+
+Graph::Graph(std::string name) {
+    check_name("the graph", name);
+    dag_ = std::make_unique<Dag>();
+    dag_->name = std::move(name);
+}
+Graph::Graph(const Graph& other) : dag_(std::make_unique<Dag>(*other.dag_)) {}
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph& other) { return *this = Graph(other); }
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
+const std::string& Graph::name() const noexcept { return dag_->name; }
+
+Dim Graph::dim(std::string_view name, std::optional<std::int64_t> extent) {
+    check_name("the dim", name);
+    if (extent && *extent < 0)
+        throw refusal(fmt::format("the dim {}", quoted(name)),
+                      fmt::format("an extent is not negative, and this is {}", *extent), "give the number of elements");
+    std::string text(name);
+    if (dag_->dim_names.contains(text))
+        throw refusal(fmt::format("the dim {}", quoted(name)), "a graph declares a dim once",
+                      "use the Dim that it gave");
+    dag_->dims.push_back({text, extent});
+    dag_->dim_names.insert(std::move(text));
+    return dag_->dim(static_cast<int>(dag_->dims.size()) - 1);
+}
+
+Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims) {
+    check_name("the input", name);
+    const std::string subject = fmt::format("the input {}", quoted(name));
+    std::string text(name);
+    if (dag_->value_names.contains(text))
+        throw refusal(subject, "another value of this graph has that name", "choose another name");
+    if (dag_->output_names.contains(text))
+        throw refusal(subject, "an output has that name, and both are bound by name", "choose another name");
+    if (dims.size() > static_cast<std::size_t>(max_rank))
+        throw refusal(subject, fmt::format("an array has at most {} dims, and this has {}", max_rank, dims.size()),
+                      "merge dims that are adjacent in memory");
+    Node node{.kind = dims.empty() ? NodeKind::scalar : NodeKind::input, .type = type, .dims = {}, .name = text};
+    for (const Dim& dim : dims) {
+        if (dim.dag() != dag_.get())
+            throw refusal(subject, "its dims are of this graph", "declare them with dim() of the same graph");
+        if (std::find(node.dims.begin(), node.dims.end(), dim.position()) != node.dims.end())
+            throw refusal(subject, fmt::format("an input lists a dim once, and {} is there twice", quoted(dim.name())),
+                          "declare a second dim");
+        node.dims.push_back(dim.position());
+    }
+    dag_->value_names.insert(text);
+    dag_->input_names.insert(std::move(text));
+    return dag_->value(detail::add_node(*dag_, std::move(node), {}));
+}
+
+Value Graph::scalar(std::string_view name, DType type) { return input(name, type, {}); }
+
+Value Graph::index(Dim dim) {
+    if (dim.dag() != dag_.get())
+        throw refusal(dim.valid() ? fmt::format("index({})", dim.name()) : "the index along a default-constructed Dim",
+                      "the dim is of this graph", "declare it with dim() of the same graph");
+    Node node{.kind = NodeKind::index, .type = DType::i64, .dims = {dim.position()}, .name = {}};
+    node.dim = dim.position();
+    return dag_->value(detail::add_node(*dag_, std::move(node), {}));
+}
+
+Value Graph::let(std::string_view name, Value value) {
+    check_name("the value", name);
+    const std::string subject = fmt::format("the value {}", quoted(name));
+    if (value.dag() != dag_.get()) throw refusal(subject, "it is of this graph", "name it in its own graph");
+    std::string& given = (*dag_)[static_cast<std::size_t>(value.node())].name;
+    if (!given.empty())
+        throw refusal(subject, fmt::format("it already has the name {}", quoted(given)), "keep that name");
+    std::string text(name);
+    if (!dag_->value_names.insert(text).second)
+        throw refusal(subject, "another value of this graph has that name", "choose another name");
+    given = std::move(text);
+    return value;
+}
+
+void Graph::output(std::string_view name, Value value) {
+    check_name("the output", name);
+    const std::string subject = fmt::format("the output {}", quoted(name));
+    std::string text(name);
+    if (value.dag() != dag_.get())
+        throw refusal(subject, value.valid() ? "its value is of this graph, and this is of another" : "it has no value",
+                      "name a value that this graph gave");
+    if (dag_->output_names.contains(text))
+        throw refusal(subject, "another output has that name", "choose another name");
+    if (dag_->input_names.contains(text))
+        throw refusal(subject, "an input has that name, and both are bound by name", "choose another name");
+    append_output(std::move(text), value.node());
+}
+
+int Graph::node_count() const { return static_cast<int>(boost::num_vertices(*dag_)); }
+
+const Node& Graph::node(int node) const { return (*dag_)[static_cast<std::size_t>(node)]; }
+
+std::vector<int> Graph::operands(int node) const { return detail::operands_of(*dag_, node); }
+
+std::vector<int> Graph::users(int node) const {
+    std::vector<int> users;
+    const auto [first, last] = boost::out_edges(static_cast<std::size_t>(node), *dag_);
+    for (auto edge = first; edge != last; ++edge) users.push_back(static_cast<int>(boost::target(*edge, *dag_)));
+    return users;
+}
+
+std::span<const Graph::DimInfo> Graph::dims() const { return dag_->dims; }
+std::span<const Graph::Output> Graph::outputs() const { return dag_->outputs; }
+
+int Graph::append(Node node, std::span<const int> operands) {
+    for (const int operand : operands) check_range(*dag_, operand);
+    if (!node.name.empty()) dag_->value_names.insert(node.name);
+    if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) dag_->input_names.insert(node.name);
+    return detail::add_node(*dag_, std::move(node), operands);
+}
+
+Graph Graph::like() const {
+    Graph graph(name());
+    graph.dag_->dims = dag_->dims;
+    graph.dag_->dim_names = dag_->dim_names;
+    return graph;
+}
+
+void Graph::append_output(std::string name, int node) {
+    check_range(*dag_, node);
+    dag_->outputs.push_back({name, node});
+    dag_->output_names.insert(std::move(name));
+}
+
+Value Graph::value(int node) {
+    check_range(*dag_, node);
+    return dag_->value(node);
+}
+
+Dim Graph::dim_at(int position) const {
+    if (position < 0 || static_cast<std::size_t>(position) >= dag_->dims.size())
+        throw InternalError(
+            fmt::format("dim {} of graph {}, which has {} dims", position, quoted(dag_->name), dag_->dims.size()));
+    return dag_->dim(position);
+}
+
+} // namespace gf

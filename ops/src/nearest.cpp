@@ -1,0 +1,48 @@
+// Edit distance by Wagner and Fischer (1974), on short names only.
+#include "nearest.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace gf::detail {
+
+namespace {
+
+constexpr std::size_t longest = 64;
+
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0]++;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({row[j] + 1, diagonal + 1, replaced});
+        }
+    }
+    return row.back();
+}
+
+} // namespace
+
+std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
+    std::string_view best;
+    if (name.size() > longest) return best;
+    std::size_t fewest = std::max<std::size_t>(1, name.size() / 3) + 1;
+    for (const std::string_view candidate : candidates) {
+        if (candidate.size() > longest) continue;
+        if (const std::size_t edits = distance(name, candidate); edits < fewest) fewest = edits, best = candidate;
+    }
+    return best;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
+    const std::string_view near = nearest(name, candidates);
+    return near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near);
+}
+
+} // namespace gf::detail

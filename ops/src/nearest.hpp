@@ -1,0 +1,16 @@
+// "did you mean …?"
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gf::detail {
+
+/// The candidate that the fewest edits turn `name` into, if few enough to be a slip; else "".
+std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
+
+/// "; did you mean 'mean'?", or "" where nothing is near.
+std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
+
+} // namespace gf::detail

@@ -1,0 +1,393 @@
+// The parser: recursive over parentheses and calls, to max_text_nesting; operators are a stack in each expression.
+// Every rule of the graph is checked by the graph's own builders; what they refuse gets its place in the text here.
+#include <gridfold/ops/text.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "lexer.hpp"
+#include "literal_arithmetic.hpp"
+#include "nearest.hpp"
+#include "operators.hpp"
+#include "refusal.hpp"
+
+namespace gf {
+
+namespace {
+
+using detail::located;
+using detail::OperatorRow;
+using detail::quoted;
+using detail::Token;
+
+/// An operand while it is parsed: a value or a literal, and where it starts.
+struct Term {
+    Operand operand;
+    std::size_t position;
+    bool comparison = false; ///< a comparison outside of parentheses
+};
+
+class Parser {
+public:
+    explicit Parser(std::string_view text) : lexer_(text) {}
+
+    Graph parse() {
+        const Token name = take_name("the graph's name");
+        graph_ = at(name.position, [&] { return Graph(std::string(name.text)); });
+        parse_parameters();
+        while (accept("let")) parse_let();
+        expect("->", "'let', or '->' before the outputs,");
+        if (lexer_.peek().kind != Token::Kind::end) {
+            do parse_output();
+            while (accept(","));
+        }
+        if (lexer_.peek().kind != Token::Kind::end) fail_expected("an operator, ',' or the end of the text");
+        return std::move(graph_);
+    }
+
+private:
+    // ---- tokens
+
+    bool next_is(std::string_view text) const {
+        return lexer_.peek().kind != Token::Kind::number && lexer_.peek().text == text;
+    }
+    bool accept(std::string_view text) {
+        if (!next_is(text)) return false;
+        lexer_.take();
+        return true;
+    }
+    void expect(std::string_view text, std::string_view what) {
+        if (!accept(text)) fail_expected(what);
+    }
+    Token take_name(std::string_view what) {
+        if (lexer_.peek().kind != Token::Kind::name) fail_expected(what);
+        return lexer_.take();
+    }
+    std::int64_t take_integer(std::string_view what) {
+        const Token& token = lexer_.peek();
+        if (token.kind != Token::Kind::number || token.literal.kind != Literal::Kind::integer) fail_expected(what);
+        return lexer_.take().literal.integer;
+    }
+    DType take_type() {
+        const Token name = take_name("an element type");
+        if (const auto type = dtype_from_text(name.text)) return *type;
+        std::vector<std::string_view> types;
+        for (const DType type : all_dtypes()) types.push_back(to_text(type));
+        fail(name.position, fmt::format("{} is no element type{}: they are {}", quoted(name.text),
+                                        detail::suggestion(name.text, types), fmt::join(types, " ")));
+    }
+    [[noreturn]] void fail(std::size_t position, std::string_view message) const {
+        throw located(lexer_.text(), position, message);
+    }
+    [[noreturn]] void fail_expected(std::string_view what) const {
+        const Token& token = lexer_.peek();
+        const std::string found = token.kind == Token::Kind::end ? "the text ends" : "here is " + quoted(token.text);
+        fail(token.position, fmt::format("{} was expected, and {}", what, found));
+    }
+    /// Runs a builder of the graph; what it refuses is located at `position`.
+    template <class F> auto at(std::size_t position, F&& build) -> decltype(build()) {
+        try {
+            return build();
+        } catch (const InvalidGraph& error) {
+            fail(position, error.what());
+        }
+    }
+    /// The same, for what adds nodes.
+    template <class F> Value value_at(std::size_t position, F&& build) {
+        const Value value = at(position, std::forward<F>(build));
+        if (graph_.node_count() > max_text_nodes)
+            fail(position,
+                 fmt::format("the graph has more than {} nodes, and a text describes at most as many; split it",
+                             max_text_nodes));
+        return value;
+    }
+
+    // ---- statements
+
+    void parse_parameters() {
+        expect("(", "'(' before the parameters");
+        if (accept(")")) return;
+        if (next_is("[")) {
+            parse_dims(true);
+            if (!accept(",")) return expect(")", "',' or ')'");
+        }
+        do {
+            const Token name = take_name("a parameter's name");
+            expect(":", "':' and the parameter's type");
+            const DType type = take_type();
+            const std::vector<Dim> dims = next_is("[") ? parse_dims(false) : std::vector<Dim>();
+            values_[name.text] = value_at(name.position, [&] { return graph_.input(name.text, type, dims); });
+        } while (accept(","));
+        expect(")", "',' or ')' after a parameter");
+    }
+
+    std::vector<Dim> parse_dims(bool declaring) {
+        std::vector<Dim> dims;
+        expect("[", "'['");
+        if (accept("]")) return dims;
+        do {
+            if (lexer_.peek().kind == Token::Kind::number)
+                fail(lexer_.peek().position, "a dim has a name; write a fixed extent as [n = 4]");
+            const Token name = take_name("a dim's name");
+            std::optional<std::int64_t> extent;
+            if (accept("=")) extent = take_integer("the dim's extent, an integer,");
+            const auto known = dims_.find(name.text);
+            if (known == dims_.end()) {
+                if (dims_.size() == static_cast<std::size_t>(max_text_nodes))
+                    fail(name.position, fmt::format("a text describes at most {} dims", max_text_nodes));
+                const Dim dim = at(name.position, [&] { return graph_.dim(name.text, extent); });
+                dims.push_back(dims_.emplace(name.text, dim).first->second);
+                continue;
+            }
+            const Dim dim = known->second;
+            const auto fixed = graph_.dims()[static_cast<std::size_t>(dim.position())].extent;
+            if (declaring) fail(name.position, fmt::format("the dim {} is declared twice", quoted(name.text)));
+            if (extent && extent != fixed)
+                fail(name.position,
+                     fmt::format("the dim {} was {} before; a fixed extent is said where a dim first appears",
+                                 quoted(name.text), fixed ? fmt::format("= {}", *fixed) : "not fixed"));
+            dims.push_back(dim);
+        } while (accept(","));
+        expect("]", "',' or ']' after a dim");
+        return dims;
+    }
+
+    void parse_let() {
+        const Token name = take_name("the value's name");
+        at(name.position, [&] { detail::check_name("the value", name.text); });
+        if (values_.contains(name.text))
+            fail(name.position,
+                 fmt::format("{} is already the name of a value; choose another name", quoted(name.text)));
+        expect("=", "'=' and the value of " + quoted(name.text));
+        const Value value = parse_value();
+        expect(";", fmt::format("an operator, or ';' after the value of {},", quoted(name.text)));
+        // A second name for a value that has one is an alias within the text.
+        if (graph_.node(value.node()).name.empty()) graph_.let(name.text, value);
+        values_[name.text] = value;
+    }
+
+    void parse_output() {
+        const Token name = take_name("an output's name");
+        expect("=", "'=' and the value of " + quoted(name.text));
+        if (graph_.outputs().size() == static_cast<std::size_t>(max_text_nodes))
+            fail(name.position, fmt::format("a text describes at most {} outputs", max_text_nodes));
+        const Value value = parse_value();
+        at(name.position, [&] { graph_.output(name.text, value); });
+    }
+
+    // ---- expressions
+
+    /// An expression that must be a value.
+    Value parse_value() {
+        const Term term = parse_expression();
+        if (term.operand.literal) fail(term.position, "a number by itself has no type here; give it one, as f32(2)");
+        return term.operand.value;
+    }
+
+    Term parse_expression() {
+        if (++nesting_ > max_text_nesting)
+            fail(lexer_.peek().position,
+                 fmt::format("expressions nest at most {} deep; name a part with 'let'", max_text_nesting));
+        std::vector<Term> terms{parse_prefix()};
+        std::vector<std::pair<const OperatorRow*, std::size_t>> pending; // with their positions
+        const auto reduce_top = [&] {
+            const auto [row, position] = pending.back();
+            pending.pop_back();
+            const Term right = terms.back();
+            terms.pop_back();
+            terms.back() = apply(*row, position, terms.back(), right);
+        };
+        while (const OperatorRow* row = next_operator()) {
+            while (!pending.empty() && pending.back().first->precedence >= row->precedence) reduce_top();
+            pending.emplace_back(row, lexer_.take().position);
+            terms.push_back(parse_prefix());
+        }
+        while (!pending.empty()) reduce_top();
+        --nesting_;
+        return terms.front();
+    }
+
+    const OperatorRow* next_operator() const {
+        return lexer_.peek().kind == Token::Kind::symbol ? detail::find_operator(lexer_.peek().text, false) : nullptr;
+    }
+
+    Term apply(const OperatorRow& row, std::size_t position, const Term& a, const Term& b) {
+        const bool comparison = detail::is_comparison(row);
+        if (comparison && (a.comparison || b.comparison))
+            fail(position, "comparisons do not chain; write a < b && b < c, or parentheses");
+        if (a.operand.literal && b.operand.literal)
+            return {at(position, [&] { return detail::compute(row.symbol, *a.operand.literal, *b.operand.literal); }),
+                    a.position};
+        const Operand operands[] = {a.operand, b.operand};
+        return {value_at(position, [&] { return graph_.map(*row.map, operands); }), a.position, comparison};
+    }
+
+    Term parse_prefix() {
+        std::vector<Token> prefixes;
+        while (lexer_.peek().kind == Token::Kind::symbol && detail::find_operator(lexer_.peek().text, true))
+            prefixes.push_back(lexer_.take());
+        Term term = parse_primary();
+        for (auto prefix = prefixes.rbegin(); prefix != prefixes.rend(); ++prefix) {
+            const OperatorRow& row = *detail::find_operator(prefix->text, true);
+            if (term.operand.literal && row.map == &map_row::neg)
+                term.operand = at(prefix->position, [&] { return detail::negate(*term.operand.literal); });
+            else
+                term.operand = value_at(prefix->position, [&] { return graph_.map(*row.map, {&term.operand, 1}); });
+            term.position = prefix->position;
+        }
+        return term;
+    }
+
+    Term parse_primary() {
+        const Token token = lexer_.peek();
+        if (token.kind == Token::Kind::number) return {lexer_.take().literal, token.position};
+        if (accept("(")) {
+            Term term = parse_expression();
+            expect(")", "an operator or ')'");
+            term.comparison = false;
+            return term;
+        }
+        if (token.kind != Token::Kind::name) fail_expected("a value");
+        lexer_.take();
+        if (token.text == "true" || token.text == "false") return {Literal(token.text == "true"), token.position};
+        if (token.text == "inf") return {Literal(std::numeric_limits<double>::infinity()), token.position};
+        if (token.text == "nan") return {Literal(std::numeric_limits<double>::quiet_NaN()), token.position};
+        if (next_is("(")) return parse_call(token);
+        const auto value = values_.find(token.text);
+        if (value == values_.end()) fail_unknown_value(token);
+        return {value->second, token.position};
+    }
+
+    [[noreturn]] void fail_unknown_value(const Token& name) const {
+        std::vector<std::string_view> known;
+        for (const auto& [text, value] : values_)
+            if (known.size() < 1000) known.push_back(text);
+        std::sort(known.begin(), known.end());
+        fail(name.position,
+             fmt::format("{} is no value here{}", quoted(name.text), detail::suggestion(name.text, known)));
+    }
+
+    // ---- calls
+
+    Term parse_call(const Token& name) {
+        lexer_.take(); // "("
+        if (const auto type = dtype_from_text(name.text)) {
+            const Term operand = parse_expression();
+            expect(")", "an operator or ')' after what is cast");
+            return {value_at(name.position,
+                             [&] {
+                                 return operand.operand.literal ? graph_.constant(*operand.operand.literal, *type)
+                                                                : graph_.cast(operand.operand.value, *type);
+                             }),
+                    name.position};
+        }
+        if (name.text == "index") {
+            const Dim dim = take_dim();
+            expect(")", "')' after the dim");
+            return {value_at(name.position, [&] { return graph_.index(dim); }), name.position};
+        }
+        const MapRow* map = find_map(name.text);
+        const ReduceRow* reduction = find_reduction(name.text);
+        if (!map && !reduction) fail_unknown_function(name);
+        std::vector<Operand> operands;
+        do {
+            if (operands.size() == static_cast<std::size_t>(max_arity))
+                fail(lexer_.peek().position, fmt::format("a function takes at most {} operands", max_arity));
+            operands.push_back(parse_expression().operand);
+        } while (!attribute_follows() && accept(","));
+        if (reduction && operands.size() == 1) return {parse_reduction(name, *reduction, operands[0]), name.position};
+        if (!map) fail(name.position, fmt::format("{} reduces one operand, and got {}", name.text, operands.size()));
+        expect(")", "an operator, ',' or ')'");
+        return {value_at(name.position, [&] { return graph_.map(*map, operands); }), name.position};
+    }
+
+    [[noreturn]] void fail_unknown_function(const Token& name) const {
+        std::vector<std::string_view> known{"index"};
+        for (const MapRow* row : all_maps()) known.push_back(row->name);
+        for (const ReduceRow* row : all_reductions()) known.push_back(row->name);
+        for (const DType type : all_dtypes()) known.push_back(to_text(type));
+        fail(name.position,
+             fmt::format("{} is no function{}", quoted(name.text), detail::suggestion(name.text, known)));
+    }
+
+    Dim take_dim() {
+        const Token name = take_name("a dim's name");
+        const auto dim = dims_.find(name.text);
+        if (dim != dims_.end()) return dim->second;
+        std::vector<std::string_view> known;
+        for (const auto& [text, position] : dims_)
+            if (known.size() < 1000) known.push_back(text);
+        std::sort(known.begin(), known.end());
+        fail(name.position,
+             fmt::format("{} is no dim here{}", quoted(name.text), detail::suggestion(name.text, known)));
+    }
+
+    static bool is_attribute(const Token& word, bool followed_by_equals) {
+        if (word.kind != Token::Kind::name) return false;
+        const bool reserved = word.text == "where" || word.text == "over" || word.text == "by" || word.text == "groups";
+        return reserved || (followed_by_equals && (word.text == "accumulate" || word.text == "ddof"));
+    }
+
+    /// Is the next token an attribute, or a comma before one?
+    bool attribute_follows() const {
+        detail::Lexer ahead = lexer_;
+        if (next_is(",")) ahead.take();
+        return is_attribute(ahead.peek(), ahead.peek_second().text == "=");
+    }
+
+    Value parse_reduction(const Token& name, const ReduceRow& row, const Operand& operand) {
+        ReduceOptions options;
+        std::vector<std::string_view> given;
+        while (attribute_follows()) {
+            accept(",");
+            const Token word = lexer_.take();
+            if (std::find(given.begin(), given.end(), word.text) != given.end())
+                fail(word.position, fmt::format("{} is given twice", quoted(word.text)));
+            given.push_back(word.text);
+            accept("=");
+            if (word.text == "where") {
+                options.where = parse_value();
+            } else if (word.text == "over") {
+                do options.over.push_back(take_dim());
+                while (next_is(",") && !attribute_follows() && accept(","));
+            } else if (word.text == "by") {
+                options.by = parse_value();
+            } else if (word.text == "groups") {
+                options.groups = take_integer("the number of groups, an integer,");
+            } else if (word.text == "accumulate") {
+                options.accumulate = take_type();
+            } else {
+                const std::size_t position = lexer_.peek().position;
+                const std::int64_t ddof = take_integer("ddof, an integer,");
+                if (ddof > std::numeric_limits<int>::max()) fail(position, "ddof does not fit 32 bits");
+                options.ddof = static_cast<int>(ddof);
+            }
+        }
+        expect(")", "an operator, ')' or one of where, over, by, groups, accumulate = and ddof =");
+        if (operand.literal)
+            fail(name.position, fmt::format("{} reduces a value, and a number by itself has no type; to count "
+                                            "elements, use count of a bool value",
+                                            name.text));
+        return value_at(name.position, [&] { return graph_.reduce(row, operand.value, options); });
+    }
+
+    detail::Lexer lexer_;
+    Graph graph_;
+    std::unordered_map<std::string_view, Value> values_; ///< keys point into the text
+    std::unordered_map<std::string_view, Dim> dims_;
+    int nesting_ = 0;
+};
+
+} // namespace
+
+Graph parse(std::string_view text) {
+    if (text.size() > max_text_bytes)
+        throw InvalidGraph(fmt::format("the text of a graph has {} bytes, and at most {} are read; split the graph",
+                                       text.size(), max_text_bytes));
+    return Parser(text).parse();
+}
+
+} // namespace gf

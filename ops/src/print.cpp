@@ -1,0 +1,198 @@
+// The canonical text form of a graph. One pass over the nodes: their numbering is a topological order.
+#include <gridfold/ops/text.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <gridfold/ops/type_rule.hpp>
+
+#include "operators.hpp"
+#include "refusal.hpp"
+
+namespace gf {
+
+namespace {
+
+/// The shortest text that reads back (as f64, then rounded to F) as the same number, and is a floating literal.
+template <class F> std::string shortest(F value) {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    std::string text = fmt::format("{}", value);
+    if constexpr (std::is_same_v<F,
+                                 float>) { // the shortest f32 may lie so near a midpoint that f64 rounds it onto that
+        double read = 0;
+        std::from_chars(text.data(), text.data() + text.size(), read);
+        if (static_cast<float>(read) != value) text = fmt::format("{}", static_cast<double>(value));
+    }
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string number_text(DType type, std::uint64_t bits) {
+    return with_type(type, [&](auto zero) -> std::string {
+        using T = decltype(zero);
+        if constexpr (std::is_same_v<T, bool>)
+            return bits != 0 ? "true" : "false";
+        else if constexpr (std::is_integral_v<T>)
+            return fmt::format("{}", static_cast<T>(bits));
+        else if constexpr (std::is_same_v<T, double>)
+            return shortest(std::bit_cast<double>(bits));
+        else if constexpr (std::is_same_v<T, float>)
+            return shortest(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+        else
+            return shortest(static_cast<float>(std::bit_cast<T>(static_cast<std::uint16_t>(bits))));
+    });
+}
+
+/// v0, v1, …: what the printer calls values that have no name.
+bool is_automatic(std::string_view name) {
+    return name.size() > 1 && name.front() == 'v' &&
+           std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_parameter(const Node& node) { return node.kind == NodeKind::input || node.kind == NodeKind::scalar; }
+
+class Printer {
+public:
+    explicit Printer(const Graph& graph) : graph_(graph) {}
+
+    std::string print() {
+        name_values();
+        text_ = fmt::format("{}(", graph_.name());
+        print_parameters();
+        text_ += ")\n";
+        int next = 0;
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            if (!words_[at(n)].empty()) continue; // a parameter
+            const Node& node = graph_.node(n);
+            const std::string value = expression(n);
+            if (node.kind == NodeKind::constant && names_[at(n)].empty() && uses_[at(n)] == 1) {
+                words_[at(n)] = value;
+                continue;
+            }
+            words_[at(n)] = names_[at(n)].empty() ? automatic_name(next) : names_[at(n)];
+            text_ += fmt::format("    let {} = {};\n", words_[at(n)], value);
+        }
+        text_ += "    ->";
+        for (const char* separator = " "; const Graph::Output& output : graph_.outputs()) {
+            text_ += fmt::format("{}{} = {}", separator, output.name, words_[at(output.node)]);
+            separator = ", ";
+        }
+        return std::move(text_);
+    }
+
+private:
+    static std::size_t at(int node) { return static_cast<std::size_t>(node); }
+
+    /// Which names of their own values keep (a pass may have given one name twice), and how often each node is used.
+    void name_values() {
+        const auto count = at(graph_.node_count());
+        uses_.resize(count), words_.resize(count), names_.resize(count);
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            for (const int operand : graph_.operands(n)) ++uses_[at(operand)];
+            const Node& node = graph_.node(n);
+            if (is_parameter(node)) taken_.insert(words_[at(n)] = node.name);
+        }
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            const Node& node = graph_.node(n);
+            if (is_parameter(node) || node.name.empty() || is_automatic(node.name)) continue;
+            if (taken_.insert(node.name).second) names_[at(n)] = node.name;
+        }
+        for (const Graph::Output& output : graph_.outputs())
+            uses_[at(output.node)] += 2; // written as a `let`, never in place
+    }
+
+    std::string automatic_name(int& next) const {
+        std::string name;
+        do name = fmt::format("v{}", next++);
+        while (taken_.contains(name));
+        return name;
+    }
+
+    void print_parameters() {
+        // Dims are declared where they first appear; a list of them comes first if that is not their order.
+        std::vector<int> appearing;
+        for (int n = 0; n < graph_.node_count(); ++n)
+            if (const Node& node = graph_.node(n); is_parameter(node))
+                for (const int dim : node.dims)
+                    if (std::find(appearing.begin(), appearing.end(), dim) == appearing.end()) appearing.push_back(dim);
+        const bool in_order =
+            appearing.size() == graph_.dims().size() && std::is_sorted(appearing.begin(), appearing.end());
+
+        std::vector<bool> declared(graph_.dims().size());
+        const auto dim_list = [&](const std::vector<int>& dims) {
+            std::string list;
+            for (const int dim : dims) {
+                const Graph::DimInfo& info = graph_.dims()[at(dim)];
+                list += (list.empty() ? "" : ", ") + info.name;
+                if (info.extent && !declared[at(dim)]) list += fmt::format(" = {}", *info.extent);
+                declared[at(dim)] = true;
+            }
+            return list.empty() ? list : "[" + list + "]";
+        };
+        const char* separator = "";
+        if (!in_order) {
+            std::vector<int> all(graph_.dims().size());
+            for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+            text_ += dim_list(all);
+            separator = ", ";
+        }
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            const Node& node = graph_.node(n);
+            if (!is_parameter(node)) continue;
+            text_ += fmt::format("{}{}: {}{}", separator, node.name, to_text(node.type), dim_list(node.dims));
+            separator = ", ";
+        }
+    }
+
+    std::string expression(int n) const {
+        const Node& node = graph_.node(n);
+        const std::vector<int> operands = graph_.operands(n);
+        const auto word = [&](std::size_t slot) -> const std::string& { return words_[at(operands[slot])]; };
+        switch (node.kind) {
+        case NodeKind::input:
+        case NodeKind::scalar: return node.name;
+        case NodeKind::constant: return constant_text(node.type, node.bits);
+        case NodeKind::index: return fmt::format("index({})", graph_.dims()[at(node.dim)].name);
+        case NodeKind::cast: return fmt::format("{}({})", to_text(node.type), word(0));
+        case NodeKind::map: {
+            if (const detail::OperatorRow* row = detail::find_operator(*node.map))
+                return row->precedence == 0 ? fmt::format("{}{}", row->symbol, word(0))
+                                            : fmt::format("{} {} {}", word(0), row->symbol, word(1));
+            std::string text = fmt::format("{}({}", node.map->name, word(0));
+            for (std::size_t slot = 1; slot < operands.size(); ++slot) text += ", " + word(slot);
+            return text + ")";
+        }
+        case NodeKind::reduce: {
+            std::string text = fmt::format("{}({}", node.reduce->name, word(0));
+            if (node.masked) text += " where " + word(1);
+            if (node.accumulator != accumulator_type(*node.reduce, graph_.node(operands[0]).type, {}))
+                text += fmt::format(", accumulate = {}", to_text(node.accumulator));
+            if (node.ddof != 0) text += fmt::format(", ddof = {}", node.ddof);
+            return text + ")";
+        }
+        }
+        return {};
+    }
+
+    const Graph& graph_;
+    std::string text_;
+    std::vector<int> uses_;
+    std::vector<std::string> names_; ///< a value's own name, where it keeps it
+    std::vector<std::string> words_; ///< how an operand is written: a name, or a constant in place
+    std::unordered_set<std::string> taken_;
+};
+
+} // namespace
+
+std::string constant_text(DType type, std::uint64_t bits) {
+    return fmt::format("{}({})", to_text(type), number_text(type, bits));
+}
+
+std::string to_text(const Graph& graph) { return Printer(graph).print(); }
+
+} // namespace gf
