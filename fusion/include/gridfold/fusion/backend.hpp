@@ -20,6 +20,7 @@ namespace gf {
 struct BoundArray {
     void* address = nullptr;
     Memory memory = Memory::host;
+    friend bool operator==(const BoundArray&, const BoundArray&) = default;
 };
 
 /// Everything that can differ between two runs of one plan.
@@ -27,6 +28,7 @@ struct Bound {
     std::vector<std::int64_t> extents;     ///< by Plan::dims
     std::vector<BoundArray> arrays;        ///< by Plan::arrays; temporaries are null: the runner owns them
     std::vector<std::uint64_t> parameters; ///< by Plan::parameters: the value's bytes, zero-extended
+    friend bool operator==(const Bound&, const Bound&) = default;
 };
 
 /// A scalar that a run yielded.
@@ -54,8 +56,8 @@ public:
 
 /// What a backend tells explain() of one sweep.
 struct SweepFacts {
-    std::string source;  ///< the generated kernel; "" on the CPU
-    int registers = -1;  ///< a thread; −1 = not known
+    std::string source; ///< the generated kernel; "" on the CPU
+    int registers = -1; ///< a thread; −1 = not known
     int spill_bytes = -1;
     int threads = -1;    ///< a block
     bool cached = false; ///< running it compiles nothing

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,24 +29,28 @@ struct Options {
     std::string device = "auto";
     /// false: one sweep a node with materialised intermediates, for debugging and as the unfused contender. Same bits.
     bool fuse = true;
-    /// Also runs the CPU backend on every run and compares every output; a difference throws InternalError.
+    /// Also runs the unfused graph on the CPU after every run() and compares every output; a difference throws
+    /// InternalError. On cuda an output that an inexact map (exp …) reaches is held to the bound that follows from the
+    /// rows' ulps, and not compared where none does: explain() says which. Not together with fast_math.
     bool verify = false;
     /// Gives up the same-bits contract: contraction and faster, less exact functions.
     bool fast_math = false;
 };
 
-/// A name and what is bound to it: an array, or a run-time scalar by value.
+/// A name and what is bound to it: an array to an input or output, or a number to a run-time scalar or a dim.
+///
+/// The arrays that are bound give the dims their extents. A dim that none of them has (one that only index() and
+/// outputs have) is bound by name: {"n", 1000}. Others may be, and must then agree with the arrays.
 struct Binding {
     std::string_view name;
-    View array;                     ///< used if !scalar
-    std::optional<Literal> scalar;
-    Binding(std::string_view name, View array) : name(name), array(array) {}
+    View array{}; ///< used if !scalar
+    std::optional<Literal> scalar{};
+    Binding(std::string_view to, View view) : name(to), array(view) {}
     template <class N>
-        requires std::is_arithmetic_v<N>
-    Binding(std::string_view name, N value) : name(name), scalar(value) {}
-    template <class Range>
-        requires(!std::is_arithmetic_v<std::remove_cvref_t<Range>> && std::is_constructible_v<View, Range>)
-    Binding(std::string_view name, Range&& range) : name(name), array(std::forward<Range>(range)) {}
+        requires std::is_arithmetic_v<N> Binding(std::string_view to, N value) : name(to), scalar(value) {}
+        template <class Range>
+            requires(!std::is_arithmetic_v<std::remove_cvref_t<Range>> && std::is_constructible_v<View, Range>)
+        Binding(std::string_view to, Range&& range) : name(to), array(std::forward<Range>(range)) {}
 };
 using Bindings = std::vector<Binding>;
 
@@ -79,6 +83,8 @@ public:
 
 private:
     const Entry& scalar_entry(std::string_view name, DType type) const;
+    View host_array(std::string_view name, DType type) const;
+    [[noreturn]] static void throw_empty(const Entry& entry);
     std::shared_ptr<const State> state_;
 };
 
@@ -95,10 +101,11 @@ public:
     void rebind(std::string_view name, Literal scalar);
     /// Several at once: extents that change together must be bound together.
     void rebind(const Bindings& bindings);
-    /// Runs and waits. The results refer to this Prepared's own arrays: the next run overwrites them.
+    /// Runs and waits. Arrays that the caller did not bind are this Prepared's own: the next run overwrites them.
     Results run(StreamView stream = {});
     /// Starts a run in the stream's order without waiting; works while the stream is capturing. results() waits for it.
     void enqueue(StreamView stream);
+    /// The results of the last run. InvalidGraph where nothing was run since prepare() or rebind().
     Results results();
 
     struct Impl;
@@ -111,7 +118,8 @@ private:
 /// A plan bound to a backend. Immutable; copies share it; any number of threads may call it at once.
 class Executable {
 public:
-    /// Runs once. Outputs that are not bound are allocated in the inputs' kind of memory and owned by the Results.
+    /// Runs once. Outputs that are not bound are allocated in the inputs' kind of memory and owned by the Results; when
+    /// those are gone, the memory serves the next run.
     Results run(const Bindings& inputs, const Bindings& outputs = {}, StreamView stream = {}) const;
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
     /// The plan, sweep by sweep, in words: what it reads and writes, why it is a sweep of its own, what it will cost.
@@ -128,6 +136,26 @@ public:
 private:
     std::shared_ptr<const Impl> impl_;
 };
+
+template <Element T> T Results::get(std::string_view name) const {
+    const Entry& entry = scalar_entry(name, dtype_of<T>);
+    if (entry.empty) throw_empty(entry);
+    T value;
+    std::memcpy(&value, &entry.bits, sizeof value);
+    return value;
+}
+
+template <Element T> std::optional<T> Results::get_optional(std::string_view name) const {
+    if (scalar_entry(name, dtype_of<T>).empty) return {};
+    return get<T>(name);
+}
+
+template <Element T> std::span<const T> Results::span(std::string_view name) const {
+    const View view = host_array(name, dtype_of<T>);
+    std::size_t count = 1;
+    for (const std::int64_t extent : view.extents) count *= static_cast<std::size_t>(extent);
+    return {static_cast<const T*>(view.address), count};
+}
 
 /// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct, an unknown device name), DeviceError, CompileError.
 Executable compile(const Graph& graph, const Options& options = {});

@@ -1,0 +1,23 @@
+// A value's bytes as a number.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <gridfold/core/dtype.hpp>
+
+namespace gf::detail {
+
+/// The number that the low bytes of `bits` are as a `type`; 64-bit integers are rounded.
+inline double to_double(DType type, std::uint64_t bits) {
+    return with_type(type, [&](auto value) {
+        std::memcpy(static_cast<void*>(&value), &bits, sizeof value);
+        if constexpr (std::is_arithmetic_v<decltype(value)>)
+            return static_cast<double>(value);
+        else // f16, bf16
+            return double{static_cast<float>(value)};
+    });
+}
+
+} // namespace gf::detail
