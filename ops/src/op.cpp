@@ -54,10 +54,19 @@ template <template <class, class> class Monoid> int state_words(DType element, D
     });
 }
 
+template <template <class, class> class Monoid>
+constexpr bool in_steps = requires { &Monoid<float, float>::start; };
+
 namespace monoid_row {
 #define MONOID(name, integers, floats)                                                                                \
-    constinit const MonoidRow name{                                                                                    \
-        #name, "", integers, floats, static_cast<int>(MonoidPosition::name), &state_words<device::name>, nullptr};
+    constinit const MonoidRow name{#name,                                                                              \
+                                   "",                                                                                 \
+                                   integers,                                                                           \
+                                   floats,                                                                             \
+                                   static_cast<int>(MonoidPosition::name),                                             \
+                                   &state_words<device::name>,                                                         \
+                                   nullptr,                                                                            \
+                                   in_steps<device::name>};
 #define REDUCE(...)
 #include <gridfold/ops/reduce.def>
 #undef REDUCE

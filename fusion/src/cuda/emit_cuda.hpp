@@ -19,7 +19,7 @@ enum class ParameterKind : std::uint8_t {
     parameter, ///< the value of Plan::parameters[number], in its own size (bool: 1 byte)
     elements,  ///< the element count of the sweep's domain; 8 bytes, signed
     extent,    ///< the extent of Plan::dims[number]; 8 bytes, signed
-    stride,    ///< elements between neighbours along dim `dim` of Plan::arrays[number], row-major in its own dims; 8 bytes
+    stride, ///< elements between neighbours along dim `dim` of Plan::arrays[number], row-major in its own dims; 8 bytes
     scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
     workspace, ///< a pointer: this sweep's own workspace_bytes(), zero before its first launch
     host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars, or null where the host does not wait
@@ -45,6 +45,18 @@ struct Kernel {
 };
 
 Kernel emit_cuda(const Plan& plan, int sweep);
+
+/// NVRTC's options for emitted text, but for the architecture. Without fast_math nothing may be contracted, flushed or
+/// approximated: the CPU backend gives the same bits.
+std::vector<std::string> compiler_options(bool fast_math);
+
+/// A thread's share of a sweep: what tunes a device and changes no bit. threads · width = 2,048.
+struct Shape {
+    int threads;
+    int width;     ///< elements of one slab
+    int in_flight; ///< slabs loaded before the first is folded
+};
+Shape choose_shape(const Plan& plan, const Sweep& sweep);
 
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
 std::int64_t grid(const Kernel& kernel, std::int64_t elements);

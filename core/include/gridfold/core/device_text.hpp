@@ -10,5 +10,6 @@ std::string_view prelude_text();
 std::string_view warp_text();
 std::string_view block_text();
 std::string_view grid_text();
+std::string_view sweep_text();
 
 } // namespace gf::detail

@@ -91,6 +91,7 @@ struct MonoidRow {
     int (*state_words)(DType element, DType accumulator);
     /// A user's own host kernels; null for built-in rows (theirs are in fusion/src/cpu).
     const MonoidKernels* (*user_kernels)(DType element, DType accumulator);
+    bool in_steps = false; ///< it offers start, advance and end (monoid.cuh)
 };
 
 /// One reduction: a monoid and what is read off its final state.
@@ -122,9 +123,6 @@ std::span<const MapRow* const> all_maps();
 std::span<const ReduceRow* const> all_reductions();
 const MapRow* find_map(std::string_view name);       ///< null where there is none
 const ReduceRow* find_reduction(std::string_view name); ///< null where there is none
-
-/// The definition of one monoid, for NVRTC: the struct's text and nothing else.
-std::string_view monoid_source(const MonoidRow& row);
 
 /// Makes a user's row known by its name, for the text form. The row must live as long as the program. Throws
 /// InvalidGraph if another row has that name (a map and a reduction may share one). Thread-safe.

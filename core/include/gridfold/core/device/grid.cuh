@@ -18,6 +18,7 @@ struct Workspace {
     /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
     template <int Words, i64 Blocks> GRIDFOLD_FN void advance(u32 tag) const {
         if (tag == 0xffffffffu)
+#pragma unroll 1
             for (i64 i = 0; i < i64(Words) * Blocks; ++i) memory[1 + i] = 0;
         store_relaxed(memory, tag == 0xffffffffu ? 0 : tag);
     }

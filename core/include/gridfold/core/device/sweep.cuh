@@ -8,8 +8,10 @@
 //   States<N>                    N states of every fold
 //   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, number, word (its first slot row) and of(states)
 //   elements, workspace, aligned the extent of the domain; device memory; may loads and stores be 16 bytes wide?
-//   load<aligned, whole>(loads, first, count)     reads `count` elements from number `first` on; whole: count == width
-//   fold<aligned, whole>(states, loads, first, count)  maps, accumulates and stores them
+//   load<aligned, whole>(loads, first, count)  reads `count` elements from number `first` on; whole: count == width
+//   fold<whole>(states, loads, first, count)   maps, accumulates and stores them
+//   starts, start(states, loads, first), end(states, count)   what monoids that accumulate in steps need: is there such a
+//                                              fold, its lanes' first elements, and how many elements a lane got
 //   finish(results, tag)         finalises, computes the epilogue and yields; one thread, once
 #pragma once
 
@@ -45,7 +47,7 @@ template <int Rank> struct Coordinates {
 };
 
 /// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's.
-template <bool aligned, class Kernel>
+template <class Kernel>
 GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states) {
     constexpr int in_flight = Kernel::in_flight;
     constexpr int width = Kernel::width;
@@ -53,27 +55,34 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
     const i64 whole_slabs = kernel.elements / slab_elements;
     const i64 lane = i64(thread_index()) * width;
 
-    i64 slab = block_index();
-    for (; slab < whole_slabs; slab += in_flight * blocks) {
+    const i64 own = block_index();
+    for (i64 slab = own; slab < whole_slabs; slab += in_flight * blocks) {
         typename Kernel::Loads loads[in_flight];
+        const auto each_slab = [&](auto visit) {
 #pragma unroll
-        for (int u = 0; u < in_flight; ++u)
-            if (u == 0 || slab + u * blocks < whole_slabs)
-                kernel.template load<aligned, true>(loads[u], (slab + u * blocks) * slab_elements + lane, width);
-#pragma unroll
-        for (int u = 0; u < in_flight; ++u)
-            if (u == 0 || slab + u * blocks < whole_slabs)
-                kernel.template fold<aligned, true>(states, loads[u], (slab + u * blocks) * slab_elements + lane, width);
+            for (int u = 0; u < in_flight; ++u)
+                if (u == 0 || slab + u * blocks < whole_slabs)
+                    visit(loads[u], (slab + u * blocks) * slab_elements + lane);
+        };
+        if (kernel.aligned)
+            each_slab([&](auto& to, i64 first) { kernel.template load<true, true>(to, first, width); });
+        else
+            each_slab([&](auto& to, i64 first) { kernel.template load<false, true>(to, first, width); });
+        if constexpr (Kernel::starts)
+            if (slab == own) kernel.start(states, loads[0], slab * slab_elements + lane);
+        each_slab([&](auto& from, i64 first) { kernel.template fold<true>(states, from, first, width); });
     }
+    if constexpr (Kernel::starts)
+        if (own < whole_slabs) kernel.end(states, (whole_slabs - own + blocks - 1) / blocks);
 
     // The last slab may have a gap at its end.
     const i64 first = whole_slabs * slab_elements + lane;
-    if (whole_slabs % blocks == block_index() && first < kernel.elements) {
+    if (whole_slabs % blocks == own && first < kernel.elements) {
         const i64 rest = kernel.elements - first;
         const int count = rest < width ? int(rest) : width;
         typename Kernel::Loads loads;
         kernel.template load<false, false>(loads, first, count);
-        kernel.template fold<false, false>(states, loads, first, count);
+        kernel.template fold<false>(states, loads, first, count);
     }
 }
 
@@ -83,22 +92,41 @@ template <class Kernel> struct Block {
     typename Kernel::template States<1> result;
 };
 
-/// Reduces each thread's N states of every fold to the block's; `take(f, state)` gets each in one thread.
-template <class Kernel, int N, class Take>
-GRIDFOLD_FN void reduce_block(typename Kernel::template States<N>& states, Block<Kernel>& block, i64 valid, Take take) {
+/// Reduces the states of every fold at `places` to one; `take(f, state)` gets it in one thread.
+template <class Kernel, class Take>
+GRIDFOLD_FN void reduce_block(typename Kernel::template States<Kernel::width>& states, Block<Kernel>& block,
+                              Places places, Take take) {
     Kernel::each_fold([&](auto f) {
         auto& own = f.of(states);
-        reduce_warp<typename decltype(f)::Monoid, N>(own, valid);
+        reduce_warp<typename decltype(f)::Monoid>(own, places);
         if (warp_lane() == 0) f.of(block.warps)[warp_index()] = own[0];
     });
     barrier();
     Kernel::each_fold([&](auto f) {
         constexpr int warps = Kernel::threads / 32;
         if (warp_index() != u32(f.number % warps)) return; // the folds' last steps run side by side
-        const auto state =
-            reduce_warps<typename decltype(f)::Monoid, Kernel::threads, N>(f.of(block.warps), valid);
+        const auto state = reduce_warps<typename decltype(f)::Monoid, warps, Kernel::width>(f.of(block.warps), places);
         if (warp_lane() == 0) take(f, state);
     });
+}
+
+/// Waits for the states of all blocks and puts that of block b into place b · spread. Every thread of the block calls it.
+template <class Kernel>
+GRIDFOLD_FN void collect_blocks(typename Kernel::template States<Kernel::width>& states, const Workspace& workspace,
+                                u32 tag, Places places) {
+    bool complete;
+    do {
+        complete = true;
+#pragma unroll
+        for (int i = 0; i < Kernel::width; ++i) {
+            const i32 place = i32(thread_index()) * Kernel::width + i;
+            if (place % places.spread != 0 || place >= places.end) continue;
+            Kernel::each_fold([&](auto f) {
+                complete =
+                    collect<Kernel::blocks>(workspace, f.word, tag, place / places.spread, f.of(states)[i]) && complete;
+            });
+        }
+    } while (!complete);
 }
 
 /// Combines the grid's lanes into one state a fold and finishes the sweep.
@@ -106,37 +134,26 @@ template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states) {
     const Workspace workspace{kernel.workspace};
     const u32 tag = workspace.tag();
-    const i64 blocks = grid_blocks();
+    const i32 blocks = i32(grid_blocks());
     auto& block = shared<Block<Kernel>>();
-    const auto keep = [&](auto f, const auto& state) { f.of(block.result)[0] = state; };
 
-    if (blocks == 1) {
-        reduce_block<Kernel, Kernel::width>(states, block, slab_elements, keep);
-    } else {
-        reduce_block<Kernel, Kernel::width>(states, block, slab_elements, [&](auto f, const auto& state) {
-            publish<Kernel::blocks>(workspace, f.word, tag, state);
+    // First the block's lanes; then, in the last block, the blocks: the same code, so that it is compiled once.
+    Places places{i32(slab_elements), 1};
+    for (bool publishing = blocks > 1;; publishing = false) {
+        reduce_block<Kernel>(states, block, places, [&](auto f, const auto& state) {
+            if (publishing)
+                publish<Kernel::blocks>(workspace, f.word, tag, state);
+            else
+                f.of(block.result)[0] = state;
         });
-        if (block_index() + 1 < blocks) return;
-
-        // The last block: every thread collects the states of `share` consecutive blocks.
-        constexpr int share = Kernel::blocks > Kernel::threads ? int(Kernel::blocks) / Kernel::threads : 1;
-        typename Kernel::template States<share> partials;
-        bool complete;
-        do {
-            complete = true;
-            Kernel::each_fold([&](auto f) {
-#pragma unroll
-                for (int i = 0; i < share; ++i) {
-                    const i64 from = i64(thread_index()) * share + i;
-                    if (from < blocks)
-                        complete = collect<Kernel::blocks>(workspace, f.word, tag, from, f.of(partials)[i]) && complete;
-                }
-            });
-        } while (!complete);
-        barrier(); // the warps' states of the block itself have been read
-        reduce_block<Kernel, share>(partials, block, blocks, keep);
+        barrier();
+        if (!publishing) break;
+        if (i32(block_index()) + 1 < blocks) return;
+        if constexpr (Kernel::words == 0) continue; // nothing to collect
+        while (places.end / (2 * places.spread) >= blocks) places.spread *= 2;
+        places.end = places.spread * blocks;
+        collect_blocks<Kernel>(states, workspace, tag, places);
     }
-    barrier();
     if (thread_index() != 0) return;
     kernel.finish(block.result, tag);
     workspace.advance<Kernel::words, Kernel::blocks>(tag);
@@ -149,10 +166,7 @@ template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
 #pragma unroll
         for (int i = 0; i < Kernel::width; ++i) f.of(states)[i] = decltype(f)::Monoid::identity();
     });
-    if (kernel.aligned)
-        fold_slabs<true>(kernel, states);
-    else
-        fold_slabs<false>(kernel, states);
+    fold_slabs(kernel, states);
     if constexpr (Kernel::finishes) combine(kernel, states);
 }
 

@@ -41,7 +41,8 @@ GRIDFOLD_FN void load_bytes(u32 (&w)[2], const void* p) {
     asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
 }
 GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[4]) {
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                 : "memory");
 }
 GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[2]) {
     asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(p), "r"(w[0]), "r"(w[1]) : "memory");
@@ -94,36 +95,44 @@ template <class T, int N> union Pack {
     GRIDFOLD_FN Pack() {}
 };
 
-/// Reads N elements. `aligned`: p is a multiple of Pack::bytes; else each is read by itself. Nothing beside them is read.
-template <bool aligned, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p) {
+/// Reads elements [0, count) of p. `aligned`: p is a multiple of Pack::bytes; else each is read by itself. `whole`: count is N.
+/// Nothing beside them is read.
+template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p, int count) {
     constexpr u32 bytes = Pack<T, N>::bytes;
-    if constexpr (aligned && bytes >= 8) {
+    if constexpr (aligned && whole && bytes >= 8) {
         constexpr int words = bytes / 4;
 #pragma unroll
         for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
-            load_bytes(reinterpret_cast<u32(&)[words]>(to.word[i * words]), reinterpret_cast<const char*>(p) + i * bytes);
-    } else if constexpr (aligned && bytes == 4) {
+            load_bytes(reinterpret_cast<u32(&)[words]>(to.word[i * words]),
+                       reinterpret_cast<const char*>(p) + i * bytes);
+    } else if constexpr (aligned && whole && bytes == 4) {
         to.word[0] = *reinterpret_cast<const u32*>(p);
     } else {
 #pragma unroll
-        for (int i = 0; i < N; ++i) to.element[i] = p[i];
+        for (int i = 0; i < N; ++i)
+            if (whole || i < count) to.element[i] = p[i];
     }
 }
 
-/// Writes N elements; `aligned` as in load_pack.
-template <bool aligned, class T, int N> GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from) {
+/// Writes elements [0, count) of p; `aligned` and `whole` as in load_pack.
+template <bool whole, class T, int N>
+GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligned) {
     constexpr u32 bytes = Pack<T, N>::bytes;
-    if constexpr (aligned && bytes >= 8) {
-        constexpr int words = bytes / 4;
+    if (whole && aligned && bytes >= 4) {
+        if constexpr (bytes >= 8) {
+            constexpr int words = bytes / 4;
 #pragma unroll
-        for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
-            store_bytes(reinterpret_cast<char*>(p) + i * bytes, reinterpret_cast<const u32(&)[words]>(from.word[i * words]));
-    } else if constexpr (aligned && bytes == 4) {
-        *reinterpret_cast<u32*>(p) = from.word[0];
-    } else {
-#pragma unroll
-        for (int i = 0; i < N; ++i) p[i] = from.element[i];
+            for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
+                store_bytes(reinterpret_cast<char*>(p) + i * bytes,
+                            reinterpret_cast<const u32(&)[words]>(from.word[i * words]));
+        } else {
+            *reinterpret_cast<u32*>(p) = from.word[0];
+        }
+        return;
     }
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        if (whole || i < count) p[i] = from.element[i];
 }
 
 } // namespace GRIDFOLD_NAMESPACE

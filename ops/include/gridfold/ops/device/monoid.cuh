@@ -5,6 +5,10 @@
 // increasing index order; combine(s, t) gets s from before t. A State is trivially copyable, whole 32-bit words without
 // padding, at most 64 of them. Depends on prelude.cuh alone.
 //
+// A monoid may also offer accumulate in three steps, for lanes that no mask interrupts: start(s, x) sees a lane's first element
+// and prepares the identity for it; advance(s, x) takes each element in turn, the first included; end(s, n) says how many they
+// were. Bits are those of accumulate.
+//
 // Each definition starts with `template <` and ends with `};`, both alone at the start of a line, and needs no other:
 // a generated kernel holds the text of those that it uses (monoid_source).
 #pragma once
@@ -148,7 +152,7 @@ template <class E, class A> struct Count {
 
 /// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
 ///
-/// A lane sums d and d² about its first finite element (the origin): one pass, no division an element. combine() first
+/// A lane sums d and d² about its first element (the origin; 0 if that is not finite): one pass, no division an element. combine() first
 /// turns both sides into (count, mean, squares about the mean), so that a lane's origin never costs another lane's
 /// digits, and joins them by Chan, Golub and LeVeque's rule (1979).
 template <class E, class A> struct Moments {
@@ -160,13 +164,20 @@ template <class E, class A> struct Moments {
         f64 squares; // of (x − origin)²
     };
     GRIDFOLD_FN static State identity() { return {0, 0.0, 0.0, 0.0}; }
-    GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
+    GRIDFOLD_FN static void start(State& s, E element) {
         const f64 x = convert<f64>(element);
-        if (s.count == 0) s.origin = is_finite(x) ? x : 0.0;
-        const f64 d = x - s.origin;
-        s.count += 1;
+        s.origin = is_finite(x) ? x : 0.0;
+    }
+    GRIDFOLD_FN static void advance(State& s, E element) {
+        const f64 d = convert<f64>(element) - s.origin;
         s.sum = s.sum + d;
         s.squares = s.squares + d * d;
+    }
+    GRIDFOLD_FN static void end(State& s, i64 elements) { s.count = elements; }
+    GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
+        if (s.count == 0) start(s, element);
+        s.count += 1;
+        advance(s, element);
     }
     GRIDFOLD_FN static f64 mean(const State& s) { return s.origin + s.sum / f64(s.count); }
     GRIDFOLD_FN static f64 centred_squares(const State& s) { return s.squares - s.sum * (s.sum / f64(s.count)); }

@@ -1,0 +1,401 @@
+// See emit_cuda.hpp. The kernel's course is device/sweep.cuh; this file writes the particulars.
+#include "emit_cuda.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/device_text.hpp>
+#include <gridfold/fusion/order.hpp>
+#include <gridfold/ops/device_text.hpp>
+
+#include "spell.hpp"
+
+namespace gf::cuda {
+
+namespace {
+
+/// One sweep being written.
+class Emitter {
+public:
+    Emitter(const Plan& plan, int number)
+        : plan_(plan), number_(number), sweep_(plan.sweeps[std::size_t(number)]), shape_(choose_shape(plan, sweep_)) {
+        kernel_.threads = shape_.threads;
+        kernel_.finishes = !sweep_.folds.empty() || !sweep_.yields.empty();
+        for (const Fold& f : sweep_.folds) {
+            fold_words_.push_back(kernel_.words);
+            kernel_.words += f.monoid->state_words(f.element, f.accumulator);
+        }
+        for (const Instruction& i : sweep_.code) {
+            if (i.opcode == Opcode::load && std::ranges::find(arrays_, i.slot) == arrays_.end())
+                arrays_.push_back(i.slot);
+            const bool indexed = i.opcode == Opcode::index && sweep_.dims.size() > 1;
+            if (indexed && std::ranges::find(indices_, i.slot) == indices_.end()) indices_.push_back(i.slot);
+        }
+        by_coordinates_ = !indices_.empty() || std::ranges::any_of(arrays_, [&](int a) { return !flat(a); });
+    }
+
+    Kernel emit() {
+        text();
+        fragments();
+        structure();
+        entry();
+        return std::move(kernel_);
+    }
+
+private:
+    template <class... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
+        fmt::format_to(std::back_inserter(kernel_.source), format, std::forward<Args>(args)...);
+        kernel_.source += '\n';
+    }
+
+    const Array& array(int number) const { return plan_.arrays[std::size_t(number)]; }
+    bool flat(int number) const { return is_flat(array(number), sweep_); }
+    const Instruction& code(int value) const { return sweep_.code[std::size_t(value)]; }
+    /// The name of an array's pointer.
+    std::string pointer(int number) const {
+        const Array& a = array(number);
+        switch (a.role) {
+        case ArrayRole::input: return fmt::format("in_{}", a.name);
+        case ArrayRole::output: return fmt::format("out_{}", a.name);
+        case ArrayRole::temporary: return fmt::format("array_{}", number);
+        }
+        return {};
+    }
+
+    void text() {
+        line("// Sweep {} of {}. One grid-stride kernel, written by gridfold.", number_, plan_.name);
+        for (const std::string_view part : {detail::prelude_text(), detail::warp_text(), detail::block_text(),
+                                            detail::grid_text(), detail::sweep_text()})
+            kernel_.source += part;
+    }
+
+    /// The maps, monoids and finalisers that the sweep uses, each once.
+    void fragments() {
+        line("namespace GRIDFOLD_NAMESPACE {{\n");
+        std::set<std::string> written;
+        const auto once = [&](std::string fragment) {
+            if (written.insert(fragment).second) line("{}", fragment);
+        };
+        for (const Fold& f : sweep_.folds) once(std::string(monoid_source(*f.monoid)));
+        for (const Instruction& i : sweep_.code) {
+            if (i.opcode == Opcode::map) once(spell_map(*i.map));
+            if (i.opcode == Opcode::finalize) once(spell_finalize(*i.reduce));
+        }
+    }
+
+    void structure() {
+        line("\nstruct Sweep {{");
+        line("    static constexpr int threads = {}, width = {}, in_flight = {}, words = {};", shape_.threads,
+             shape_.width, shape_.in_flight, kernel_.words);
+        line("    static constexpr i64 blocks = {};", max_blocks);
+        line("    static constexpr bool finishes = {}, starts = {};\n", kernel_.finishes, starts());
+        members();
+        prologue();
+        loads();
+        folds();
+        load();
+        fold();
+        if (starts()) steps();
+        if (kernel_.finishes) finish();
+        line("}};\n");
+    }
+
+    void member(std::string_view type, const std::string& name, KernelParameter parameter) {
+        line("    {} {};", type, name);
+        kernel_.parameters.push_back(parameter);
+        members_.push_back({std::string(type), name});
+    }
+
+    /// The kernel's parameters, in order, and what is computed from them once.
+    void members() {
+        for (const int a : arrays_)
+            member(fmt::format("const {}*", spell_stored(array(a).type)), pointer(a), {ParameterKind::array, a});
+        for (const Store& s : sweep_.stores)
+            member(fmt::format("{}*", spell_stored(array(s.array).type)), pointer(s.array),
+                   {ParameterKind::array, s.array});
+        for (int v = 0; v < sweep_.body; ++v)
+            if (code(v).opcode == Opcode::parameter)
+                member(spell_stored(plan_.parameters[std::size_t(code(v).slot)].type), fmt::format("parameter_{}", v),
+                       {ParameterKind::parameter, code(v).slot});
+        member("i64", "elements", {ParameterKind::elements});
+        if (by_coordinates_) {
+            for (const int d : sweep_.dims) member("i64", fmt::format("extent_{}", d), {ParameterKind::extent, d});
+            for (const int a : arrays_)
+                if (!flat(a))
+                    for (const int d : array(a).dims)
+                        member("i64", fmt::format("stride_{}_{}", a, d), {ParameterKind::stride, a, d});
+        }
+        const bool reads =
+            std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::read; });
+        if (kernel_.finishes || reads) member("Scalar*", "scalars", {ParameterKind::scalars});
+        if (kernel_.finishes) {
+            member("u64*", "workspace", {ParameterKind::workspace});
+            member("u64*", "host", {ParameterKind::host});
+        }
+        line("    bool aligned;");
+        if (by_coordinates_) line("    i64 extents[{}];", std::max<std::size_t>(sweep_.dims.size(), 1));
+        for (int v = 0; v < sweep_.body; ++v) {
+            line("    {} v{};", spell(code(v).type), v);
+            if (code(v).may_be_empty) line("    bool empty{};", v);
+        }
+        line("");
+    }
+
+    void loads() {
+        line("    struct Loads {{");
+        for (const int a : arrays_) line("        Pack<{}, width> {};", spell_stored(array(a).type), pointer(a));
+        for (const int d : indices_) line("        Pack<i64, width> index_{};", d);
+        line("    }};\n");
+    }
+
+    void folds() {
+        line("    template <int N> struct States {{");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            line("        {}::State s{}[N];", spell_monoid(sweep_.folds[f]), f);
+        line("    }};");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) {
+            line("    struct Fold{} {{", f);
+            line("        using Monoid = {};", spell_monoid(sweep_.folds[f]));
+            line("        static constexpr int number = {}, word = {};", f, fold_words_[f]);
+            line("        template <int N> GRIDFOLD_FN static auto& of(States<N>& states) {{ return states.s{}; }}", f);
+            line("    }};");
+        }
+        line("    template <class Visit> GRIDFOLD_FN static void each_fold(Visit{}) {{",
+             sweep_.folds.empty() ? "" : " visit");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) line("        visit(Fold{}{{}});", f);
+        line("    }}\n");
+    }
+
+    void load() {
+        line("    template <bool aligned, bool whole> GRIDFOLD_FN void load(Loads& l, i64 first, int count) const {{");
+        for (const int a : arrays_)
+            if (flat(a)) line("        load_pack<aligned, whole>(l.{0}, {0} + first, count);", pointer(a));
+        if (by_coordinates_) {
+            line("        Coordinates<{}> at(first, extents);", std::max<std::size_t>(sweep_.dims.size(), 1));
+            line("#pragma unroll");
+            line("        for (int n = 0; n < width; ++n) {{");
+            line("            if (!whole && n >= count) break;");
+            for (const int a : arrays_)
+                if (!flat(a)) line("            l.{0}.element[n] = {0}[{1}];", pointer(a), offset(a));
+            for (const int d : indices_) line("            l.index_{}.element[n] = at.at[{}];", d, position(d));
+            line("            at.advance();");
+            line("        }}");
+        }
+        line("    }}\n");
+    }
+
+    std::size_t position(int dim) const {
+        return std::size_t(std::ranges::find(sweep_.dims, dim) - sweep_.dims.begin());
+    }
+
+    std::string offset(int number) const {
+        std::string terms;
+        for (const int d : array(number).dims)
+            terms += fmt::format("{}at.at[{}] * stride_{}_{}", terms.empty() ? "" : " + ", position(d), number, d);
+        return terms.empty() ? "0" : terms;
+    }
+
+    void fold() {
+        line("    template <bool whole> GRIDFOLD_FN void fold(States<width>& s, const Loads& l, i64 first, int count) "
+             "const {{");
+        for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
+            line("        Pack<{}, width> stored{};", spell_stored(array(sweep_.stores[i].array).type), i);
+        line("#pragma unroll");
+        line("        for (int n = 0; n < width; ++n) {{");
+        line("            if (!whole && n >= count) break;");
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v) instruction(v, "            ");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) {
+            const Fold& fold = sweep_.folds[f];
+            const std::string monoid = spell_monoid(fold);
+            const std::string guard = fold.mask < 0 ? "" : fmt::format("if (v{}) ", fold.mask);
+            if (in_steps(fold))
+                line("            if (whole) {}::advance(s.s{}[n], v{});\n            else", monoid, f, fold.value);
+            line("            {}{}::accumulate(s.s{}[n], v{}, first + n);", guard, monoid, f, fold.value);
+        }
+        for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
+            line("            stored{}.element[n] = {};", i,
+                 spell_narrowed(array(sweep_.stores[i].array).type, fmt::format("v{}", sweep_.stores[i].value)));
+        line("        }}");
+        for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
+            line("        store_pack<whole>({} + first, stored{}, count, aligned);", pointer(sweep_.stores[i].array),
+                 i);
+        line("    }}\n");
+    }
+
+    /// Does this fold take whole slabs in steps (monoid.cuh)?
+    static bool in_steps(const Fold& fold) { return fold.mask < 0 && fold.monoid->in_steps; }
+    bool starts() const { return std::ranges::any_of(sweep_.folds, in_steps); }
+
+    void steps() {
+        line("    GRIDFOLD_FN void start(States<width>& s, const Loads& l, i64 first) const {{");
+        line("#pragma unroll");
+        line("        for (int n = 0; n < width; ++n) {{");
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v) instruction(v, "            ");
+        each_in_steps("            {}::start(s.s{}[n], v{});");
+        line("        }}\n    }}");
+        line("    GRIDFOLD_FN static void end(States<width>& s, i64 count) {{");
+        line("#pragma unroll");
+        line("        for (int n = 0; n < width; ++n) {{");
+        each_in_steps("            {}::end(s.s{}[n], count);");
+        line("        }}\n    }}\n");
+    }
+
+    void each_in_steps(fmt::string_view format) {
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            if (in_steps(sweep_.folds[f])) {
+                const std::string monoid = spell_monoid(sweep_.folds[f]);
+                line("{}", fmt::vformat(format, fmt::make_format_args(monoid, f, sweep_.folds[f].value)));
+            }
+    }
+
+    void finish() {
+        line("    GRIDFOLD_FN void finish(States<1>& s, u32 tag) const {{");
+        for (int v = sweep_.epilogue; v < int(sweep_.code.size()); ++v) instruction(v, "        ");
+        for (const Yield& y : sweep_.yields) {
+            const DType type = plan_.scalars[std::size_t(y.scalar)].type;
+            const std::string value = spell_narrowed(type, fmt::format("v{}", y.value));
+            line("        yield<{}>(scalars + {}, host ? host + {} : nullptr, tag, {}, {});", spell_stored(type),
+                 y.scalar, 3 * y.scalar, value, code(y.value).may_be_empty ? fmt::format("empty{}", y.value) : "false");
+        }
+        line("    }}");
+    }
+
+    /// One instruction, as a definition with its text form behind it.
+    void instruction(int v, std::string_view indent) {
+        const Instruction& i = code(v);
+        line("{}const {} v{} = {};", indent, spell(i.type), v, expression(v));
+        if (i.may_be_empty) line("{}const bool empty{} = {};", indent, v, emptiness(v));
+    }
+
+    std::string expression(int v) const {
+        const Instruction& i = code(v);
+        const auto operand = [&](std::size_t n) { return fmt::format("v{}", i.operands[n]); };
+        switch (i.opcode) {
+        case Opcode::constant: return spell_constant(i.type, i.bits);
+        case Opcode::parameter:
+            return spell_widened(plan_.parameters[std::size_t(i.slot)].type, fmt::format("parameter_{}", v));
+        case Opcode::read: {
+            const DType type = plan_.scalars[std::size_t(i.slot)].type;
+            return spell_widened(type, fmt::format("read<{}>(scalars[{}])", spell_stored(type), i.slot));
+        }
+        case Opcode::load: return spell_widened(array(i.slot).type, fmt::format("l.{}.element[n]", pointer(i.slot)));
+        case Opcode::index: return sweep_.dims.size() > 1 ? fmt::format("l.index_{}.element[n]", i.slot) : "first + n";
+        case Opcode::map: return call(i);
+        case Opcode::cast: return fmt::format("convert<{}>({})", spell(i.type), operand(0));
+        case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0));
+        case Opcode::finalize: {
+            const Fold& f = sweep_.folds[std::size_t(i.slot)];
+            const std::string value = fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name,
+                                                  spell_monoid(f), spell(i.type), i.slot, i.ddof);
+            if (i.operands[0] < 0) return value;
+            const std::string none = is_floating(i.type) ? fmt::format("quiet_nan<{}>()", spell(i.type))
+                                                         : fmt::format("{}(0)", spell(i.type));
+            return fmt::format("{} ? {} : {}", operand(0), value, none);
+        }
+        }
+        return {};
+    }
+
+    std::string call(const Instruction& i) const {
+        std::string text = fmt::format("map_{}<{}>(", i.map->name, spell(i.compute));
+        for (int n = 0; n < i.map->arity; ++n) text += fmt::format("{}v{}", n ? ", " : "", i.operands[std::size_t(n)]);
+        return text + ")";
+    }
+
+    std::string emptiness(int v) const {
+        const Instruction& i = code(v);
+        if (i.opcode == Opcode::read) return fmt::format("scalars[{}].empty != 0", i.slot);
+        if (i.opcode == Opcode::finalize) return fmt::format("!v{}", i.operands[0]);
+        std::string any;
+        for (const int operand : i.operands)
+            if (operand >= 0 && code(operand).may_be_empty)
+                any += fmt::format("{}empty{}", any.empty() ? "" : " || ", operand);
+        return any;
+    }
+
+    /// Everything that is the same for all elements: computed by each thread once.
+    void prologue() {
+        line("    GRIDFOLD_FN void prologue() {{");
+        line("        aligned = {};", alignment());
+        if (by_coordinates_)
+            for (std::size_t d = 0; d < sweep_.dims.size(); ++d)
+                line("        extents[{}] = extent_{};", d, sweep_.dims[d]);
+        for (int v = 0; v < sweep_.body; ++v) {
+            line("        v{} = {};", v, expression(v));
+            if (code(v).may_be_empty) line("        empty{} = {};", v, emptiness(v));
+        }
+        line("    }}\n");
+    }
+
+    /// May every array that is read or written in order be accessed by whole packs?
+    std::string alignment() const {
+        std::string all;
+        const auto require = [&](int a) {
+            all += fmt::format("{}u64({}) % Pack<{}, width>::bytes == 0", all.empty() ? "" : " && ", pointer(a),
+                               spell_stored(array(a).type));
+        };
+        for (const int a : arrays_)
+            if (flat(a)) require(a);
+        for (const Store& s : sweep_.stores) require(s.array);
+        return all.empty() ? "true" : all;
+    }
+
+    void entry() {
+        std::string parameters, names;
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            parameters += fmt::format("{}{} {}", i ? ", " : "", members_[i].type, members_[i].name);
+            names += (i ? ", " : "") + members_[i].name;
+        }
+        line("extern \"C\" __global__ void __launch_bounds__({}) gridfold_sweep({}) {{", shape_.threads, parameters);
+        line("    Sweep kernel{{{}}};", names);
+        line("    kernel.prologue();");
+        line("    sweep(kernel);");
+        line("}}");
+        line("\n}} // namespace GRIDFOLD_NAMESPACE");
+    }
+
+    struct Member {
+        std::string type, name;
+    };
+
+    const Plan& plan_;
+    int number_;
+    const Sweep& sweep_;
+    Shape shape_;
+    Kernel kernel_;
+    std::vector<int> arrays_;  ///< those loaded, each once
+    std::vector<int> indices_; ///< dims whose coordinate the body reads, where the domain has several
+    std::vector<int> fold_words_;
+    bool by_coordinates_ = false;
+    std::vector<Member> members_;
+};
+
+} // namespace
+
+Kernel emit_cuda(const Plan& plan, int sweep) { return Emitter(plan, sweep).emit(); }
+
+std::vector<std::string> compiler_options(bool fast_math) {
+    // Lambdas of the device text carry no execution space of their own.
+    std::vector<std::string> options{"--std=c++17", "--device-as-default-execution-space"};
+    if (fast_math)
+        options.emplace_back("--use_fast_math");
+    else
+        options.insert(options.end(), {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"});
+    return options;
+}
+
+std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
+    // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
+    const std::int64_t blocks = kernel.words > 0 ? block_count(elements) : slab_count(elements);
+    return std::max<std::int64_t>(blocks, 1);
+}
+
+std::size_t workspace_bytes(const Kernel& kernel) {
+    return sizeof(std::uint64_t) * (1 + std::size_t(kernel.words) * std::size_t(max_blocks));
+}
+
+} // namespace gf::cuda

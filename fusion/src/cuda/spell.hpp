@@ -1,0 +1,28 @@
+// How types, constants, maps and finalisers are spelled in device text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <gridfold/fusion/plan.hpp>
+
+namespace gf::cuda {
+
+/// The type of a value in a register: "f32", "i64", "bool".
+std::string spell(DType type);
+/// The type of an element in memory: as spell(), but "u8" for bool and "u16" for f16 and bf16.
+std::string spell_stored(DType type);
+/// `stored`, an element as memory holds it, as a value.
+std::string spell_widened(DType type, const std::string& stored);
+/// `value` as an element of `type`, as memory holds it.
+std::string spell_narrowed(DType type, const std::string& value);
+/// A constant of a value type, from its bytes.
+std::string spell_constant(DType type, std::uint64_t bits);
+/// "Sum<f32, f32>"
+std::string spell_monoid(const Fold& fold);
+/// The function template map_NAME of one row.
+std::string spell_map(const MapRow& row);
+/// The function template finalize_NAME of one row.
+std::string spell_finalize(const ReduceRow& row);
+
+} // namespace gf::cuda
