@@ -12,9 +12,13 @@
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/text.hpp>
 
+#include "passes/drop_dead.hpp"
+#include "passes/fold_constants.hpp"
 #include "passes/linearize.hpp"
 #include "passes/place_nodes.hpp"
 #include "passes/place_sweeps.hpp"
+#include "passes/share_common.hpp"
+#include "passes/simplify.hpp"
 #include "verify.hpp"
 
 namespace gf {
@@ -36,6 +40,11 @@ struct Pass {
 };
 
 constexpr Pass pipeline[] = {
+    {"fold_constants", fold_constants, "first, because simplify looks for constants"},
+    {"share_common", share_common, "before simplify, which asks whether two operands are one value"},
+    {"simplify", simplify, "on few and folded nodes"},
+    {"share_common", share_common, "again, because simplified values may have become the same"},
+    {"drop_dead", drop_dead, "after the passes that leave behind what they replaced"},
     {"place_sweeps", place, "once the graph is final, because what it holds decides what a sweep holds"},
     {"linearize", linearize, "last: a Plan knows nothing of the graph"},
 };

@@ -1,0 +1,58 @@
+#include "share_common.hpp"
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+
+#include "rebuild.hpp"
+
+namespace gf {
+
+namespace {
+
+template <class T>
+    requires std::has_unique_object_representations_v<T>
+void append_bytes(std::string& key, T value) {
+    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// Everything that makes a node what it is but its name, as bytes. `operands` are those of the new graph.
+std::string key_of(const Node& node, std::vector<int> operands) {
+    if (node.kind == NodeKind::map && node.map->facts.commutative && operands.size() == 2)
+        std::sort(operands.begin(), operands.end());
+    std::string key;
+    append_bytes(key, node.kind);
+    append_bytes(key, node.type);
+    append_bytes(key, node.bits);
+    append_bytes(key, node.dim);
+    append_bytes(key, node.map);
+    append_bytes(key, node.compute);
+    append_bytes(key, node.reduce);
+    append_bytes(key, node.accumulator);
+    append_bytes(key, node.ddof);
+    for (const int operand : operands) append_bytes(key, operand);
+    return key;
+}
+
+} // namespace
+
+Graph share_common(const Graph& graph, const FuseOptions&) {
+    Rebuild rebuild(graph);
+    std::unordered_map<std::string, int> first; // by key: the node of the new graph
+    for (int n = 0; n < graph.node_count(); ++n) {
+        const Node& node = graph.node(n);
+        if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) {
+            rebuild.keep(n);
+            continue;
+        }
+        const auto [known, is_new] = first.try_emplace(key_of(node, rebuild.operands(n)), rebuild.made().node_count());
+        if (is_new)
+            rebuild.keep(n);
+        else
+            rebuild.stand_in(n, known->second);
+    }
+    return std::move(rebuild).finish();
+}
+
+} // namespace gf

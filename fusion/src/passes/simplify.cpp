@@ -1,0 +1,211 @@
+#include "simplify.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "placement.hpp"
+#include "rebuild.hpp"
+
+namespace gf {
+
+namespace {
+
+/// Constants that mean something to a map, in any type.
+enum class Special : std::uint8_t { nothing, zero, minus_zero, one, all_ones };
+
+std::optional<std::uint64_t> bits_of(Special special, DType type) {
+    const auto bits = 8 * static_cast<unsigned>(size_of(type));
+    switch (special) {
+    case Special::nothing: return {};
+    case Special::zero: return 0;
+    case Special::minus_zero: return is_floating(type) ? std::uint64_t{1} << (bits - 1) : 0;
+    case Special::one:
+        switch (type) {
+        case DType::f16: return 0x3c00;
+        case DType::bf16: return 0x3f80;
+        case DType::f32: return 0x3f800000;
+        case DType::f64: return 0x3ff0000000000000;
+        default: return 1; // clang-format off
+        } // clang-format on
+    case Special::all_ones: return type == DType::boolean ? 1 : ~std::uint64_t{0} >> (64 - bits);
+    }
+    return {};
+}
+
+/// f(a, constant) = a; and f(constant, a) = a where the row is commutative.
+struct Identity {
+    const MapRow& row;
+    Special integer; ///< for integers and bool
+    Special floating;
+    bool fast_math = false; ///< only where floating-point results may change
+};
+/// x + 0 is no identity of floats: −0 + 0 = +0. But x + −0 is, and x − 0.
+const Identity identities[] = {
+    {map_row::add, Special::zero, Special::minus_zero},
+    {map_row::add, Special::nothing, Special::zero, true},
+    {map_row::sub, Special::zero, Special::zero},
+    {map_row::mul, Special::one, Special::one},
+    {map_row::divide, Special::nothing, Special::one},
+    {map_row::floor_div, Special::one, Special::nothing},
+    {map_row::bitwise_and, Special::all_ones, Special::nothing},
+    {map_row::bitwise_or, Special::zero, Special::nothing},
+    {map_row::bitwise_xor, Special::zero, Special::nothing},
+    {map_row::shift_left, Special::zero, Special::nothing},
+    {map_row::shift_right, Special::zero, Special::nothing},
+    {map_row::logical_and, Special::one, Special::nothing},
+    {map_row::logical_or, Special::zero, Special::nothing},
+    {map_row::logical_xor, Special::zero, Special::nothing},
+};
+
+/// f(a, constant) = constant on integers and bool, of commutative rows.
+struct Absorber {
+    const MapRow& row;
+    Special integer;
+};
+const Absorber absorbers[] = {
+    {map_row::mul, Special::zero},
+    {map_row::bitwise_and, Special::zero},
+    {map_row::bitwise_or, Special::all_ones},
+    {map_row::logical_and, Special::zero},
+    {map_row::logical_or, Special::one},
+};
+
+/// f(f(a)) = a.
+const MapRow* const involutions[] = {&map_row::neg, &map_row::logical_not, &map_row::bitwise_not};
+
+/// How many bits a value of the type can have without losing any: a floating type's significand, an integer's magnitude.
+int precision_of(DType type) {
+    switch (type) {
+    case DType::boolean: return 1;
+    case DType::f16: return 11;
+    case DType::bf16: return 8;
+    case DType::f32: return 24;
+    case DType::f64: return 53;
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64: return 8 * static_cast<int>(size_of(type)) - 1;
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64: return 8 * static_cast<int>(size_of(type));
+    }
+    return 0;
+}
+
+/// Does every value of `from` keep its value as `to`?
+bool widens(DType from, DType to) {
+    if (from == to || from == DType::boolean) return true;
+    if (is_floating(from)) {
+        const bool half = from == DType::f16 || from == DType::bf16;
+        return to == DType::f64 || (to == DType::f32 && half);
+    }
+    const bool sign_fits = kind_of(from) == Kind::unsigned_integer || kind_of(to) != Kind::unsigned_integer;
+    return to != DType::boolean && sign_fits && precision_of(from) <= precision_of(to);
+}
+
+/// Is a cast from `from` by way of `over`, which it widens to, the cast from `from` itself?
+bool is_direct(DType from, DType over, DType to) {
+    if (!widens(from, over)) return false;
+    // Out of range, a floating `over` saturates where an integer `from` wraps.
+    if (!is_floating(from) && is_floating(over) && is_integer(to)) return widens(from, to);
+    // A cast to f16 and bf16 goes by way of f32, which must not round on the way.
+    if (!is_floating(from) && held_as(to) != to) return widens(from, DType::f32);
+    return true;
+}
+
+class Simplifier {
+public:
+    Simplifier(const Graph& graph, const FuseOptions& options) : graph_(graph), options_(options), rebuild_(graph) {}
+
+    Graph run() && {
+        for (int n = 0; n < graph_.node_count(); ++n) {
+            const Node& node = graph_.node(n);
+            const std::vector<int> operands = rebuild_.operands(n);
+            const int same = equal_operand(node, operands);
+            if (same >= 0)
+                rebuild_.stand_in(n, same);
+            else if (node.kind == NodeKind::cast)
+                rebuild_.put(n, node, {cast_source(node, operands[0])});
+            else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands[1], Special::one))
+                put_unmasked(n, node, operands[0]);
+            else
+                rebuild_.keep(n);
+        }
+        return std::move(rebuild_).finish();
+    }
+
+private:
+    const Node& made(int node) const { return rebuild_.made().node(node); }
+
+    bool is_constant(int node, Special special) const {
+        return made(node).kind == NodeKind::constant && bits_of(special, made(node).type) == made(node).bits;
+    }
+
+    /// A node of the new graph that has the node's value, type and dims; −1 if no rule gives one.
+    int equal_operand(const Node& node, const std::vector<int>& operands) const {
+        int same = -1;
+        if (node.kind == NodeKind::cast) same = cast_source(node, operands[0]);
+        if (node.kind == NodeKind::map) same = equal_operand_of_map(node, operands);
+        if (same < 0 || made(same).type != node.type || domain_of(made(same)) != domain_of(node)) return -1;
+        return same;
+    }
+
+    int equal_operand_of_map(const Node& node, const std::vector<int>& operands) const {
+        const MapRow* row = node.map;
+        const int a = operands[0];
+        if (row->arity == 1) {
+            const Node& inner = made(a);
+            if (inner.kind != NodeKind::map || inner.map != row || inner.compute != node.compute) return -1;
+            if (row->facts.idempotent) return a;
+            const bool undoes = std::find(std::begin(involutions), std::end(involutions), row) != std::end(involutions);
+            return undoes ? rebuild_.made().operands(a)[0] : -1;
+        }
+        if (row == &map_row::select) {
+            if (is_constant(a, Special::one) || operands[1] == operands[2]) return operands[1];
+            return is_constant(a, Special::zero) ? operands[2] : -1;
+        }
+        if (row->arity != 2) return -1;
+        const int b = operands[1];
+        if (row->facts.idempotent && a == b) return a;
+        const bool floating = is_floating(node.compute);
+        for (const Identity& identity : identities) {
+            if (&identity.row != row || (identity.fast_math && !options_.fast_math)) continue;
+            const Special special = floating ? identity.floating : identity.integer;
+            if (is_constant(b, special)) return a;
+            if (row->facts.commutative && is_constant(a, special)) return b;
+        }
+        for (const Absorber& absorber : absorbers) {
+            if (&absorber.row != row || floating) continue;
+            if (is_constant(b, absorber.integer)) return b;
+            if (is_constant(a, absorber.integer)) return a;
+        }
+        return -1;
+    }
+
+    /// What a cast may start from: its operand, or what that was widened from.
+    int cast_source(const Node& node, int operand) const {
+        while (made(operand).kind == NodeKind::cast) {
+            const int inner = rebuild_.made().operands(operand)[0];
+            if (!is_direct(made(inner).type, made(operand).type, node.type)) break;
+            operand = inner;
+        }
+        return operand;
+    }
+
+    void put_unmasked(int n, Node node, int operand) {
+        node.masked = false;
+        rebuild_.put(n, std::move(node), {operand});
+    }
+
+    const Graph& graph_;
+    const FuseOptions& options_;
+    Rebuild rebuild_;
+};
+
+} // namespace
+
+Graph simplify(const Graph& graph, const FuseOptions& options) { return Simplifier(graph, options).run(); }
+
+} // namespace gf
