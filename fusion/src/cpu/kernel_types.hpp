@@ -1,0 +1,44 @@
+// The function types of the CPU backend's kernels. Depends on host_kernels.hpp alone: the files that are compiled once
+// for each instruction set include it, and share no inline function with the rest of the library.
+#pragma once
+
+#include <gridfold/ops/host_kernels.hpp>
+
+namespace gf::cpu {
+
+/// Lanes of a reduction's block (order.hpp: slab_elements).
+constexpr std::size_t lane_count = 2048;
+
+/// The most slabs of a block that one call folds: a lane's state is loaded and stored once for all of them.
+constexpr std::size_t max_rows = 4;
+
+/// out[i] = the conversion of in[i]. The arrays do not overlap, except that out may equal `in` where the sizes do.
+using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
+
+/// What one call folds: for each row r in turn, elements x[r][i] of lanes first + i, i < n, where mask is null or
+/// mask[r][i] is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index.
+struct FoldInput {
+    std::size_t first, n, rows;
+    const void* x;
+    std::size_t x_row;
+    const bool* mask;
+    std::size_t mask_row;
+    std::int64_t index, index_row;
+};
+
+/// A built-in monoid over an element and an accumulator type. Its lanes are planar: the first field of the State of all
+/// lane_count lanes, then the second field of all lanes, and so on; state_bytes * lane_count bytes, 64-byte aligned.
+struct FoldKernels {
+    std::size_t state_bytes;
+    void (*identity)(void* lanes);
+    void (*fold)(void* lanes, const FoldInput& input);
+    /// Combines all lanes pairwise by index, lowest bit first, into one State at `state`. Destroys the lanes.
+    void (*finish)(void* lanes, void* state);
+    /// states[0] becomes the combination of states[0 … n), in MonoidKernels::pairwise's order.
+    void (*pairwise)(void* states, std::size_t n);
+};
+
+/// Writes one R: what a reduction reads off a final State.
+using FinalizeKernel = void (*)(const void* state, double ddof, void* out);
+
+} // namespace gf::cpu

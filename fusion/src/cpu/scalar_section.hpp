@@ -1,0 +1,33 @@
+// A sweep's prologue or epilogue: instructions on scalars, evaluated once a run with the kernels of the body, n = 1.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/plan.hpp>
+
+#include "kernels.hpp"
+
+namespace gf::cpu {
+
+/// One instruction with the kernels that run it.
+struct ScalarStep {
+    int value; ///< its position in Sweep::code
+    MapKernel map = nullptr;
+    ConvertKernel convert = nullptr; ///< cast, round; parameter and read: widens and normalises
+    FinalizeKernel finalize = nullptr;
+};
+
+/// Instructions [begin, end) of the sweep. Throws InternalError if one is not a scalar's or has no kernel.
+std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, int begin, int end);
+
+/// The value's bytes, zero-extended; `empty` as Instruction::may_be_empty has it.
+using ScalarValue = ScalarResult;
+
+/// Evaluates the steps into values[position]. `states[f]` is the final State of fold f.
+void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<const std::uint64_t> parameters,
+              std::span<const ScalarResult> scalars, std::span<void* const> states, std::span<ScalarValue> values);
+
+} // namespace gf::cpu

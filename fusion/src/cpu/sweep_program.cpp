@@ -1,0 +1,275 @@
+#include "sweep_program.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/error.hpp>
+
+namespace gf::cpu {
+
+void FoldStep::identity(void* lanes) const {
+    if (built_in)
+        built_in->identity(lanes);
+    else
+        user->identity(lanes, lane_count);
+}
+
+void FoldStep::fold(void* lanes, const FoldInput& input) const {
+    if (built_in) return built_in->fold(lanes, input);
+    for (std::size_t row = 0; row < input.rows; ++row)
+        user->fold(static_cast<char*>(lanes) + input.first * state_bytes,
+                   static_cast<const char*>(input.x) + row * input.x_row,
+                   input.mask ? input.mask + row * input.mask_row : nullptr,
+                   input.index + static_cast<std::int64_t>(row) * input.index_row, input.n);
+}
+
+void FoldStep::finish(void* lanes, void* state) const {
+    if (built_in) return built_in->finish(lanes, state);
+    user->pairwise(lanes, lane_count);
+    std::memcpy(state, lanes, state_bytes);
+}
+
+void FoldStep::pairwise(void* states, std::size_t n) const {
+    if (built_in)
+        built_in->pairwise(states, n);
+    else
+        user->pairwise(states, n);
+}
+
+namespace {
+
+constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// What a chunk touches should stay in the first-level cache, beside what the hardware prefetches.
+constexpr std::size_t chunk_budget_bytes = 24 * 1024;
+constexpr std::size_t longest_chunk = 512, shortest_chunk = 128;
+
+class Builder {
+public:
+    Builder(const Plan& plan, const Sweep& sweep, InstructionSet set) : plan_(plan), sweep_(sweep), set_(set) {}
+
+    SweepProgram build() {
+        const int end = static_cast<int>(sweep_.code.size());
+        program_.prologue = scalar_steps(plan_, sweep_, 0, sweep_.body);
+        program_.epilogue = scalar_steps(plan_, sweep_, sweep_.epilogue, end);
+        program_.places.resize(sweep_.code.size() + plan_.arrays.size() + 1);
+        for (std::size_t a = 0; a < plan_.arrays.size(); ++a)
+            program_.places[at(array_place(static_cast<int>(a)))] = {.kind = Place::Kind::array,
+                                                                     .element_bytes = size_of(plan_.arrays[a].type),
+                                                                     .array = static_cast<int>(a)};
+        find_uses();
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v) append(v);
+        for (const Store& store : sweep_.stores) append(store);
+        for (const Fold& fold : sweep_.folds) append(fold);
+        choose_chunk();
+        return std::move(program_);
+    }
+
+private:
+    const Instruction& code(int v) const { return sweep_.code[at(v)]; }
+    Place& place(int number) { return program_.places[at(number)]; }
+    int array_place(int array) const { return static_cast<int>(sweep_.code.size()) + array; }
+    int raw_place() const { return array_place(static_cast<int>(plan_.arrays.size())); }
+
+    [[noreturn]] void fail(const std::string& what) const {
+        throw InternalError(fmt::format("the CPU backend cannot run {} of {}", what, plan_.graph_text));
+    }
+    template <class Kernel> Kernel checked(Kernel kernel, int v) const {
+        if (kernel == nullptr) fail(fmt::format("instruction %{}", v));
+        return kernel;
+    }
+
+    /// The last instruction that reads each value, and the values that live to the end of the body: those that are
+    /// folded or stored.
+    void find_uses() {
+        last_use_.assign(sweep_.code.size(), -1);
+        is_folded_.assign(sweep_.code.size(), false);
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
+            for (const int operand : code(v).operands)
+                if (operand >= 0) last_use_[at(operand)] = v;
+        for (const Store& store : sweep_.stores) last_use_[at(store.value)] = sweep_.epilogue;
+        for (const Fold& fold : sweep_.folds)
+            for (const int v : {fold.value, fold.mask})
+                if (v >= 0) is_folded_[at(v)] = true;
+    }
+
+    /// Prologue values that a kernel reads get a place when they are first read.
+    int read(int v) {
+        if (v >= sweep_.body || v < 0) return v;
+        Place& p = place(v);
+        if (p.kind == Place::Kind::none) {
+            const std::size_t bytes = size_of(code(v).type);
+            p = {.kind = Place::Kind::scalar, .element_bytes = bytes, .offset = program_.splat_bytes};
+            program_.splat_bytes += bytes;
+            program_.splats.push_back({v, v});
+        }
+        return v;
+    }
+
+    /// Where instruction v leaves its value: in an array that stores it as it is, in a row place if it is folded, else
+    /// in the temporary that its operands leave free, or a new one.
+    void give_place(int v, bool may_be_in_array) {
+        const DType type = code(v).type;
+        const std::size_t bytes = size_of(type);
+        const auto stored = std::ranges::find_if(
+            sweep_.stores, [&](const Store& s) { return s.value == v && plan_.arrays[at(s.array)].type == type; });
+        if (may_be_in_array && stored != sweep_.stores.end()) {
+            place(v) = place(array_place(stored->array));
+        } else if (is_folded_[at(v)]) {
+            place(v) = {.kind = Place::Kind::row, .element_bytes = bytes, .offset = program_.row_bytes};
+            program_.row_bytes += bytes;
+        } else {
+            place(v) = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
+        }
+    }
+
+    std::size_t temporary(std::size_t bytes) {
+        std::vector<std::size_t>& free = free_[bytes];
+        if (!free.empty()) {
+            const std::size_t offset = free.back();
+            free.pop_back();
+            return offset;
+        }
+        const std::size_t offset = program_.temporary_bytes;
+        program_.temporary_bytes += bytes;
+        return offset;
+    }
+
+    /// Gives back the temporaries that instruction v is the last to read.
+    void release_operands(int v) {
+        const auto& operands = code(v).operands;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            const int operand = operands[i];
+            const bool again = std::find(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i),
+                                         operand) != operands.begin() + static_cast<std::ptrdiff_t>(i);
+            if (operand < 0 || again || last_use_[at(operand)] != v) continue;
+            const Place& p = place(operand);
+            if (p.kind == Place::Kind::temporary) free_[p.element_bytes].push_back(p.offset);
+        }
+    }
+
+    void append(int v) {
+        const Instruction& instruction = code(v);
+        BodyStep step{.kind = BodyStep::Kind::convert, .out = v};
+        switch (instruction.opcode) {
+        case Opcode::load: return append_load(v);
+        case Opcode::index:
+            step.kind = BodyStep::Kind::index;
+            step.number = instruction.slot;
+            give_place(v, true);
+            break;
+        case Opcode::map:
+            step.kind = BodyStep::Kind::map;
+            step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
+            for (std::size_t i = 0; i < max_arity; ++i) step.operands[i] = read(instruction.operands[i]);
+            // A map may write over an operand of its size: they were released before.
+            release_operands(v);
+            give_place(v, true);
+            break;
+        case Opcode::cast:
+        case Opcode::round: {
+            const int operand = read(instruction.operands[0]);
+            const DType from = code(operand).type;
+            step.convert = checked(instruction.opcode == Opcode::cast ? cast_kernel(from, instruction.type, set_)
+                                                                      : round_kernel(from, instruction.round_to, set_),
+                                   v);
+            step.operands[0] = operand;
+            release_operands(v);
+            give_place(v, true);
+            break;
+        }
+        case Opcode::constant:
+        case Opcode::parameter:
+        case Opcode::read:
+        case Opcode::finalize: fail(fmt::format("instruction %{}, which is no element's,", v));
+        }
+        program_.body.push_back(step);
+    }
+
+    /// Flat arrays whose elements are values are read where they are.
+    void append_load(int v) {
+        const int number = code(v).slot;
+        const Array& array = plan_.arrays[at(number)];
+        const bool as_it_is = array.type == code(v).type && array.type != DType::boolean;
+        const ConvertKernel convert = checked(cast_kernel(array.type, code(v).type, set_), v);
+        const std::size_t bytes = size_of(array.type);
+        if (is_flat(array, sweep_)) {
+            if (as_it_is) {
+                place(v) = place(array_place(number));
+                return;
+            }
+            give_place(v, false);
+            program_.body.push_back({.kind = BodyStep::Kind::convert,
+                                     .out = v,
+                                     .operands = {array_place(number), -1, -1},
+                                     .convert = convert});
+            return;
+        }
+        give_place(v, false);
+        // What is as wide as its value is converted where it is.
+        const int raw = bytes == size_of(code(v).type) ? v : raw_place();
+        if (raw != v && place(raw).kind == Place::Kind::none)
+            place(raw) = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
+        program_.body.push_back({.kind = BodyStep::Kind::gather, .out = raw, .number = number});
+        if (!as_it_is)
+            program_.body.push_back(
+                {.kind = BodyStep::Kind::convert, .out = v, .operands = {raw, -1, -1}, .convert = convert});
+    }
+
+    void append(const Store& store) {
+        const Array& array = plan_.arrays[at(store.array)];
+        const int value = read(store.value), out = array_place(store.array);
+        if (place(value).kind == Place::Kind::array && place(value).array == store.array) return;
+        const ConvertKernel convert = checked(cast_kernel(code(store.value).type, array.type, set_), store.value);
+        program_.body.push_back(
+            {.kind = BodyStep::Kind::convert, .out = out, .operands = {value, -1, -1}, .convert = convert});
+    }
+
+    void append(const Fold& fold) {
+        FoldStep step;
+        const MonoidRow& monoid = *fold.monoid;
+        step.built_in = fold_kernels(monoid, fold.element, fold.accumulator, set_);
+        if (step.built_in == nullptr && monoid.user_kernels != nullptr)
+            step.user = monoid.user_kernels(fold.element, fold.accumulator);
+        if (step.built_in == nullptr && step.user == nullptr)
+            fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
+        step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
+        step.value = read(fold.value);
+        step.mask = read(fold.mask);
+        // A State of more than one word may hold an index, and wants to see its elements in order.
+        step.in_any_order = step.built_in != nullptr && step.state_bytes <= sizeof(std::uint64_t) &&
+                            (is_floating(fold.accumulator) ? monoid.exact_in_any_order_for_floats
+                                                           : monoid.exact_in_any_order_for_integers);
+        if (!step.in_any_order) program_.lane_bytes += step.state_bytes;
+        program_.folds.push_back(step);
+    }
+
+    void choose_chunk() {
+        std::size_t bytes = program_.temporary_bytes + program_.splat_bytes + max_rows * program_.row_bytes;
+        for (const FoldStep& fold : program_.folds) bytes += fold.state_bytes;
+        for (std::size_t v = 0; v < sweep_.code.size(); ++v)
+            if (const Place& p = program_.places[v]; p.kind == Place::Kind::array)
+                bytes += p.element_bytes * (is_folded_[v] ? max_rows : 1);
+        program_.chunk = longest_chunk;
+        while (program_.chunk > shortest_chunk && program_.chunk * bytes > chunk_budget_bytes) program_.chunk /= 2;
+    }
+
+    const Plan& plan_;
+    const Sweep& sweep_;
+    const InstructionSet set_;
+    SweepProgram program_;
+    std::vector<int> last_use_;
+    std::vector<bool> is_folded_;
+    std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
+};
+
+} // namespace
+
+SweepProgram sweep_program(const Plan& plan, const Sweep& sweep, InstructionSet set) {
+    return Builder(plan, sweep, set).build();
+}
+
+} // namespace gf::cpu

@@ -1,0 +1,258 @@
+#include "sweep_run.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <gridfold/fusion/order.hpp>
+
+#include "floating_mode.hpp"
+
+namespace gf::cpu {
+
+namespace {
+
+constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+constexpr std::size_t unsigned_of(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+/// The process that loaded the library.
+const pid_t loading_process = getpid();
+
+/// The lanes of a band share the second-level cache with the data that streams through it.
+constexpr std::size_t band_budget_bytes = 512 * 1024;
+
+/// A thread costs some microseconds: work of so many elements times kernel calls an element is done by one.
+constexpr std::int64_t work_of_a_thread = 1 << 17;
+
+} // namespace
+
+bool may_start_threads() { return getpid() == loading_process; }
+
+SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program,
+                   std::span<const std::int64_t> extents, int threads)
+    : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), dim_extent_(plan.dims.size()),
+      dim_inner_(plan.dims.size()) {
+    for (auto dim = sweep.dims.rbegin(); dim != sweep.dims.rend(); ++dim) {
+        dim_extent_[at(*dim)] = extents[at(*dim)];
+        dim_inner_[at(*dim)] = elements_;
+        elements_ *= extents[at(*dim)];
+    }
+    // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
+    blocks_ = program.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
+
+    const std::size_t steps = program.body.size() + program.folds.size();
+    const std::int64_t work = elements_ * static_cast<std::int64_t>(steps);
+    const std::int64_t parts =
+        std::clamp<std::int64_t>(work / work_of_a_thread, 1, std::min<std::int64_t>(threads, blocks_));
+    const std::size_t block_bytes = program.lane_bytes * lane_count;
+    if (elements_ == 0)
+        band_ = 1;
+    else
+        band_ = block_bytes == 0 ? blocks_
+                                 : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
+    band_ = std::min(band_, (blocks_ + parts - 1) / parts);
+
+    std::vector<bool> used(program.places.size(), false);
+    const auto use = [&](int place) {
+        if (place >= 0) used[at(place)] = true;
+    };
+    for (const BodyStep& step : program.body) {
+        use(step.out);
+        std::ranges::for_each(step.operands, use);
+        if (step.kind == BodyStep::Kind::gather)
+            strides_[at(step.number)] = strides(sweep.dims, plan.arrays[at(step.number)].dims, extents);
+    }
+    for (std::size_t p = 0; p < used.size(); ++p) {
+        if (!used[p]) continue;
+        if (program.places[p].kind == Place::Kind::array) array_places_.push_back(static_cast<int>(p));
+        if (program.places[p].kind == Place::Kind::row) row_places_.push_back(static_cast<int>(p));
+    }
+
+    std::size_t common_bytes = 0, kept_bytes = 0;
+    for (const FoldStep& fold : program.folds) {
+        std::size_t& offset = fold.in_any_order ? common_bytes : kept_bytes;
+        const std::size_t count = unsigned_of(fold.in_any_order ? parts : blocks_);
+        folds_.push_back({offset, count, allocate(count * fold.state_bytes)});
+        states_.push_back(folds_.back().states.get());
+        offset += fold.state_bytes;
+    }
+
+    splats_ = allocate(program.splat_bytes * program.chunk);
+    values_.resize(sweep.code.size());
+    for (std::int64_t p = 0; p < parts; ++p) {
+        Part& part = parts_.emplace_back();
+        part.scratch = allocate((program.temporary_bytes + program.row_bytes * max_rows) * program.chunk);
+        part.lanes = allocate(block_bytes * unsigned_of(band_));
+        part.common_lanes = allocate(common_bytes * lane_count);
+        part.at.resize(program.places.size());
+        for (std::size_t i = 0; i < program.places.size(); ++i) {
+            const Place& place = program.places[i];
+            if (place.kind == Place::Kind::scalar) part.at[i] = splats_.get() + place.offset * program.chunk;
+            if (place.kind == Place::Kind::temporary) part.at[i] = part.scratch.get() + place.offset * program.chunk;
+        }
+    }
+}
+
+void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters,
+                   std::span<ScalarResult> scalars) {
+    const FloatingMode mode;
+    evaluate(program_.prologue, sweep_, parameters, scalars, {}, values_);
+    fill_splats();
+    const int parts = static_cast<int>(parts_.size());
+    if (parts == 1 || !may_start_threads()) {
+        for (int part = 0; part < parts; ++part) walk(at(part), arrays);
+    } else {
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+        for (int part = 0; part < parts; ++part) {
+            const FloatingMode mode_of_thread;
+            walk(at(part), arrays);
+        }
+    }
+    for (std::size_t f = 0; f < folds_.size(); ++f) program_.folds[f].pairwise(states_[f], folds_[f].count);
+    evaluate(program_.epilogue, sweep_, parameters, scalars, states_, values_);
+    for (const Yield& yield : sweep_.yields) {
+        const ScalarValue& value = values_[at(yield.value)];
+        ScalarResult& scalar = scalars[at(yield.scalar)];
+        scalar = {0, value.empty};
+        cast_kernel(sweep_.code[at(yield.value)].type, plan_.scalars[at(yield.scalar)].type)(&scalar.bits, &value.bits,
+                                                                                             1);
+    }
+}
+
+void SweepRun::fill_splats() {
+    for (const Splat& splat : program_.splats) {
+        const Place& place = program_.places[at(splat.place)];
+        char* out = splats_.get() + place.offset * program_.chunk;
+        for (std::size_t i = 0; i < program_.chunk; ++i)
+            std::memcpy(out + i * place.element_bytes, &values_[at(splat.value)].bits, place.element_bytes);
+    }
+}
+
+char* SweepRun::lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const {
+    const FoldMemory& memory = folds_[fold];
+    if (program_.folds[fold].in_any_order) return part.common_lanes.get() + memory.lane_offset * lane_count;
+    return part.lanes.get() +
+           (memory.lane_offset * unsigned_of(band_) + program_.folds[fold].state_bytes * unsigned_of(block_in_band)) *
+               lane_count;
+}
+
+void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
+    Part& part = parts_[number];
+    const auto parts = static_cast<std::int64_t>(parts_.size()), p = static_cast<std::int64_t>(number);
+    const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts;
+    for (std::size_t f = 0; f < folds_.size(); ++f)
+        if (program_.folds[f].in_any_order) program_.folds[f].identity(lanes(part, f, 0));
+    for (std::int64_t first = begin; first < end; first += band_)
+        walk_band(part, first, std::min(first + band_, end), arrays);
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& fold = program_.folds[f];
+        if (fold.in_any_order) fold.finish(lanes(part, f, 0), folds_[f].states.get() + fold.state_bytes * number);
+    }
+}
+
+void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays) {
+    for (std::size_t f = 0; f < folds_.size(); ++f)
+        for (std::int64_t b = first_block; b < end_block && !program_.folds[f].in_any_order; ++b)
+            program_.folds[f].identity(lanes(part, f, b - first_block));
+
+    const std::int64_t slabs = slab_count(elements_), full_slabs = elements_ / slab_elements;
+    const std::size_t rest = unsigned_of(elements_ % slab_elements);
+    const auto group = static_cast<std::int64_t>(max_rows) * blocks_;
+    for (std::int64_t start = 0; start < slabs; start += group) {
+        for (std::int64_t b = first_block; b < end_block; ++b) {
+            const std::int64_t slab = start + b, end = std::min(start + group, full_slabs);
+            const std::int64_t rows = slab < end ? (end - slab + blocks_ - 1) / blocks_ : 0;
+            if (rows > 0) run_slabs(part, slab, unsigned_of(rows), lane_count, b - first_block, arrays);
+            // The last slab of all may be shorter.
+            if (rest > 0 && full_slabs >= slab && full_slabs < start + group && full_slabs % blocks_ == b)
+                run_slabs(part, full_slabs, 1, rest, b - first_block, arrays);
+        }
+    }
+
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& fold = program_.folds[f];
+        for (std::int64_t b = first_block; b < end_block && !fold.in_any_order; ++b)
+            fold.finish(lanes(part, f, b - first_block), folds_[f].states.get() + fold.state_bytes * unsigned_of(b));
+    }
+}
+
+/// Runs the body over `lanes` lanes of `rows` slabs of one block, slab, slab + blocks, …, and folds.
+void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
+                         std::span<char* const> arrays) {
+    for (std::size_t first = 0; first < lanes; first += program_.chunk) {
+        const std::size_t n = std::min(program_.chunk, lanes - first);
+        const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);
+        for (std::size_t row = 0; row < rows; ++row)
+            run_body(part, element + static_cast<std::int64_t>(row) * blocks_ * slab_elements, row, n, arrays);
+        fold(part, element, first, rows, n, block_in_band, arrays);
+    }
+}
+
+/// Runs the body over elements [element, element + n), the given row of its block's slabs in flight.
+void SweepRun::run_body(Part& part, std::int64_t element, std::size_t row, std::size_t n,
+                        std::span<char* const> arrays) {
+    if (program_.body.empty()) return;
+    char* const rows = part.scratch.get() + program_.temporary_bytes * program_.chunk;
+    for (const int p : array_places_) {
+        const Place& place = program_.places[at(p)];
+        part.at[at(p)] = arrays[at(place.array)] + unsigned_of(element) * place.element_bytes;
+    }
+    for (const int p : row_places_) {
+        const Place& place = program_.places[at(p)];
+        part.at[at(p)] = rows + (place.offset * max_rows + row * place.element_bytes) * program_.chunk;
+    }
+    const auto where = [&](int place) { return place < 0 ? nullptr : part.at[at(place)]; };
+    for (const BodyStep& step : program_.body) {
+        char* const out = where(step.out);
+        switch (step.kind) {
+        case BodyStep::Kind::map:
+            step.map(out, where(step.operands[0]), where(step.operands[1]), where(step.operands[2]), n);
+            break;
+        case BodyStep::Kind::convert: step.convert(out, where(step.operands[0]), n); break;
+        case BodyStep::Kind::gather:
+            gather(out, arrays[at(step.number)], program_.places[at(step.out)].element_bytes, strides_[at(step.number)],
+                   element, n);
+            break;
+        case BodyStep::Kind::index:
+            coordinates(reinterpret_cast<std::int64_t*>(out), dim_extent_[at(step.number)], dim_inner_[at(step.number)],
+                        element, n);
+            break;
+        }
+    }
+}
+
+void SweepRun::fold(Part& part, std::int64_t element, std::size_t first_lane, std::size_t rows, std::size_t n,
+                    std::int64_t block_in_band, std::span<char* const> arrays) {
+    char* const row_places = part.scratch.get() + program_.temporary_bytes * program_.chunk;
+    struct Rows {
+        const char* first = nullptr;
+        std::size_t bytes = 0;
+    };
+    const auto rows_of = [&](int number) -> Rows {
+        if (number < 0) return {};
+        const Place& place = program_.places[at(number)];
+        if (place.kind == Place::Kind::array)
+            return {arrays[at(place.array)] + unsigned_of(element) * place.element_bytes,
+                    unsigned_of(blocks_) * lane_count * place.element_bytes};
+        if (place.kind == Place::Kind::row)
+            return {row_places + place.offset * max_rows * program_.chunk, place.element_bytes * program_.chunk};
+        return {part.at[at(number)], 0};
+    };
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& step = program_.folds[f];
+        const Rows x = rows_of(step.value), mask = rows_of(step.mask);
+        step.fold(lanes(part, f, block_in_band), {.first = step.in_any_order ? 0 : first_lane,
+                                                  .n = n,
+                                                  .rows = rows,
+                                                  .x = x.first,
+                                                  .x_row = x.bytes,
+                                                  .mask = reinterpret_cast<const bool*>(mask.first),
+                                                  .mask_row = mask.bytes,
+                                                  .index = element,
+                                                  .index_row = blocks_ * slab_elements});
+    }
+}
+
+} // namespace gf::cpu

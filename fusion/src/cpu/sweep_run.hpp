@@ -1,0 +1,73 @@
+// One sweep with everything that its runs over one set of extents need: strides, scratch memory, lanes, states.
+//
+// The order of folding is the canonical one (order.hpp), whatever the number of threads: a thread takes consecutive
+// blocks, some at a time (a band, whose lanes fit the second-level cache), and walks over up to max_rows of their slabs
+// at once, each row reading memory in order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/plan.hpp>
+
+#include "gather.hpp"
+#include "memory.hpp"
+#include "sweep_program.hpp"
+
+namespace gf::cpu {
+
+/// May this process start threads? Not after fork(): OpenMP runtimes hang in the child.
+bool may_start_threads();
+
+class SweepRun {
+public:
+    /// Allocates everything for runs on up to `threads` threads. The plan, the sweep and the program must outlive it.
+    SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, std::span<const std::int64_t> extents,
+             int threads);
+
+    /// Runs the sweep: reads scalars of earlier sweeps, writes those that it yields. Allocates nothing.
+    void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
+
+private:
+    /// What one thread works in.
+    struct Part {
+        Bytes scratch;         ///< temporaries, then rows
+        std::vector<char*> at; ///< by place: where the current chunk and row are
+        Bytes lanes;           ///< of the folds that keep the order: fold after fold, each block of the band
+        Bytes common_lanes;    ///< of the folds in any order
+    };
+
+    struct FoldMemory {
+        std::size_t lane_offset = 0; ///< bytes a lane before this fold's lanes, in Part::lanes or common_lanes
+        std::size_t count = 0;       ///< partial states: of the blocks, or of the parts
+        Bytes states;
+    };
+
+    void fill_splats();
+    void walk(std::size_t part, std::span<char* const> arrays);
+    void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
+    void run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
+                   std::span<char* const> arrays);
+    void run_body(Part& part, std::int64_t element, std::size_t row, std::size_t n, std::span<char* const> arrays);
+    void fold(Part& part, std::int64_t element, std::size_t first_lane, std::size_t rows, std::size_t n,
+              std::int64_t block_in_band, std::span<char* const> arrays);
+    char* lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const;
+    void finish(std::span<char* const> arrays);
+
+    const Plan& plan_;
+    const Sweep& sweep_;
+    const SweepProgram& program_;
+    std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
+    std::vector<Strides> strides_;                     ///< by array; of those that are gathered
+    std::vector<std::int64_t> dim_extent_, dim_inner_; ///< by dim: of those in the domain
+    std::vector<int> array_places_, row_places_;       ///< the places that move from chunk to chunk, row to row
+    Bytes splats_;
+    std::vector<Part> parts_;
+    std::vector<FoldMemory> folds_;
+    std::vector<void*> states_;
+    std::vector<ScalarValue> values_;
+};
+
+} // namespace gf::cpu
