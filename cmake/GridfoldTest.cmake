@@ -3,8 +3,7 @@
 # A GoogleTest binary, bin/<name>, that links gridfold::gridfold and may include the layers' internal headers and those
 # under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package; and slow, for what a sanitizer build
 # leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>". WHOLE makes the binary one entry instead:
-# for tests whose start is dear (a CUDA context, NVRTC).
-# An entry in which every test was skipped is reported as skipped.
+# for tests whose start is dear (a CUDA context, NVRTC). An entry in which every test was skipped is reported as skipped.
 include(GoogleTest)
 
 function(gridfold_test name)
@@ -24,7 +23,11 @@ function(gridfold_test name)
             SKIP_REGULAR_EXPRESSION
             "\\[  PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
     else()
-        gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
-            PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+        gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT})
+        # gtest_discover_tests() takes no list as a property's value: ctest reads this after the discovered tests.
+        set(labels "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+        file(WRITE "${labels}"
+            "set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${arg_LABELS}\")\n")
+        set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels}")
     endif()
 endfunction()
