@@ -42,8 +42,8 @@ PinnedBuffer::~PinnedBuffer() {
 }
 
 HostBuffer::HostBuffer(std::size_t bytes)
-    : address_(bytes == 0 ? nullptr : ::operator new (bytes, std::align_val_t{alignment})), bytes_(bytes) {}
+    : address_(bytes == 0 ? nullptr : ::operator new(bytes, std::align_val_t{alignment})), bytes_(bytes) {}
 
-HostBuffer::~HostBuffer() { ::operator delete (address_, std::align_val_t{alignment}); }
+HostBuffer::~HostBuffer() { ::operator delete(address_, std::align_val_t{alignment}); }
 
 } // namespace gf

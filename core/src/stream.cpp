@@ -39,8 +39,8 @@ void copy_to_host(void* to, const void* from, std::size_t bytes, StreamView stre
     if (bytes != 0) check(table().copy_to_host(to, address_of(from), bytes, stream.get()));
 }
 
-void fill_with_zeros(void* to, std::size_t bytes, StreamView stream) {
-    if (bytes != 0) check(table().memset_d8(address_of(to), 0, bytes, stream.get()));
+void fill_bytes(void* to, unsigned char byte, std::size_t bytes, StreamView stream) {
+    if (bytes != 0) check(table().memset_d8(address_of(to), byte, bytes, stream.get()));
 }
 
 Event::Event(int device) : device_(device) {

@@ -57,6 +57,6 @@ private:
 // done; if it is not page-locked, the driver may copy it at once.
 void copy_to_device(void* to, const void* from, std::size_t bytes, StreamView stream);
 void copy_to_host(void* to, const void* from, std::size_t bytes, StreamView stream);
-void fill_with_zeros(void* to, std::size_t bytes, StreamView stream);
+void fill_bytes(void* to, unsigned char byte, std::size_t bytes, StreamView stream);
 
 } // namespace gf

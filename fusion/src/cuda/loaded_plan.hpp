@@ -1,0 +1,56 @@
+// A plan's kernels, compiled and loaded on one device: what a build, its runners and captured graphs share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/core/module.hpp>
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/plan.hpp>
+
+#include "cuda/emit_cuda.hpp"
+
+namespace gf::cuda {
+
+/// Is the device still there? Once a sticky error was seen, everything built on it fails with the same clear words.
+class Health {
+public:
+    /// Throws DeviceError if the device was lost.
+    void check() const;
+    /// Remembers an error that lost the device; ignores others.
+    void note(const DeviceError& error) noexcept;
+
+private:
+    std::atomic<bool> lost_{false};
+    mutable std::mutex mutex_;
+    std::string what_, call_;
+    int code_ = 0;
+};
+
+struct LoadedKernel {
+    Kernel emitted;
+    Module module;
+    KernelView kernel;
+    KernelFacts facts;
+    bool was_cached = false;
+};
+
+/// Immutable but for its health; kernels in the order of Plan::sweeps.
+struct LoadedPlan {
+    std::shared_ptr<const Plan> plan;
+    int device = 0;
+    std::vector<LoadedKernel> kernels;
+    mutable Health health;
+};
+
+/// Emits, compiles (in parallel, through the cache) and loads. Throws DeviceError, CompileError.
+std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options);
+
+/// Runs a loaded plan.
+std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded);
+
+} // namespace gf::cuda

@@ -1,0 +1,38 @@
+// Copies between ordinary host memory and the device, through two page-locked chunks: while one is on its way, the other is
+// filled or emptied.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <gridfold/core/buffer.hpp>
+#include <gridfold/core/event.hpp>
+#include <gridfold/core/stream.hpp>
+
+namespace gf::cuda {
+
+class Staging {
+public:
+    static constexpr std::size_t largest_chunk = std::size_t{4} << 20;
+
+    Staging() = default;
+    /// For arrays of at most `largest_array` bytes; others are only slower.
+    Staging(int device, std::size_t largest_array);
+
+    std::size_t chunk_bytes() const noexcept { return chunks_[0].memory.bytes(); }
+    /// Reads `from` before it returns; the copy arrives in stream order.
+    void to_device(void* to, const void* from, std::size_t bytes, StreamView stream);
+    /// Returns when `to` is filled with what `from` holds in stream order.
+    void to_host(void* to, const void* from, std::size_t bytes, StreamView stream);
+
+private:
+    struct Chunk {
+        PinnedBuffer memory;
+        Event done; // with the last copy that used it
+    };
+    Chunk& next_chunk() noexcept { return chunks_[turn_ ^= 1]; }
+    std::array<Chunk, 2> chunks_;
+    std::size_t turn_ = 0;
+};
+
+} // namespace gf::cuda

@@ -1,0 +1,65 @@
+// The device memory that the sweeps of one plan share from launch to launch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <gridfold/core/buffer.hpp>
+
+#include "cuda/loaded_plan.hpp"
+
+namespace gf::cuda {
+
+/// What a kernel keeps of a scalar in device memory.
+struct DeviceScalar {
+    std::uint64_t bits;
+    std::uint64_t empty;
+};
+
+/// The plan's scalars and each sweep's own workspace: one allocation. Two launches of it must not overlap.
+class Workspace {
+public:
+    /// Ready for a first launch when it returns: workspaces are zero, scalars are marked as never yielded.
+    explicit Workspace(const LoadedPlan& loaded);
+
+    void* scalars() const noexcept { return memory_.address(); }
+    /// The workspace of a sweep; null for one that needs none.
+    void* of_sweep(std::size_t sweep) const noexcept;
+    /// Reads back what the scalars hold, for captured graphs. Throws DeviceError if one in `wanted` was never yielded.
+    void read_scalars(std::span<const int> wanted, std::span<ScalarResult> results) const;
+
+private:
+    static constexpr std::uint64_t never = ~std::uint64_t{0}; // as DeviceScalar::empty: no sweep yields it
+    DeviceBuffer memory_;
+    std::vector<std::size_t> offsets_; // by sweep; 0 = none
+};
+
+/// How many elements a sweep, or an array, has. No overflow: the front end has checked the extents.
+std::int64_t element_count(const std::vector<int>& dims, const std::vector<std::int64_t>& extents);
+
+/// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.
+struct SweepLaunch {
+    std::uint32_t blocks = 1;
+    std::vector<std::uint64_t> values;
+    friend bool operator==(const SweepLaunch&, const SweepLaunch&) = default;
+};
+
+/// The launches of all sweeps. `arrays` has the device address of each of Plan::arrays. Sweeps that yield a result also
+/// write it to `host`, mapped memory of 24 bytes a scalar, unless that is null.
+std::vector<SweepLaunch> make_launches(const LoadedPlan& loaded, const Bound& bound, std::span<void* const> arrays,
+                                       const Workspace& workspace, void* host);
+
+/// Calls `use(launch)` with the sweep's launch as the driver takes it; it is valid during the call.
+template <class Use> void with_launch(const LoadedKernel& kernel, const SweepLaunch& sweep, Use&& use) {
+    std::vector<std::uint64_t> values = sweep.values; // kernelParams points to mutable memory
+    std::vector<void*> addresses;
+    for (std::uint64_t& value : values) addresses.push_back(&value);
+    use(Launch{kernel.kernel, sweep.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data()});
+}
+
+/// Is this scalar of the plan a result of the graph?
+bool is_output(const Plan& plan, int scalar);
+
+} // namespace gf::cuda
