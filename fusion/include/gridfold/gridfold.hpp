@@ -1,10 +1,15 @@
-// All of gridfold's public interface.
+// All of gridfold's public interface, but for dag.hpp (the graph as a Boost.Graph, for those who have Boost).
 #pragma once
 
+#include <gridfold/core/buffer.hpp>
+#include <gridfold/core/device.hpp>
 #include <gridfold/core/error.hpp>
 #include <gridfold/core/stream.hpp>
 #include <gridfold/core/view.hpp>
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/dot.hpp>
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/graph.hpp>
+#include <gridfold/ops/op_macros.hpp>
+#include <gridfold/ops/text.hpp>
