@@ -1,0 +1,39 @@
+// A plan whose generated kernels run in the emulator: what the CUDA backend does, on the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <cuda/emit_cuda.hpp>
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/plan.hpp>
+
+#include "host_module.hpp"
+
+namespace gf::emulator {
+
+/// The kernels of a plan, one a sweep.
+std::vector<cuda::Kernel> kernels_of(const Plan& plan);
+
+/// Workspaces are kept from run to run, as a Prepared keeps them.
+class EmulatedPlan {
+public:
+    /// `first_entry`: the number that the plan's first kernel has in `module`. All must outlive this.
+    EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, const HostModule& module, std::size_t first_entry);
+
+    /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory. `bound`:
+    /// host memory, temporaries null. Throws std::runtime_error for what the emulator finds.
+    std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed);
+
+private:
+    const Plan& plan_;
+    std::vector<cuda::Kernel> kernels_;
+    const HostModule& module_;
+    std::size_t first_entry_;
+    std::vector<std::vector<std::uint64_t>> workspaces_;
+    std::uint32_t launches_ = 0;
+};
+
+} // namespace gf::emulator

@@ -1,0 +1,260 @@
+// The grid: its threads as fibres, what they wait for, and whose turn it is.
+#include "emulator.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sys/mman.h>
+
+#include "fibre.hpp"
+
+namespace gf::emulator {
+
+namespace {
+
+constexpr std::size_t stack_bytes = 128 * 1024;
+constexpr u64 stack_mark = 0x5afe57ac5afe57ac; // at the far end of every stack: an overrun destroys it
+constexpr int idle_rounds = 10'000;               // of polling, without a store by anyone: the grid hangs
+
+/// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing.
+class Stacks {
+public:
+    Stacks() = default;
+    Stacks(const Stacks&) = delete;
+    Stacks& operator=(const Stacks&) = delete;
+    ~Stacks() { release(); }
+    void reserve(std::size_t count) {
+        if (count <= count_) return;
+        release();
+        void* memory = mmap(nullptr, count * stack_bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) throw std::runtime_error("emulator: no memory for the stacks of a grid");
+        memory_ = static_cast<std::byte*>(memory);
+        count_ = count;
+    }
+    std::byte* operator[](std::size_t i) const { return memory_ + i * stack_bytes; }
+
+private:
+    void release() {
+        if (memory_ != nullptr) munmap(memory_, count_ * stack_bytes);
+        memory_ = nullptr;
+        count_ = 0;
+    }
+    std::byte* memory_ = nullptr;
+    std::size_t count_ = 0;
+};
+
+struct Thread {
+    Place place;
+    Fibre fibre;
+    bool can_run = true;
+    bool returned = false;
+};
+
+/// Threads that wait for each other: those of a block at a barrier, those of a warp in an exchange.
+struct Meeting {
+    std::vector<Thread*> waiting;
+    u32 expected = 0;
+};
+
+struct Warp {
+    Meeting meeting;
+    u32 round = 0;       // exchanges so far
+    u32 words[2][32]{};  // of this exchange and the last, which slower threads may still read
+};
+
+struct SharedMemory {
+    const void* declaration;
+    std::size_t bytes;
+    std::unique_ptr<std::byte[]> memory;
+};
+
+struct Block {
+    Meeting meeting;
+    std::vector<Warp> warps;
+    std::vector<SharedMemory> shared;
+};
+
+class Grid {
+public:
+    Grid(Stacks& stacks, Place& place, Entry entry, void** arguments, u32 blocks, u32 threads)
+        : stacks_(stacks), place_(place), entry_(entry), arguments_(arguments), blocks_(blocks), threads_(std::size_t{blocks} * threads) {
+        stacks.reserve(threads_.size());
+        for (Block& block : blocks_) {
+            block.meeting.expected = threads;
+            block.warps.resize(threads / 32);
+            for (Warp& warp : block.warps) warp.meeting.expected = 32;
+        }
+    }
+
+    void run(Order order, std::uint64_t seed, void (*start)()) {
+        std::mt19937_64 random(seed);
+        const u32 threads = static_cast<u32>(threads_.size() / blocks_.size());
+        for (std::size_t i = 0; i < threads_.size(); ++i) {
+            const auto number = static_cast<u32>(i);
+            threads_[i].place = {number % threads, number / threads, static_cast<u32>(blocks_.size())};
+            std::memcpy(stacks_[i], &stack_mark, sizeof stack_mark);
+            threads_[i].fibre = Fibre(stacks_[i], stack_bytes, start);
+            next_.push_back(&threads_[i]);
+        }
+        int idle = 0;
+        while (!next_.empty()) {
+            std::vector<Thread*> round = std::move(next_);
+            next_.clear();
+            if (order == Order::forward) std::sort(round.begin(), round.end());
+            if (order == Order::backward) std::sort(round.begin(), round.end(), std::greater<>());
+            if (order == Order::shuffled) std::shuffle(round.begin(), round.end(), random);
+            progress_ = false;
+            for (Thread* thread : round) {
+                resume(*thread);
+                if (failure_) std::rethrow_exception(failure_);
+            }
+            idle = progress_ ? 0 : idle + 1;
+            if (idle == idle_rounds) throw std::runtime_error("emulator: the grid polls for what nobody stores");
+        }
+        check_end();
+    }
+
+    // What threads call, on their own fibres.
+    void fibre_main() {
+        Thread& self = *running_;
+        Fibre::entered(host_);
+        try {
+            entry_(arguments_);
+        } catch (...) {
+            failure_ = std::current_exception();
+        }
+        self.returned = true;
+        progress_ = true;
+        leave(self);
+        Fibre::switch_to(self.fibre, host_, true);
+    }
+    void yield() {
+        next_.push_back(running_);
+        suspend();
+    }
+    void barrier() { meet(block().meeting); }
+    u32 shuffle_xor_word(u32 value, u32 lanes) {
+        if (lanes >= 32) throw std::runtime_error("emulator: an exchange with a lane outside the warp");
+        Warp& warp = block().warps[place_.thread / 32];
+        const u32 lane = place_.thread % 32;
+        u32(&words)[32] = warp.words[warp.round % 2];
+        words[lane] = value;
+        if (warp.meeting.waiting.size() + 1 == warp.meeting.expected) ++warp.round;
+        meet(warp.meeting);
+        return words[lane ^ lanes];
+    }
+    void* shared(std::size_t bytes, std::size_t alignment, const void* declaration) {
+        for (const SharedMemory& known : block().shared)
+            if (known.declaration == declaration) return known.memory.get();
+        if (alignment > 16) throw std::runtime_error("emulator: shared memory aligned to more than 16 bytes");
+        // Uninitialised on a GPU: here it is filled with what no correct kernel relies on.
+        auto memory = std::make_unique<std::byte[]>(bytes);
+        std::memset(memory.get(), 0xcd, bytes);
+        block().shared.push_back({declaration, bytes, std::move(memory)});
+        return block().shared.back().memory.get();
+    }
+    void note_store() { progress_ = true; }
+
+private:
+    Block& block() { return blocks_[place_.block]; }
+
+    void resume(Thread& thread) {
+        running_ = &thread;
+        place_ = thread.place;
+        Fibre::switch_to(host_, thread.fibre);
+    }
+    void suspend() {
+        Thread& self = *running_;
+        Fibre::switch_to(self.fibre, host_);
+    }
+    void meet(Meeting& meeting) {
+        if (meeting.waiting.size() + 1 < meeting.expected) {
+            meeting.waiting.push_back(running_);
+            suspend();
+            return;
+        }
+        release(meeting);
+        yield(); // the last to come gets no head start
+    }
+    void release(Meeting& meeting) {
+        progress_ = true;
+        next_.insert(next_.end(), meeting.waiting.begin(), meeting.waiting.end());
+        meeting.waiting.clear();
+    }
+    /// Threads that returned are no longer waited for at barriers; exchanges name them, so there they are.
+    void leave(const Thread& self) {
+        Meeting& meeting = blocks_[self.place.block].meeting;
+        --meeting.expected;
+        if (meeting.expected != 0 && meeting.waiting.size() == meeting.expected) release(meeting);
+    }
+    void check_end() {
+        for (std::size_t i = 0; i < threads_.size(); ++i) {
+            const std::string where = "thread " + std::to_string(threads_[i].place.thread) + " of block " +
+                                      std::to_string(threads_[i].place.block);
+            if (!threads_[i].returned)
+                throw std::runtime_error("emulator: " + where + " waits where not every thread comes");
+            u64 mark = 0;
+            std::memcpy(&mark, stacks_[i], sizeof mark);
+            if (mark != stack_mark) throw std::runtime_error("emulator: " + where + " overran its stack");
+        }
+    }
+
+    Stacks& stacks_;
+    Place& place_;
+    Entry entry_;
+    void** arguments_;
+    std::vector<Block> blocks_;
+    std::vector<Thread> threads_;
+    std::vector<Thread*> next_;
+    Thread* running_ = nullptr;
+    Fibre host_;
+    bool progress_ = false;
+    std::exception_ptr failure_;
+};
+
+// The grid that runs: fibres begin, and kernels call, without an argument that could lead to it.
+Grid* grid = nullptr;
+Place place;
+
+void require_aligned(const void* address, std::size_t bytes) {
+    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
+        throw std::runtime_error("emulator: a misaligned access of " + std::to_string(bytes) + " bytes");
+}
+
+} // namespace
+
+const Machine& machine() {
+    static constexpr Machine table{
+        &place,
+        [] { grid->barrier(); },
+        [](u32 value, u32 lanes) { return grid->shuffle_xor_word(value, lanes); },
+        [] { grid->yield(); },
+        [] { grid->note_store(); },
+        [](std::size_t bytes, std::size_t alignment, const void* declaration) {
+            return grid->shared(bytes, alignment, declaration);
+        },
+        require_aligned,
+    };
+    return table;
+}
+
+void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order, std::uint64_t seed) {
+    if (blocks == 0 || threads == 0 || threads % 32 != 0)
+        throw std::runtime_error("emulator: a grid of no blocks, or of blocks that are not whole warps");
+    static Stacks stacks;
+    Grid running(stacks, place, entry, arguments, blocks, threads);
+    struct Current {
+        explicit Current(Grid& running) { grid = &running; }
+        ~Current() { grid = nullptr; }
+    } current(running);
+    running.run(order, seed, [] { grid->fibre_main(); });
+}
+
+} // namespace gf::emulator

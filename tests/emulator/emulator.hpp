@@ -1,0 +1,96 @@
+// Executes generated kernels without a GPU: the kernel text is compiled by the host's compiler, and each thread of the
+// grid is a fibre. Barriers, warp exchanges and relaxed accesses are the points at which another thread gets to run.
+//
+// This header is both sides: what kernel text calls (gf::emulator's functions, named by warp.cuh), and the launch.
+// Kernel text is compiled into shared objects of their own; they reach the running grid through a table of functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace gf::emulator {
+
+using u32 = unsigned int;
+using u64 = std::uint64_t;
+
+/// Where the running thread stands.
+struct Place {
+    u32 thread = 0;
+    u32 block = 0;
+    u32 blocks = 0;
+};
+
+/// What a running grid does for its threads. Misuse (a misaligned access, say) throws std::runtime_error.
+struct Machine {
+    const Place* place;
+    void (*barrier)();
+    u32 (*shuffle_xor_word)(u32 value, u32 lanes);
+    void (*yield)();
+    void (*note_store)();
+    void* (*shared)(std::size_t bytes, std::size_t alignment, const void* declaration);
+    void (*require_aligned)(const void* address, std::size_t bytes);
+};
+
+/// A kernel as the shared object exports it: takes the address of each argument, as cuLaunchKernel does.
+using Entry = void (*)(void** arguments);
+
+/// Which of the threads that can run goes first. Correct kernels give the same results under each.
+enum class Order : std::uint8_t { forward, backward, shuffled };
+
+/// Runs a grid until every thread has returned. `threads` is a multiple of 32. Throws std::runtime_error for misuse, for a
+/// barrier or exchange that not every thread reaches, for a grid that only polls, and for an overrun stack.
+/// One launch at a time in a process.
+void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order = Order::forward,
+            std::uint64_t seed = 0);
+
+/// The table that a shared object of kernels is given.
+const Machine& machine();
+
+#if defined(GRIDFOLD_EMULATED_KERNELS)
+
+#define __global__             // NOLINT(bugprone-reserved-identifier): kernel text is marked with them
+#define __launch_bounds__(...) // NOLINT(bugprone-reserved-identifier)
+
+static const Machine* attached = nullptr;
+
+inline u32 thread_index() { return attached->place->thread; }
+inline u32 block_index() { return attached->place->block; }
+inline u32 block_count() { return attached->place->blocks; }
+inline void barrier() { attached->barrier(); }
+inline u32 shuffle_xor_word(u32 value, u32 lanes) { return attached->shuffle_xor_word(value, lanes); }
+inline void yield() { attached->yield(); }
+inline void* shared(std::size_t bytes, std::size_t alignment, const void* declaration) {
+    return attached->shared(bytes, alignment, declaration);
+}
+inline u64 load_relaxed(const u64* p) {
+    attached->yield();
+    return *static_cast<const volatile u64*>(p);
+}
+inline void store_relaxed(u64* p, u64 word) {
+    attached->note_store();
+    *static_cast<volatile u64*>(p) = word;
+    attached->yield();
+}
+inline void store_relaxed_system(u64* p, u64 word) { store_relaxed(p, word); }
+inline void load_bytes(void* to, const void* from, std::size_t bytes) {
+    attached->require_aligned(from, bytes);
+    __builtin_memcpy(to, from, bytes);
+}
+inline void store_bytes(void* to, const void* from, std::size_t bytes) {
+    attached->require_aligned(to, bytes);
+    __builtin_memcpy(to, from, bytes);
+}
+
+/// Calls a kernel with the arguments at the given addresses.
+template <class... P, std::size_t... I>
+void call(void (*kernel)(P...), void** arguments, std::index_sequence<I...>) {
+    kernel(*static_cast<P*>(arguments[I])...);
+}
+template <class... P> void call(void (*kernel)(P...), void** arguments) {
+    call(kernel, arguments, std::index_sequence_for<P...>{});
+}
+
+#endif
+
+} // namespace gf::emulator

@@ -1,0 +1,106 @@
+// The emulator itself: it runs correct kernels, and finds what is wrong with others. Kernels here are hand-written.
+#include <array>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "host_module.hpp"
+
+namespace gf::emulator {
+namespace {
+
+/// A kernel of one block (two where it asks for the index) that sees `u64* memory`.
+std::string kernel(const std::string& body) {
+    return "#undef GRIDFOLD_NAMESPACE\n#define GRIDFOLD_NAMESPACE device\nnamespace device {\n"
+           "using namespace ::gf::emulator;\n"
+           "extern \"C\" __global__ void gridfold_sweep(u64* memory) {\n" + body + "\n}\n}\n";
+}
+
+class Emulator : public testing::TestWithParam<Order> {
+protected:
+    static void SetUpTestSuite() {
+        if (host_compiler().empty()) return;
+        const std::array sources{
+            kernel("memory[thread_index()] = shuffle_xor_word(thread_index(), 5);"),
+            kernel("auto& sum = *static_cast<u64(*)[64]>(shared(512, 16, \"sum\"));\n"
+                   "sum[thread_index()] = thread_index();\nbarrier();\n"
+                   "memory[thread_index()] = sum[63 - thread_index()];"),
+            // Block 0 waits for block 1.
+            kernel("if (thread_index() != 0) return;\n"
+                   "if (block_index() == 1) return store_relaxed(memory, 7);\n"
+                   "while (load_relaxed(memory) != 7) {}\nmemory[1] = 1;"),
+            kernel("if (thread_index() != 3) barrier();\nelse shuffle_xor_word(0, 1);"),
+            kernel("while (load_relaxed(memory) != 7) {}"),
+            kernel("unsigned words[4];\nload_bytes(words, reinterpret_cast<char*>(memory) + 8 * thread_index(), 16);"),
+        };
+        module = std::make_unique<HostModule>(sources);
+    }
+    static void TearDownTestSuite() { module.reset(); }
+
+    void SetUp() override {
+        if (!module) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
+    }
+    void run(std::size_t number, u32 blocks) {
+        u64* address = memory.data();
+        void* arguments[] = {&address};
+        launch(module->entry(number), arguments, blocks, 64, GetParam(), 3);
+    }
+    static void expect_error(const std::function<void()>& run, const std::string& words) {
+        try {
+            run();
+            ADD_FAILURE() << "the emulator found nothing";
+        } catch (const std::runtime_error& error) {
+            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+        }
+    }
+
+    static std::unique_ptr<HostModule> module;
+    alignas(16) std::array<u64, 64> memory{};
+};
+std::unique_ptr<HostModule> Emulator::module;
+
+TEST_P(Emulator, exchanges_between_the_lanes_of_a_warp) {
+    run(0, 1);
+    for (u64 i = 0; i < 64; ++i) EXPECT_EQ(memory[i], i ^ 5);
+}
+
+TEST_P(Emulator, shares_memory_between_the_threads_of_a_block) {
+    run(1, 1);
+    for (u64 i = 0; i < 64; ++i) EXPECT_EQ(memory[i], 63 - i);
+}
+
+TEST_P(Emulator, lets_other_blocks_run_while_one_polls) {
+    run(2, 2);
+    EXPECT_EQ(memory[1], 1u);
+}
+
+TEST_P(Emulator, finds_a_barrier_that_a_thread_misses) {
+    expect_error([&] { run(3, 1); }, "waits where not every thread comes");
+}
+
+TEST_P(Emulator, finds_a_grid_that_polls_for_ever) {
+    expect_error([&] { run(4, 1); }, "polls for what nobody stores");
+}
+
+TEST_P(Emulator, finds_a_misaligned_wide_load) {
+    expect_error([&] { run(5, 1); }, "misaligned access of 16 bytes");
+}
+
+TEST_P(Emulator, runs_again_after_a_failed_launch) {
+    expect_error([&] { run(5, 1); }, "misaligned");
+    run(0, 1);
+    EXPECT_EQ(memory[1], 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(orders, Emulator, testing::Values(Order::forward, Order::backward, Order::shuffled),
+                         [](const auto& order) {
+                             return order.param == Order::forward    ? "forward"
+                                    : order.param == Order::backward ? "backward"
+                                                                     : "shuffled";
+                         });
+
+} // namespace
+} // namespace gf::emulator

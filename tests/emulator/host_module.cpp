@@ -1,0 +1,90 @@
+// Compiling kernels on the host; see host_module.hpp.
+#include "host_module.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace gf::emulator {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of our own, removed with all it holds.
+class ScratchFolder {
+public:
+    ScratchFolder() {
+        std::string name = (fs::temp_directory_path() / "gridfold-emulator-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("emulator: no temporary folder");
+        path = name;
+    }
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+    ~ScratchFolder() {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+    fs::path path;
+};
+
+/// Each kernel text in a namespace of its own: texts define the same names. What they include is included before.
+std::string translation_unit(std::span<const std::string> sources) {
+    std::string text = "#define GRIDFOLD_EMULATED_KERNELS\n#include \"emulator.hpp\"\n";
+    for (std::size_t i = 0; i < sources.size(); ++i)
+        text += fmt::format("namespace kernel_{0} {{\nnamespace emulator = ::gf::emulator;\n"
+                            "#define gridfold_sweep gridfold_sweep_{0}\n{1}\n#undef gridfold_sweep\n}}\n"
+                            "extern \"C\" void launch_{0}(void** arguments) {{\n"
+                            "    gf::emulator::call(kernel_{0}::GRIDFOLD_NAMESPACE::gridfold_sweep_{0}, arguments);\n}}\n",
+                            i, sources[i]);
+    return text + "extern \"C\" void attach(const gf::emulator::Machine* machine) { gf::emulator::attached = machine; }\n";
+}
+
+std::string contents(const fs::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+}
+
+template <class F> F symbol(void* library, const std::string& name) {
+    void* address = dlsym(library, name.c_str());
+    if (address == nullptr) throw std::runtime_error("emulator: no symbol " + name);
+    return reinterpret_cast<F>(address);
+}
+
+} // namespace
+
+std::string host_compiler() {
+    if (access(GRIDFOLD_HOST_COMPILER, X_OK) == 0) return GRIDFOLD_HOST_COMPILER;
+    return std::system("c++ --version > /dev/null 2>&1") == 0 ? "c++" : "";
+}
+
+HostModule::HostModule(std::span<const std::string> sources, const std::string& flags) {
+    const ScratchFolder folder;
+    std::ofstream(folder.path / "kernels.cpp") << translation_unit(sources);
+    // Kernel text accesses elements as words, as device compilers let it.
+    const std::string command = fmt::format(
+        "'{}' -std=c++20 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing {} -I '{}' -o '{}/kernels.so' "
+        "'{}/kernels.cpp' > '{}/log' 2>&1",
+        host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.path.string(), folder.path.string(), folder.path.string());
+    if (std::system(command.c_str()) != 0)
+        throw std::runtime_error("emulator: kernels do not compile\n" + contents(folder.path / "log"));
+    library_ = dlopen((folder.path / "kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) throw std::runtime_error(std::string("emulator: ") + dlerror());
+    symbol<void (*)(const Machine*)>(library_, "attach")(&machine());
+    for (std::size_t i = 0; i < sources.size(); ++i)
+        entries_.push_back(symbol<Entry>(library_, fmt::format("launch_{}", i)));
+}
+
+HostModule::~HostModule() {
+    if (library_ != nullptr) dlclose(library_);
+}
+
+} // namespace gf::emulator

@@ -1,0 +1,110 @@
+// Generated kernels of random graphs in the emulator against the CPU backend, by bits: two launches on one workspace, the
+// second with other extents, so that the grid shrinks or grows under it.
+#include <array>
+
+#include <fmt/format.h>
+#include <gridfold/fusion/executable.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/text.hpp>
+#include <gtest/gtest.h>
+
+#include "bound_case.hpp"
+#include "emulated_plan.hpp"
+#include "generate.hpp"
+
+namespace gf::emulator {
+namespace {
+
+constexpr std::uint64_t batches = 6, graphs_per_batch = 20;
+constexpr oracle::GenerateOptions options{.max_elements = 21'000};
+
+/// A case, its plan and kernels.
+struct Subject {
+    oracle::Case test;
+    Plan plan;
+    std::vector<cuda::Kernel> kernels;
+};
+
+Subject subject(oracle::Case test, bool fused) {
+    Plan plan = fuse(test.graph, {.fuse = fused});
+    std::vector<cuda::Kernel> kernels = kernels_of(plan);
+    return {std::move(test), std::move(plan), std::move(kernels)};
+}
+
+/// The same case with other sizes, where the graph leaves them open.
+oracle::Case resized(oracle::Case test) {
+    for (std::size_t d = 0; d < test.extents.size(); ++d) {
+        std::int64_t& extent = test.extents[d];
+        if (!test.graph.dims()[d].extent) extent = extent > 4'096 ? extent / 8 : extent > 0 ? extent * 3 + 1 : 0;
+    }
+    return test;
+}
+
+/// Runs all cases' kernels, compiled together, and compares.
+void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
+    std::vector<std::string> sources;
+    for (const Subject& s : subjects)
+        for (const cuda::Kernel& kernel : s.kernels) sources.push_back(kernel.source);
+    const HostModule module(sources);
+    std::size_t first_entry = 0;
+    for (const Subject& s : subjects) {
+        EmulatedPlan emulated(s.plan, s.kernels, module, first_entry);
+        first_entry += s.kernels.size();
+        const Executable reference = compile(s.test.graph, {.device = "cpu"});
+        int launch = 0;
+        for (const oracle::Case& test : {s.test, resized(s.test), s.test}) {
+            const Order order = std::array{Order::forward, Order::backward, Order::shuffled}[static_cast<std::size_t>(launch)];
+            SCOPED_TRACE(fmt::format("launch {}\n{}", ++launch, describe(test)));
+            const oracle::Inputs inputs = inputs_of(test);
+            const BoundCase bound(s.plan, test, inputs);
+            try {
+                const auto scalars = emulated.run(bound.bound(), order, test.seed);
+                EXPECT_EQ(difference(run(reference, test, inputs), bound.results(scalars)), std::nullopt);
+            } catch (const std::exception& error) {
+                ADD_FAILURE() << error.what();
+            }
+        }
+    }
+}
+
+class RandomKernels : public testing::TestWithParam<std::uint64_t> {
+protected:
+    void SetUp() override {
+        if (host_compiler().empty()) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
+    }
+};
+
+TEST_P(RandomKernels, give_the_cpus_bits_in_the_emulator) {
+    oracle::Coverage coverage;
+    std::vector<Subject> subjects;
+    for (std::uint64_t i = 0; i < graphs_per_batch; ++i)
+        subjects.push_back(subject(oracle::generate(1'000'000 + GetParam() * graphs_per_batch + i, options, coverage), i % 5 != 4));
+    expect_the_cpus_bits(subjects);
+}
+
+INSTANTIATE_TEST_SUITE_P(batches, RandomKernels, testing::Range(std::uint64_t{0}, batches));
+
+/// Graphs of the documentation and the examples.
+TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
+    std::vector<Subject> subjects;
+    std::uint64_t seed = 1;
+    for (const char* text : {
+             "cubes(x: f32[n]) -> s = sum(x * x * x)",
+             "cubes(x: i32[n]) -> s = sum(x * x * x)",
+             "cubes(x: i64[n]) -> s = sum(x * x * x)",
+             "dozen(x: f32[n]) -> a = sum(x), b = sum_of_squares(x), c = l2_norm(x), d = mean(x), e = variance(x), "
+             "f = stddev(x), g = min(x), h = max(x), i = count(x > f32(0)), j = any(x), k = all(x), l = product(x)",
+             "dozen(x: f16[n]) -> a = sum(x), b = argmin(x), c = argmax(x), d = mean(x where x > f16(0))",
+             "z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)",
+             "unit(x: f64[n]) -> y = x / sqrt(sum(x * x))",
+             "stats(x: f32[i, j], w: f32[j], alpha: f32) let y = x * w; "
+             "-> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)",
+         }) {
+        const Graph graph = parse(text);
+        subjects.push_back(subject({seed++, graph, std::vector<std::int64_t>(graph.dims().size(), graph.dims().size() == 1 ? 20'011 : 141)}, true));
+    }
+    expect_the_cpus_bits(subjects);
+}
+
+} // namespace
+} // namespace gf::emulator

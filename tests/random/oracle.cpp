@@ -1,0 +1,153 @@
+// The oracle's walk over the nodes of a graph: each node's value is worked out for every element of its domain.
+#include "oracle.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <gridfold/core/view.hpp>
+
+namespace gf::oracle {
+
+namespace {
+
+/// One node's value: an element for each place of its domain.
+struct Evaluated {
+    std::vector<Bits> elements;
+    bool empty = false;
+};
+
+class Walk {
+public:
+    Walk(const Graph& graph, std::span<const std::int64_t> extents, const Inputs& inputs)
+        : graph_(graph), extents_(extents), inputs_(inputs) {}
+
+    std::vector<Result> results() {
+        for (int n = 0; n < graph_.node_count(); ++n) values_.push_back(evaluate(n));
+        std::vector<Result> results;
+        for (const auto& output : graph_.outputs()) {
+            const Node& node = graph_.node(output.node);
+            const Evaluated& value = values_[static_cast<std::size_t>(output.node)];
+            std::vector<int> dims = node.dims;
+            std::sort(dims.begin(), dims.end());
+            Result result{output.name, node.type, !dims.empty(), value.empty, {}};
+            for (std::int64_t i = 0; i < size_of_domain(dims); ++i)
+                result.elements.push_back(at(output.node, coordinates(dims, i)));
+            results.push_back(std::move(result));
+        }
+        return results;
+    }
+
+private:
+    using Coordinates = std::array<std::int64_t, max_rank>; // by the graph's dims, of which there are no more
+
+    std::int64_t extent(int dim) const { return extents_[static_cast<std::size_t>(dim)]; }
+
+    std::int64_t size_of_domain(const std::vector<int>& dims) const {
+        std::int64_t size = 1;
+        for (int dim : dims) size *= extent(dim);
+        return size;
+    }
+
+    /// The coordinates of element i of a row-major domain.
+    Coordinates coordinates(const std::vector<int>& dims, std::int64_t i) const {
+        Coordinates place{};
+        for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+            place[static_cast<std::size_t>(*dim)] = i % extent(*dim);
+            i /= extent(*dim);
+        }
+        return place;
+    }
+
+    /// The element of an evaluated node at a place of any domain that has its dims.
+    Bits at(int node, const Coordinates& place) const {
+        std::int64_t i = 0;
+        for (int dim : graph_.node(node).dims) i = i * extent(dim) + place[static_cast<std::size_t>(dim)];
+        return values_[static_cast<std::size_t>(node)].elements[static_cast<std::size_t>(i)];
+    }
+
+    Evaluated evaluate(int n) const {
+        const Node& node = graph_.node(n);
+        const std::vector<int> operands = graph_.operands(n);
+        switch (node.kind) {
+        case NodeKind::input:
+        case NodeKind::scalar: return {inputs_.at(node.name), false};
+        case NodeKind::constant: return {{node.bits}, false};
+        case NodeKind::index: {
+            Evaluated value;
+            for (std::int64_t i = 0; i < extent(node.dim); ++i) value.elements.push_back(static_cast<Bits>(i));
+            return value;
+        }
+        case NodeKind::map: return map(node, operands);
+        case NodeKind::cast: {
+            const DType from = graph_.node(operands[0]).type;
+            return elementwise(node, operands,
+                               [&](const Bits* x) { return convert(x[0], from, node.type); });
+        }
+        case NodeKind::reduce: return reduce(node, operands);
+        }
+        throw InternalError("oracle: a node of no kind");
+    }
+
+    /// Applies f to the operands' elements at each place. A scalar from an empty scalar is empty too; what it holds for
+    /// arrays that meet it is computed from what the empty one holds.
+    template <class F> Evaluated elementwise(const Node& node, const std::vector<int>& operands, F f) const {
+        Evaluated value;
+        if (node.dims.empty())
+            for (int operand : operands) value.empty |= values_[static_cast<std::size_t>(operand)].empty;
+        for (std::int64_t i = 0; i < size_of_domain(node.dims); ++i) {
+            const Coordinates place = coordinates(node.dims, i);
+            Bits x[3] = {};
+            for (std::size_t slot = 0; slot < operands.size(); ++slot) x[slot] = at(operands[slot], place);
+            value.elements.push_back(f(x));
+        }
+        return value;
+    }
+
+    static DType widened(DType type) { return size_of(type) == 2 && is_floating(type) ? DType::f32 : type; }
+
+    /// 16-bit floating types compute in f32 and round each result.
+    Evaluated map(const Node& node, const std::vector<int>& operands) const {
+        const DType compute = widened(node.compute), type = widened(node.type);
+        const Function f = map_function(node.map->name, compute);
+        return elementwise(node, operands, [&](Bits* x) {
+            for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+                const DType from = graph_.node(operands[slot]).type;
+                x[slot] = convert(x[slot], from, widened(from));
+            }
+            return convert(f(x[0], x[1], x[2]), type, node.type);
+        });
+    }
+
+    Evaluated reduce(const Node& node, const std::vector<int>& operands) const {
+        const Node& operand = graph_.node(operands[0]);
+        std::vector<int> dims = operand.dims;
+        if (node.masked)
+            dims.insert(dims.end(), graph_.node(operands[1]).dims.begin(), graph_.node(operands[1]).dims.end());
+        std::sort(dims.begin(), dims.end());
+        dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+        const DType element = widened(operand.type), result = widened(node.type);
+        std::vector<Bits> elements, mask;
+        for (std::int64_t i = 0; i < size_of_domain(dims); ++i) {
+            const Coordinates place = coordinates(dims, i);
+            elements.push_back(convert(at(operands[0], place), operand.type, element));
+            if (node.masked) mask.push_back(at(operands[1], place));
+        }
+        const Reduced reduced =
+            oracle::reduce(node.reduce->name, elements, element, mask, node.accumulator, result, node.ddof);
+        return {{convert(reduced.bits, result, node.type)}, reduced.empty};
+    }
+
+    const Graph& graph_;
+    std::span<const std::int64_t> extents_;
+    const Inputs& inputs_;
+    std::vector<Evaluated> values_;
+};
+
+} // namespace
+
+std::vector<Result> evaluate(const Graph& graph, std::span<const std::int64_t> extents, const Inputs& inputs) {
+    return Walk(graph, extents, inputs).results();
+}
+
+} // namespace gf::oracle

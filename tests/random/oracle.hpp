@@ -1,0 +1,53 @@
+// The naive oracle: evaluates a Graph one element at a time, straight from its nodes. It shares no lowering, kernel or
+// conversion with the library: neither plans, nor map.def's expressions, nor monoid.cuh; of the canonical order of a
+// reduction (design.md §5) only the number of blocks.
+//
+// Its results can be compared by bits, NaN with NaN, for every graph whose maps are exact or call the same libm.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gridfold/ops/graph.hpp>
+
+#include "number.hpp"
+
+namespace gf::oracle {
+
+/// What is bound to the inputs and scalars of a graph, by name; arrays in memory order, a scalar has one element.
+using Inputs = std::map<std::string, std::vector<Bits>, std::less<>>;
+
+/// One result of a graph.
+struct Result {
+    std::string name;
+    DType type = DType::f32;
+    bool is_array = false;
+    bool empty = false;         ///< scalar to which no element contributed
+    std::vector<Bits> elements; ///< row-major in the graph's order of dims; a scalar has one
+};
+
+/// The results of `graph`, in its order, with the given extents of its dims.
+std::vector<Result> evaluate(const Graph& graph, std::span<const std::int64_t> extents, const Inputs& inputs);
+
+/// A map computing in some type, on operands given as bits of that type (a select's condition: a bool).
+using Function = Bits (*)(Bits a, Bits b, Bits c);
+
+/// The map `name` computing in `compute` (f32 or f64 for floating types). Throws InternalError for an unknown one.
+Function map_function(std::string_view name, DType compute);
+
+/// A folded value, or none: integers and indices are empty, and hold 0, where no element was accepted.
+struct Reduced {
+    Bits bits = 0;
+    bool empty = false;
+};
+
+/// The reduction `name` over `elements` of type `element` (never f16 or bf16), skipping those whose `mask` is 0 (no
+/// mask: none), with state in `accumulator`, read off as `result`.
+Reduced reduce(std::string_view name, std::span<const Bits> elements, DType element, std::span<const Bits> mask,
+               DType accumulator, DType result, int ddof);
+
+} // namespace gf::oracle

@@ -1,0 +1,195 @@
+// The oracle's reductions. Integers are folded from first to last; floating states in the canonical order of
+// design.md §5, as a recursion over index bits.
+#include "oracle.hpp"
+
+#include <optional>
+
+#include <gridfold/fusion/order.hpp>
+
+namespace gf::oracle {
+
+namespace {
+
+/// What is folded: the accepted elements keep their index in the domain.
+struct Elements {
+    std::span<const Bits> bits;
+    std::span<const Bits> mask;
+    DType type;
+
+    std::int64_t count() const { return static_cast<std::int64_t>(bits.size()); }
+    bool accepted(std::int64_t i) const { return mask.empty() || mask[static_cast<std::size_t>(i)] != 0; }
+    Bits operator[](std::int64_t i) const { return bits[static_cast<std::size_t>(i)]; }
+    template <class T> T as(std::int64_t i, DType to) const { return from_bits<T>(convert((*this)[i], type, to)); }
+    bool is_true(std::int64_t i) const { return convert((*this)[i], type, DType::boolean) != 0; }
+    bool any_accepted() const {
+        for (std::int64_t i = 0; i < count(); ++i)
+            if (accepted(i)) return true;
+        return false;
+    }
+};
+
+/// Combines leaves [first, first + width), width a power of two, of which those from `count` on do not exist. Leaf
+/// indices that differ in their lowest bit meet first.
+template <class Leaf, class Combine>
+auto tree(std::int64_t first, std::int64_t width, std::int64_t count, const Leaf& leaf, const Combine& combine)
+    -> decltype(leaf(first)) {
+    if (width == 1) return leaf(first);
+    const auto left = tree(first, width / 2, count, leaf, combine);
+    if (first + width / 2 >= count) return left;
+    return combine(left, tree(first + width / 2, width / 2, count, leaf, combine));
+}
+
+/// Folds in the canonical order: lanes of blocks, then lanes, then blocks. No element accepted: the identity.
+template <class State, class Accumulate, class Combine>
+State canonical(const Elements& x, State identity, const Accumulate& accumulate, const Combine& combine) {
+    const std::int64_t n = x.count(), lanes = 2048, blocks = block_count(n);
+    const auto block = [&](std::int64_t b) {
+        const auto lane = [&](std::int64_t l) {
+            State state = identity;
+            for (std::int64_t i = b * lanes + l; i < n; i += blocks * lanes)
+                if (x.accepted(i)) state = accumulate(state, i);
+            return state;
+        };
+        return tree(0, lanes, lanes, lane, combine);
+    };
+    std::int64_t width = 1;
+    while (width < blocks) width *= 2;
+    return tree(0, width, blocks, block, combine);
+}
+
+/// Folds terms by + or ×, in an integer or floating accumulator.
+template <class Term> Bits fold_terms(const Elements& x, DType accumulator, bool product, const Term& term) {
+    const auto in = [&]<class A>(A) {
+        const auto join = [&](A s, A t) { return product ? A(s * t) : A(s + t); };
+        const auto accumulate = [&](A s, std::int64_t i) { return join(s, term(x.as<A>(i, accumulator))); };
+        return to_bits(canonical(x, A(product ? 1 : 0), accumulate, join));
+    };
+    if (accumulator == DType::f64) return in(double{});
+    if (accumulator == DType::f32) return in(float{});
+    auto total = Bits{product};
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+        if (!x.accepted(i)) continue;
+        const Bits t = term(static_cast<Bits>(integer_of(convert(x[i], x.type, accumulator), accumulator)));
+        total = product ? total * t : total + t;
+    }
+    return accumulator == DType::boolean ? Bits{total != 0} : wrap(static_cast<Wide>(total), accumulator);
+}
+
+/// Does element i stand before element `best` in the order of min (sign = 1) or max (sign = −1)? NaN goes first.
+bool precedes(const Elements& x, std::int64_t i, std::int64_t best, int sign, bool signed_zeros) {
+    if (!is_floating(x.type)) {
+        const Wide a = integer_of(x[i], x.type), b = integer_of(x[best], x.type);
+        return sign > 0 ? a < b : a > b;
+    }
+    const double a = number_of(x[i], x.type), b = number_of(x[best], x.type);
+    if (std::isnan(b)) return false;
+    if (std::isnan(a)) return true;
+    if (signed_zeros && a == 0 && b == 0)
+        return sign > 0 ? std::signbit(a) && !std::signbit(b) : !std::signbit(a) && std::signbit(b);
+    return sign > 0 ? a < b : a > b;
+}
+
+/// The index of the first least (greatest) accepted element.
+std::optional<std::int64_t> extreme(const Elements& x, int sign, bool signed_zeros) {
+    std::optional<std::int64_t> best;
+    for (std::int64_t i = 0; i < x.count(); ++i)
+        if (x.accepted(i) && (!best || precedes(x, i, *best, sign, signed_zeros))) best = i;
+    return best;
+}
+
+/// Count, mean and squared distances about the mean (Chan, Golub and LeVeque 1979), lanes about their first element.
+struct Moments {
+    double count = 0, origin = 0, sum = 0, squares = 0;
+    double mean() const { return origin + sum / count; }
+    double centred() const { return squares - sum * (sum / count); }
+};
+
+Moments moments(const Elements& x) {
+    const auto accumulate = [&](Moments s, std::int64_t i) {
+        const auto value = x.as<double>(i, DType::f64);
+        if (s.count == 0) s.origin = std::isfinite(value) ? value : 0.0;
+        const double distance = value - s.origin;
+        return Moments{s.count + 1, s.origin, s.sum + distance, s.squares + distance * distance};
+    };
+    const auto combine = [](const Moments& s, const Moments& t) {
+        if (s.count == 0 || t.count == 0) return s.count == 0 ? t : s;
+        const double count = s.count + t.count, share = t.count / count, delta = t.mean() - s.mean();
+        const double middle = std::isfinite(delta) ? s.mean() + delta * share : s.mean() + t.mean();
+        return Moments{count, middle, 0.0, s.centred() + t.centred() + delta * delta * (s.count * share)};
+    };
+    return canonical(x, Moments{}, accumulate, combine);
+}
+
+double variance(const Moments& s, int ddof) {
+    const double divisor = s.count - ddof;
+    if (!(divisor > 0)) return std::numeric_limits<double>::quiet_NaN();
+    const double squares = s.centred();
+    return (squares < 0 ? 0.0 : squares) / divisor;
+}
+
+/// The largest element, and the sum of the exponentials of all, as it were divided by its own; in A.
+template <class A> A log_sum_exp(const Elements& x, DType accumulator) {
+    struct State {
+        A largest, sum;
+    };
+    const auto below = [](A value, A from) { return value == from ? A(1) : std::exp(value - from); };
+    const auto accumulate = [&](State s, std::int64_t i) {
+        const A value = x.as<A>(i, accumulator);
+        if (value > s.largest) return State{value, s.sum * below(s.largest, value) + A(1)};
+        return State{s.largest, s.sum + below(value, s.largest)};
+    };
+    const auto combine = [&](State s, State t) {
+        const A largest = s.largest > t.largest ? s.largest : t.largest;
+        return State{largest, s.sum * below(s.largest, largest) + t.sum * below(t.largest, largest)};
+    };
+    const State s = canonical(x, State{-std::numeric_limits<A>::infinity(), A(0)}, accumulate, combine);
+    return s.largest + std::log(s.sum);
+}
+
+Bits floating(double value, DType type) { return convert(to_bits(value), DType::f64, type); }
+
+} // namespace
+
+Reduced reduce(std::string_view name, std::span<const Bits> elements, DType element, std::span<const Bits> mask,
+               DType accumulator, DType result, int ddof) {
+    const Elements x{elements, mask, element};
+    const auto itself = [](auto term) { return term; };
+    const auto square = [](auto term) { return term * term; };
+
+    if (name == "sum") return {fold_terms(x, accumulator, false, itself)};
+    if (name == "product") return {fold_terms(x, accumulator, true, itself)};
+    if (name == "sum_of_squares") return {fold_terms(x, accumulator, false, square)};
+    if (name == "l2_norm") {
+        const Bits sum = convert(fold_terms(x, accumulator, false, square), accumulator, result);
+        if (result == DType::f32) return {to_bits(std::sqrt(from_bits<float>(sum)))};
+        return {to_bits(std::sqrt(from_bits<double>(sum)))};
+    }
+    if (name == "any" || name == "all" || name == "count") {
+        std::int64_t accepted = 0, hits = 0;
+        for (std::int64_t i = 0; i < x.count(); ++i) {
+            if (!x.accepted(i)) continue;
+            ++accepted;
+            hits += x.is_true(i) ? 1 : 0;
+        }
+        return {name == "count" ? static_cast<Bits>(hits) : name == "any" ? Bits{hits > 0} : Bits{hits == accepted}};
+    }
+
+    const Reduced none = is_floating(result)
+                             ? Reduced{floating(std::numeric_limits<double>::quiet_NaN(), result), false}
+                             : Reduced{0, true};
+    if (!x.any_accepted()) return none;
+    if (name == "min" || name == "max") return {x[*extreme(x, name == "min" ? 1 : -1, true)]};
+    if (name == "argmin" || name == "argmax")
+        return {static_cast<Bits>(*extreme(x, name == "argmin" ? 1 : -1, false))};
+    if (name == "mean") return {floating(moments(x).mean(), result)};
+    if (name == "variance") return {floating(variance(moments(x), ddof), result)};
+    if (name == "stddev") return {floating(std::sqrt(variance(moments(x), ddof)), result)};
+    if (name == "logsumexp") {
+        const Bits value = accumulator == DType::f32 ? to_bits(log_sum_exp<float>(x, accumulator))
+                                                     : to_bits(log_sum_exp<double>(x, accumulator));
+        return {convert(value, accumulator, result)};
+    }
+    throw InternalError("oracle: no reduction " + std::string(name));
+}
+
+} // namespace gf::oracle

@@ -1,0 +1,40 @@
+// Runs cases through the library, and says how results differ.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gridfold/core/view.hpp>
+#include <gridfold/fusion/executable.hpp>
+
+#include "case.hpp"
+
+namespace gf::oracle {
+
+/// An array in host memory, off the allocation's alignment by some whole elements and ending where its memory ends.
+class HostArray {
+public:
+    HostArray(DType type, std::size_t count, std::size_t offset);
+    HostArray(DType type, std::span<const Bits> elements, std::size_t offset);
+    void* address() const { return memory_.get() + offset_ * size_of(type_); }
+    std::vector<Bits> elements() const;
+
+private:
+    DType type_;
+    std::size_t count_, offset_;
+    std::unique_ptr<std::byte[]> memory_;
+};
+
+/// The elements behind a host view.
+std::vector<Bits> elements_of(const View& view);
+
+/// Runs a case with host memory, misaligned by whole elements that follow from the seed; on some seeds the outputs are bound too.
+std::vector<Result> run(const Executable& executable, const Case& test, const Inputs& inputs);
+
+/// The first difference between results, in words, or nothing. NaN equals NaN.
+std::optional<std::string> difference(const std::vector<Result>& expected, const std::vector<Result>& actual);
+
+} // namespace gf::oracle
