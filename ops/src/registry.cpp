@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <gridfold/core/error.hpp>
-#include <gridfold/ops/op.hpp>
+#include <gridfold/ops/op_macros.hpp>
 
 namespace gf {
 namespace {
@@ -75,5 +75,23 @@ const MapRow* find_map(std::string_view name) { return maps().find(name); }
 const ReduceRow* find_reduction(std::string_view name) { return reductions().find(name); }
 void register_row(const MapRow& row) { maps().add(row, "map"); }
 void register_row(const ReduceRow& row) { reductions().add(row, "reduction"); }
+
+namespace detail {
+
+namespace {
+template <class Row> bool register_or_ignore(const Row& row) noexcept {
+    try {
+        register_row(row);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+} // namespace
+
+bool register_at_start(const MapRow& row) noexcept { return register_or_ignore(row); }
+bool register_at_start(const ReduceRow& row) noexcept { return register_or_ignore(row); }
+
+} // namespace detail
 
 } // namespace gf

@@ -18,6 +18,14 @@
 #else
 #define GRIDFOLD_FN [[maybe_unused, gnu::always_inline]] inline
 #endif
+// clang takes exactness from where a definition stands: these keep -ffast-math and contraction off what is between them.
+#if defined(__clang__) && !defined(__CUDACC__)
+#define GRIDFOLD_EXACT_BEGIN _Pragma("float_control(precise, on, push)") _Pragma("clang fp contract(off)")
+#define GRIDFOLD_EXACT_END _Pragma("float_control(pop)")
+#else
+#define GRIDFOLD_EXACT_BEGIN
+#define GRIDFOLD_EXACT_END
+#endif
 #ifndef GRIDFOLD_NAMESPACE
 #define GRIDFOLD_NAMESPACE gf::device
 #endif
@@ -35,6 +43,7 @@
     GRIDFOLD_FN f32 name(f32 x, f32 y) { return GRIDFOLD_LIBM(name##f)(x, y); } \
     GRIDFOLD_FN f64 name(f64 x, f64 y) { return GRIDFOLD_LIBM(name)(x, y); }
 
+GRIDFOLD_EXACT_BEGIN
 namespace GRIDFOLD_NAMESPACE {
 
 // Types ---------------------------------------------------------------------------------------------------------------
@@ -436,6 +445,7 @@ template <class T> GRIDFOLD_FN f32 round_f16(T x) { return f16_to_f32(f32_to_f16
 template <class T> GRIDFOLD_FN f32 round_bf16(T x) { return bf16_to_f32(f32_to_bf16(to_f32_odd(x))); }
 
 } // namespace GRIDFOLD_NAMESPACE
+GRIDFOLD_EXACT_END
 
 #undef GRIDFOLD_MATH_1
 #undef GRIDFOLD_MATH_2

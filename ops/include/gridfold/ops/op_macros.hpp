@@ -1,0 +1,332 @@
+// A user's own maps and reductions, in a few lines each, on every backend. The same tokens are compiled here for the host
+// and by NVRTC for the GPU, so the two cannot drift apart. Used outside of any namespace:
+//
+//     GRIDFOLD_MAP(softplus, 1, floating, "log(1 + exp(a))", maximum(a, T(0)) + log1p(exp(-abs(a))))
+//
+//     GRIDFOLD_REDUCTION(range, "the largest element less the smallest",
+//         static constexpr bool associative_and_commutative = true;
+//         static constexpr bool needs_elements = true;
+//         struct State { A low, high; };
+//         GRIDFOLD_FN static State identity() { return {highest<A>(), lowest<A>()}; }
+//         GRIDFOLD_FN static void accumulate(State& s, E x, i64) {
+//             s.low = minimum(s.low, convert<A>(x)), s.high = maximum(s.high, convert<A>(x));
+//         }
+//         GRIDFOLD_FN static void combine(State& s, const State& t) {
+//             s.low = minimum(s.low, t.low), s.high = maximum(s.high, t.high);
+//         }
+//         GRIDFOLD_FN static A finalize(const State& s) { return sub(s.high, s.low); })
+//
+// After that gf::softplus(x) and gf::range(x, {.where = mask}) build graphs, the text form knows both names, and
+// gf::map_row::softplus and gf::reduce_row::range are the rows. They may stand in a header.
+//
+// What the tokens may use: the types and functions of core/device/prelude.cuh, and in a map T and as many of a, b, c as
+// its arity says (map.def says what they are; TypeRule what T can be). No other header exists on the device. Where a
+// map's expression does not compile for a type that its rule gives, the map refuses that type when a graph is built.
+//
+// The host code keeps its bits under the flags of the file it stands in: contraction is off (clang's explicit
+// -ffp-contract=fast alone is stronger than the source). -ffast-math is refused.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <gridfold/core/device/prelude.cuh>
+#include <gridfold/ops/compute_type.hpp>
+#include <gridfold/ops/expr.hpp>
+#include <gridfold/ops/op.hpp>
+
+/// A map that may use the prelude's inexact functions: the CPU and the GPU agree within 8 ulps.
+///   name  a C++ identifier that no built-in map has     arity  1, 2 or 3
+///   rule  a TypeRule                                    then the documentation and the expression
+#define GRIDFOLD_MAP(name, arity, rule, doc, ...) GRIDFOLD_MAP_ROW(name, arity, rule, false, 8, doc, __VA_ARGS__)
+
+/// The same of exact functions alone (all but those that map.def marks inexact): the same bits everywhere.
+#define GRIDFOLD_EXACT_MAP(name, arity, rule, doc, ...) GRIDFOLD_MAP_ROW(name, arity, rule, true, 0, doc, __VA_ARGS__)
+
+/// A reduction over E, the element type (bool, integers, f32, f64), with the accumulator type A: the body of a struct
+/// over both. Required: State, identity, accumulate, combine, finalize as above, and the declaration that combine is
+/// associative and commutative, which nothing can check. The result's type is finalize's. Optional:
+///   static constexpr bool needs_elements = true;       nothing to fold has no result (else: finalize(identity()))
+///   static constexpr bool floating_accumulator = true; A is f32 or f64 (else also i64 for bool and integers, u64)
+///   static constexpr double ulps = 4;                  how far the CPU and the GPU may be apart (else 0: same bits)
+/// `accumulate` chooses A = f64, as for sum. A macro in the tokens, other than GRIDFOLD_FN, does not reach the device.
+#define GRIDFOLD_REDUCTION(name, doc, ...)                                                                             \
+    GRIDFOLD_EXACT_BEGIN                                                                                               \
+    namespace gf::device {                                                                                             \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                                      \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");             \
+    template <class E, class A> struct monoid_##name { __VA_ARGS__ };                                                  \
+    }                                                                                                                  \
+    GRIDFOLD_EXACT_END                                                                                                 \
+    namespace gf::detail {                                                                                             \
+    inline constexpr MonoidRow user_monoid_##name =                                                                    \
+        UserReduction<device::monoid_##name>::monoid("monoid_" #name, "template <class E, class A> struct monoid_" #name \
+                                                                      " { " #__VA_ARGS__ " };\n");                     \
+    }                                                                                                                  \
+    namespace gf::reduce_row {                                                                                         \
+    inline constexpr ReduceRow name =                                                                                  \
+        detail::UserReduction<device::monoid_##name>::row(#name, detail::user_monoid_##name, doc);                     \
+    }                                                                                                                  \
+    namespace gf::detail {                                                                                             \
+    inline const bool reduction_##name##_is_registered = register_at_start(reduce_row::name);                          \
+    }                                                                                                                  \
+    namespace gf {                                                                                                     \
+    inline Value name(Value value, const ReduceOptions& options = {}) {                                                \
+        return reduce(reduce_row::name, value, options);                                                               \
+    }                                                                                                                  \
+    }
+
+#define GRIDFOLD_MAP_ROW(name, arity, rule, exact, ulps, doc, ...)                                                     \
+    GRIDFOLD_EXACT_BEGIN                                                                                               \
+    namespace gf::device {                                                                                             \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                                      \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");             \
+    struct map_##name {                                                                                                \
+        template <class T, class First, class Result>                                                                  \
+        GRIDFOLD_FN static auto apply([[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c)            \
+            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                            \
+            return static_cast<Result>(__VA_ARGS__);                                                                   \
+        }                                                                                                              \
+    };                                                                                                                 \
+    }                                                                                                                  \
+    GRIDFOLD_EXACT_END                                                                                                 \
+    namespace gf::map_row {                                                                                            \
+    inline constexpr MapRow name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(                    \
+        #name, exact, ulps, doc, GRIDFOLD_TEXT(__VA_ARGS__));                                                          \
+    }                                                                                                                  \
+    namespace gf::detail {                                                                                             \
+    inline const bool map_##name##_is_registered = register_at_start(map_row::name);                                   \
+    }                                                                                                                  \
+    namespace gf {                                                                                                     \
+    template <class... A>                                                                                              \
+        requires detail::MapOperands<arity, A...>                                                                      \
+    Value name(const A&... operands) {                                                                                 \
+        return map(map_row::name, {operands...});                                                                      \
+    }                                                                                                                  \
+    }
+
+#define GRIDFOLD_TEXT(...) #__VA_ARGS__
+
+// gcc takes exactness from the function that everything is inlined into.
+#if defined(__GNUC__) && !defined(__clang__)
+#define GRIDFOLD_EXACT_KERNEL __attribute__((optimize("fp-contract=off")))
+#else
+#define GRIDFOLD_EXACT_KERNEL
+#endif
+
+namespace gf::device {
+struct gridfold_ops_are_defined_outside_of_any_namespace;
+} // namespace gf::device
+
+namespace gf::detail {
+
+#if defined(__FAST_MATH__)
+inline constexpr bool fast_math = true;
+#else
+inline constexpr bool fast_math = false;
+#endif
+
+/// Registers a row while globals are being constructed, where nothing may throw. Of several rows of one name the
+/// text form knows the first.
+bool register_at_start(const MapRow& row) noexcept;
+bool register_at_start(const ReduceRow& row) noexcept;
+
+/// Can a map of this rule compute in T?
+template <class T> constexpr bool computes_in(TypeRule rule) {
+    constexpr bool boolean = std::is_same_v<T, bool>, floating = std::is_floating_point_v<T>;
+    switch (rule) {
+    case TypeRule::same:
+    case TypeRule::compare:
+    case TypeRule::test:
+    case TypeRule::select: return true;
+    case TypeRule::number: return !boolean;
+    case TypeRule::quotient:
+    case TypeRule::floating: return floating;
+    case TypeRule::integer: return !floating;
+    case TypeRule::shift: return !floating && !boolean;
+    case TypeRule::logical: return boolean;
+    }
+    return false;
+}
+
+/// A user's map: its kernels and its row. Body::apply<T, First, Result>(a, b, c) is the expression.
+template <class Body, TypeRule rule, int arity> struct UserMap {
+    static_assert(arity >= 1 && arity <= max_arity, "a map has 1, 2 or 3 operands");
+
+    static constexpr bool gives_bool =
+        rule == TypeRule::compare || rule == TypeRule::logical || rule == TypeRule::test;
+    template <class T> using First = std::conditional_t<rule == TypeRule::select, bool, T>;
+    template <class T> using Result = std::conditional_t<gives_bool, bool, T>;
+
+    template <class T>
+    GRIDFOLD_EXACT_KERNEL static void kernel(void* out, const void* a, [[maybe_unused]] const void* b,
+                                             [[maybe_unused]] const void* c, std::size_t n) {
+        auto* result = static_cast<Result<T>*>(out);
+        const auto* x = static_cast<const First<T>*>(a);
+        for (std::size_t i = 0; i < n; ++i) {
+            T y{}, z{};
+            if constexpr (arity > 1) y = static_cast<const T*>(b)[i];
+            if constexpr (arity > 2) z = static_cast<const T*>(c)[i];
+            result[i] = Body::template apply<T, First<T>, Result<T>>(x[i], y, z);
+        }
+    }
+
+    template <class T> static constexpr MapKernel kernel_of() {
+        if constexpr (!Element<T> || !computes_in<T>(rule) || std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
+            return nullptr;
+        else if constexpr (requires(First<T> a, T b) { Body::template apply<T, First<T>, Result<T>>(a, b, b); })
+            return &kernel<T>;
+        else
+            return nullptr;
+    }
+
+    static constexpr std::array<MapKernel, dtype_count> kernels{
+#define DTYPE(id, text, type, kind, npy) kernel_of<type>(),
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+    };
+
+    static constexpr bool compiles_for_any_type() {
+        for (MapKernel k : kernels)
+            if (k) return true;
+        return false;
+    }
+    static_assert(compiles_for_any_type(),
+                  "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
+                  "its arity says, and the functions of gridfold/core/device/prelude.cuh");
+
+    static constexpr MapRow row(std::string_view name, bool exact, double ulps, std::string_view doc,
+                                std::string_view expression) {
+        return {.name = name,
+                .arity = arity,
+                .rule = rule,
+                .facts = {.exact = exact},
+                .ulps = ulps,
+                .low = -10,
+                .high = 10,
+                .doc = doc,
+                .expression = expression,
+                .builtin = -1,
+                .user_kernels = &kernels};
+    }
+};
+
+/// A State of numbers alone, without padding: only such a one is a constant as an array of words.
+template <class State>
+concept WholeWords = std::is_trivially_copyable_v<State> && sizeof(State) % 4 == 0 && requires {
+    typename std::bool_constant<(std::bit_cast<std::array<std::uint32_t, sizeof(State) / 4>>(State{}), true)>;
+};
+
+/// A user's monoid over one E and A: what it promises, and its kernels.
+template <class M, class E> struct UserMonoid {
+    using State = typename M::State;
+    static_assert(
+        requires { requires M::associative_and_commutative; },
+        "a reduction folds in any grouping and, across lanes, in any order: say so with `static constexpr bool "
+        "associative_and_commutative = true;`, if combine(s, t) is both; else it can't be a reduction");
+    static_assert(std::is_trivially_copyable_v<State>,
+                  "a State travels between threads and devices as bytes: it must be trivially copyable");
+    static_assert(sizeof(State) <= 64 * 4, "a State has at most 64 words of 32 bits");
+    static_assert(!std::is_trivially_copyable_v<State> || WholeWords<State>,
+                  "a State is made of numbers, whole 32-bit words without padding: use Word<A> for what may be smaller, "
+                  "and put 8-byte members first");
+
+    GRIDFOLD_EXACT_KERNEL static void identity(void* states, std::size_t n) {
+        auto* s = static_cast<State*>(states);
+        for (std::size_t i = 0; i < n; ++i) s[i] = M::identity();
+    }
+    GRIDFOLD_EXACT_KERNEL static void fold(void* states, const void* elements, const bool* mask, std::int64_t index,
+                                           std::size_t n) {
+        auto* s = static_cast<State*>(states);
+        const auto* x = static_cast<const E*>(elements);
+        for (std::size_t i = 0; i < n; ++i)
+            if (!mask || mask[i]) M::accumulate(s[i], x[i], index + static_cast<std::int64_t>(i));
+    }
+    GRIDFOLD_EXACT_KERNEL static void pairwise(void* states, std::size_t n) {
+        auto* s = static_cast<State*>(states);
+        for (std::size_t step = 1; step < n; step *= 2)
+            for (std::size_t i = 0; i + step < n; i += 2 * step) M::combine(s[i], s[i + step]);
+    }
+    static constexpr MonoidKernels kernels{sizeof(State), &identity, &fold, &pairwise};
+};
+
+/// A user's reduction: its kernels by type, and its rows.
+template <template <class, class> class Monoid> struct UserReduction {
+    using Sample = Monoid<float, float>; // its declarations; no member is called
+    static_assert(sizeof(UserMonoid<Sample, float>) > 0);
+
+    static constexpr bool needs_elements = requires { requires Sample::needs_elements; };
+    static constexpr bool floating_accumulator = requires { requires Sample::floating_accumulator; };
+    static constexpr double ulps() {
+        if constexpr (requires { Sample::ulps; })
+            return Sample::ulps;
+        else
+            return 0;
+    }
+
+    /// Calls f<M, E>() with the monoid for a pair of types that accumulator_type() allows.
+    template <class F> static auto with_monoid(DType element, DType accumulator, F f) {
+        return with_compute_type(element, [&]<class E>(E) {
+            using Own = std::conditional_t<
+                std::is_floating_point_v<E>, E,
+                std::conditional_t<floating_accumulator, double,
+                                   std::conditional_t<std::is_unsigned_v<E> && !std::is_same_v<E, bool>, std::uint64_t,
+                                                      std::int64_t>>>;
+            if (accumulator == DType::f64) return f.template operator()<Monoid<E, double>, E>();
+            return f.template operator()<Monoid<E, Own>, E>();
+        });
+    }
+
+    static int state_words(DType element, DType accumulator) {
+        return with_monoid(element, accumulator,
+                           []<class M, class E>() { return static_cast<int>(sizeof(typename M::State) / 4); });
+    }
+    static const MonoidKernels* kernels(DType element, DType accumulator) {
+        return with_monoid(element, accumulator, []<class M, class E>() { return &UserMonoid<M, E>::kernels; });
+    }
+    template <class M> using ResultOf = decltype(M::finalize(std::declval<const typename M::State&>()));
+    static DType result(DType element, DType accumulator) {
+        return with_monoid(element, accumulator, []<class M, class E>() {
+            static_assert(Element<ResultOf<M>>, "finalize returns an element type: bool, an integer, f32 or f64");
+            return dtype_of<ResultOf<M>>;
+        });
+    }
+    static void finalize(DType element, DType accumulator, const void* state, double, void* out) {
+        with_monoid(element, accumulator, [state, out]<class M, class E>() { finalize_one<M>(state, out); });
+    }
+    template <class M> GRIDFOLD_EXACT_KERNEL static void finalize_one(const void* state, void* out) {
+        *static_cast<ResultOf<M>*>(out) = M::finalize(*static_cast<const typename M::State*>(state));
+    }
+
+    static constexpr MonoidRow monoid(std::string_view name, std::string_view text) {
+        return {.name = name,
+                .text = text,
+                .exact_in_any_order_for_integers = false,
+                .exact_in_any_order_for_floats = false,
+                .builtin = -1,
+                .state_words = &state_words,
+                .user_kernels = &kernels};
+    }
+    static constexpr ReduceRow row(std::string_view name, const MonoidRow& monoid, std::string_view doc) {
+        return {.name = name,
+                .monoid = &monoid,
+                .accumulator = floating_accumulator ? AccumulatorRule::floating : AccumulatorRule::sum,
+                .result = ResultRule::accumulator,
+                .on_empty = needs_elements ? OnEmpty::undefined : OnEmpty::value,
+                .takes_ddof = false,
+                .needs_elements = needs_elements,
+                .ulps = ulps(),
+                .doc = doc,
+                .finalize = "M::finalize(s)",
+                .builtin = -1,
+                .user_finalize = &finalize,
+                .user_result = &result};
+    }
+};
+
+} // namespace gf::detail
