@@ -14,6 +14,7 @@ namespace gf {
 
 namespace {
 
+// Line breaks are Graphviz's escape, written out.
 std::string label(const Dag& dag, const Node& node) {
     std::string text;
     switch (node.kind) {
@@ -27,7 +28,7 @@ std::string label(const Dag& dag, const Node& node) {
     }
     if (node.kind != NodeKind::input && node.kind != NodeKind::scalar && !node.name.empty())
         text = fmt::format("{} = {}", node.name, text);
-    text += fmt::format("\n{}", to_text(node.type));
+    text += fmt::format("\\n{}", to_text(node.type));
     for (std::size_t i = 0; i < node.dims.size(); ++i)
         text += fmt::format("{}{}", i == 0 ? "[" : ", ", dag.dims[static_cast<std::size_t>(node.dims[i])].name);
     return text + (node.dims.empty() ? "" : "]");
@@ -52,7 +53,7 @@ void write_dot(std::ostream& out, const Graph& graph) {
     const Dag& dag = graph.dag();
     std::vector<std::string> results(boost::num_vertices(dag));
     for (const Graph::Output& output : graph.outputs())
-        results[static_cast<std::size_t>(output.node)] += "\n-> " + output.name;
+        results[static_cast<std::size_t>(output.node)] += "\\n-> " + output.name;
     const auto write_node = [&](std::ostream& stream, std::size_t vertex) {
         const Node& node = dag[vertex];
         stream << "[label=" << boost::escape_dot_string(label(dag, node) + results[vertex])

@@ -32,7 +32,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
     std::string_view best;
     if (name.size() > longest) return best;
-    std::size_t fewest = std::max<std::size_t>(1, name.size() / 3) + 1;
+    std::size_t fewest = std::max<std::size_t>(name.size() < 4 ? 1 : 2, name.size() / 3) + 1; // a swap is 2 edits
     for (const std::string_view candidate : candidates) {
         if (candidate.size() > longest) continue;
         if (const std::size_t edits = distance(name, candidate); edits < fewest) fewest = edits, best = candidate;

@@ -296,6 +296,11 @@ private:
         do {
             if (operands.size() == static_cast<std::size_t>(max_arity))
                 fail(lexer_.peek().position, fmt::format("a function takes at most {} operands", max_arity));
+            if (lexer_.peek().kind == Token::Kind::name && lexer_.peek_second().text == "=")
+                fail(lexer_.peek().position,
+                     fmt::format("{} is no attribute: they are where, over, by, groups, accumulate "
+                                 "and ddof",
+                                 quoted(lexer_.peek().text)));
             operands.push_back(parse_expression().operand);
         } while (!attribute_follows() && accept(","));
         if (reduction && operands.size() == 1) return {parse_reduction(name, *reduction, operands[0]), name.position};

@@ -1,0 +1,80 @@
+// What a user gets wrong in a graph's text: each message says where, and what was expected there.
+#include <gtest/gtest.h>
+
+#include <gridfold/ops/text.hpp>
+
+#include "error/refusal.hpp"
+
+namespace {
+
+void refuse(std::string_view text, std::initializer_list<std::string_view> words) {
+    gf::test::expect_refused<gf::InvalidGraph>([&] { gf::parse(text); }, words);
+}
+
+TEST(TextErrors, say_line_and_column_and_show_the_place) {
+    refuse("f(x: f32[n])\n\tlet y = x;\n  -> a = y + z",
+           {"3:14: 'z' is no value here", "\n      -> a = y + z\n                 ^"});
+}
+TEST(TextErrors, empty_text) { refuse("", {"1:1: ", "the graph's name was expected", "the text ends"}); }
+TEST(TextErrors, truncated_text) {
+    refuse("f(x: f32[n]) -> a = sum(x where", {"1:32: ", "a value was expected", "the text ends"});
+}
+TEST(TextErrors, text_without_outputs_arrow) { refuse("f(x: f32[n]) let y = x;", {"1:24: ", "'->'"}); }
+TEST(TextErrors, let_without_semicolon) {
+    refuse("f(x: f32[n]) let y = x -> a = y", {"1:24: ", "';' after the value of 'y'", "'->'"});
+}
+TEST(TextErrors, character_without_meaning) { refuse("f(x: f32[n]) -> a = x ? 1", {"1:23: ", "no meaning"}); }
+TEST(TextErrors, unknown_function_with_the_nearest_one) {
+    refuse("f(x: f32[n]) -> a = menan(x)", {"1:21: ", "'menan' is no function", "did you mean 'mean'?"});
+}
+TEST(TextErrors, unknown_value_with_the_nearest_one) {
+    refuse("f(alpha: f32) -> a = alhpa + 1", {"1:22: ", "'alhpa' is no value", "did you mean 'alpha'?"});
+}
+TEST(TextErrors, unknown_type) {
+    refuse("f(x: float[n]) -> a = x", {"1:6: ", "'float' is no element type", "f32 f64"});
+}
+TEST(TextErrors, unknown_dim) { refuse("f(x: f32[n]) -> a = index(m)", {"1:27: ", "'m' is no dim"}); }
+TEST(TextErrors, unknown_attribute) {
+    refuse("f(x: f32[n]) -> a = sum(x, acumulate = f64)", {"1:28: ", "'acumulate' is no attribute", "accumulate"});
+}
+TEST(TextErrors, attribute_twice) {
+    refuse("f(x: f32[n]) -> a = sum(x where x > 0 where x < 1)", {"1:39: ", "'where' is given twice"});
+}
+TEST(TextErrors, attribute_of_a_map) {
+    refuse("f(x: f32[n]) -> a = sqrt(x where x > 0)", {"1:28: ", "')'", "'where'"});
+}
+TEST(TextErrors, chained_comparison) {
+    refuse("f(x: i32[n]) -> a = 0 < x < 2", {"1:27: ", "do not chain", "a < b && b < c"});
+    refuse("f(x: i32[n]) -> a = x == x < 2", {"do not chain"});
+}
+TEST(TextErrors, number_without_a_type) { refuse("f() -> a = 3", {"1:12: ", "has no type", "f32(2)"}); }
+TEST(TextErrors, number_with_a_suffix) { refuse("f(x: f32[n]) -> a = x + 0.5f", {"1:28: ", "no suffix", "f32(0.5)"}); }
+TEST(TextErrors, numbers_alone_under_an_operator) {
+    refuse("f(x: i32[n]) -> a = x & 1 == 0", {"1:27: ", "'==' of two numbers", "a type"});
+}
+TEST(TextErrors, reduction_of_a_number) { refuse("f() -> a = sum(1)", {"1:12: ", "sum", "has no type"}); }
+TEST(TextErrors, too_many_operands) {
+    refuse("f(x: f32[n]) -> a = sum(x, x)", {"1:21: ", "sum reduces one operand", "got 2"});
+    refuse("f(x: f32[n]) -> a = clamp(x, 1)", {"1:21: ", "clamp", "3 operands", "got 2"});
+}
+TEST(TextErrors, extent_without_a_name) { refuse("f(x: f32[4]) -> a = x", {"1:10: ", "a dim has a name", "[n = 4]"}); }
+TEST(TextErrors, extents_of_one_dim_that_disagree) {
+    refuse("f(x: f32[n = 4], y: f32[n = 5]) -> a = x", {"1:25: ", "'n'", "= 4"});
+    refuse("f(x: f32[n], y: f32[n = 5]) -> a = x", {"1:21: ", "'n'", "not fixed"});
+}
+TEST(TextErrors, name_given_twice) {
+    refuse("f(x: f32[n]) let x = x + 1; -> a = x", {"1:18: ", "'x' is already the name"});
+}
+TEST(TextErrors, reserved_name) { refuse("f(where: f32[n]) -> a = where", {"1:3: ", "'where'", "reserved"}); }
+TEST(TextErrors, what_the_graph_refuses_is_located_too) {
+    refuse("f(x: i8[n])\n -> a = x + 300", {"2:11: ", "add(i8, 300)", "-128 to 127"});
+    refuse("f(x: f32[i, j])\n -> a = sum(x over i)", {"2:9: ", "folding some dims is not supported yet"});
+    refuse("f(x: i32[n], k: i32[n])\n -> a = sum(x by k, groups = 3)",
+           {"2:9: ", "grouped reductions are not supported yet"});
+}
+TEST(TextErrors, deep_nesting) {
+    refuse("f(x: f32[n]) -> a = " + std::string(1000, '(') + "x", {"1:277: ", "at most 256 deep", "let"});
+}
+TEST(TextErrors, enormous_text) { refuse(std::string(gf::max_text_bytes + 1, ' '), {"16777217 bytes", "16777216"}); }
+
+} // namespace

@@ -1,0 +1,41 @@
+// Are two graphs the same, whatever their nodes' order and the names of values that are no parameters?
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <gridfold/ops/graph.hpp>
+
+namespace gf::test {
+
+/// All that a graph means, as lines: its name, dims, nodes by structure (hashed, sorted) and outputs.
+inline std::vector<std::string> meaning(const Graph& graph) {
+    std::vector<std::size_t> hashes; // of a node with everything that it is computed from
+    for (int n = 0; n < graph.node_count(); ++n) {
+        const Node& node = graph.node(n);
+        const bool parameter = node.kind == NodeKind::input || node.kind == NodeKind::scalar;
+        std::vector<std::size_t> operands;
+        for (const int operand : graph.operands(n)) operands.push_back(hashes[static_cast<std::size_t>(operand)]);
+        hashes.push_back(std::hash<std::string>()(
+            fmt::format("{} {} {} {} {:x} {} {} {} {} {} {} {} {}", static_cast<int>(node.kind), to_text(node.type),
+                        node.dims, parameter ? node.name : "", node.bits, node.dim, node.map ? node.map->name : "",
+                        node.map ? to_text(node.compute) : "", node.reduce ? node.reduce->name : "",
+                        node.reduce ? to_text(node.accumulator) : "", node.masked, node.ddof, operands)));
+    }
+    std::vector<std::string> lines;
+    for (const std::size_t hash : hashes) lines.push_back(fmt::format("node {:x}", hash));
+    std::sort(lines.begin(), lines.end());
+    for (const Graph::Output& output : graph.outputs())
+        lines.push_back(fmt::format("{} = {:x}", output.name, hashes[static_cast<std::size_t>(output.node)]));
+    for (const Graph::DimInfo& dim : graph.dims())
+        lines.push_back(fmt::format("{} {}", dim.name, dim.extent.value_or(-1)));
+    lines.push_back(graph.name());
+    return lines;
+}
+
+} // namespace gf::test
