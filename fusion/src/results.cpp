@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "signature.hpp"
+#include <gridfold/ops/nearest.hpp>
 
 namespace gf {
 namespace {
@@ -13,7 +13,7 @@ const Results::Entry& find_entry(std::span<const Results::Entry> entries, std::s
         if (entry.name == name) return entry;
     std::vector<std::string_view> names;
     for (const Results::Entry& entry : entries) names.push_back(entry.name);
-    const std::string_view near = detail::nearest_name(name, names);
+    const std::string_view near = detail::nearest(name, names);
     throw InvalidGraph(fmt::format("\"{}\" is no result: results are the graph's outputs, {}; {}", name,
                                    fmt::join(names, ", "),
                                    near.empty() ? "ask for one of them" : fmt::format("did you mean \"{}\"?", near)));

@@ -1,10 +1,9 @@
 // Names, their slots, and the words that errors use for them.
 #include "signature.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 #include <fmt/format.h>
+
+#include <gridfold/ops/nearest.hpp>
 
 namespace gf::detail {
 namespace {
@@ -25,22 +24,6 @@ bool can_name(Side side, SlotKind kind) {
     return side == Side::both || (side == Side::outputs) == (kind == SlotKind::output);
 }
 
-/// Insertions, deletions and replacements that lead from one word to the other.
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < to.size(); ++j) {
-            const std::size_t replaced = diagonal + (from[i] != to[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-        }
-    }
-    return row.back();
-}
-
 [[noreturn]] void throw_unknown(const Signature& signature, std::string_view name, Side side) {
     std::vector<std::string_view> names;
     for (const Slot& slot : signature.slots)
@@ -52,7 +35,7 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
                     fmt::format("output \"{}\" is a scalar, and only array outputs are bound: leave it out, "
                                 "and read it from the results with get(\"{}\")",
                                 name, name));
-    const std::string_view near = nearest_name(name, names);
+    const std::string_view near = nearest(name, names);
     const char* what = side == Side::outputs ? "array output" : "input, run-time scalar or dim";
     throw InvalidGraph(
         fmt::format("\"{}\" is bound, but graph {} has no {} of that name; it has {}{}", name, signature.plan->name,
@@ -108,19 +91,6 @@ std::string describe(const Signature& signature, const Slot& slot) {
         dims += (dims.empty() ? "" : ", ") + signature.plan->dims[static_cast<std::size_t>(dim)].name;
     return fmt::format("{} \"{}\" ({}[{}])", slot.kind == SlotKind::input ? "input" : "output", slot.name,
                        to_text(slot.type), dims);
-}
-
-std::string_view nearest_name(std::string_view name, const std::vector<std::string_view>& names) {
-    constexpr std::size_t longest = 64; // of a name worth comparing
-    std::string_view best;
-    std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
-    if (name.size() > longest) return best;
-    for (const std::string_view candidate : names) {
-        if (candidate.size() > longest) continue;
-        const std::size_t distance = edit_distance(name, candidate);
-        if (distance < best_distance) best = candidate, best_distance = distance;
-    }
-    return best;
 }
 
 } // namespace gf::detail

@@ -42,7 +42,4 @@ std::size_t find_slot(const Signature& signature, std::string_view name, Side si
 /// `input "x" (f32[i, j])`, `scalar "alpha" (f32)`, `dim "n"`
 std::string describe(const Signature& signature, const Slot& slot);
 
-/// The name in `names` that is a slip of the finger from `name`, or "".
-std::string_view nearest_name(std::string_view name, const std::vector<std::string_view>& names);
-
 } // namespace gf::detail

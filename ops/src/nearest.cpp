@@ -1,8 +1,9 @@
-// Edit distance by Wagner and Fischer (1974), on short names only.
-#include "nearest.hpp"
+// Edit distance by Wagner and Fischer (1974), with swaps as Damerau (1964) counts them; on short names only.
+#include <gridfold/ops/nearest.hpp>
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,16 +14,19 @@ namespace {
 
 constexpr std::size_t longest = 64;
 
+/// Insertions, deletions, replacements, and swaps of neighbours.
 std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
+    std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0]++;
+        next[0] = i + 1;
         for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({row[j] + 1, diagonal + 1, replaced});
+            next[j + 1] = std::min({row[j + 1] + 1, next[j] + 1, row[j] + (a[i] != b[j])});
+            if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
+                next[j + 1] = std::min(next[j + 1], before[j - 1] + 1);
         }
+        std::swap(before, row);
+        std::swap(row, next);
     }
     return row.back();
 }

@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/ops/nearest.hpp>
+
 #include "lexer.hpp"
 #include "literal_arithmetic.hpp"
-#include "nearest.hpp"
 #include "operators.hpp"
 #include "refusal.hpp"
 

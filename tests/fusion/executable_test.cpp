@@ -1,0 +1,245 @@
+// Compiling, binding and running: what an Executable, a Prepared and their Results promise.
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/gridfold.hpp>
+
+namespace {
+
+const gf::Options on_cpu{.device = "cpu"};
+
+/// y = x * alpha, and its sum, over one dim.
+gf::Graph scale() {
+    gf::Graph g("scale");
+    const gf::Value x = g.input<std::int32_t>("x", {g.dim("n")});
+    const gf::Value y = x * g.scalar<std::int32_t>("alpha");
+    g.output("y", y);
+    g.output("total", gf::sum(y));
+    return g;
+}
+
+std::vector<std::int32_t> ramp(std::int32_t from, std::size_t count) {
+    std::vector<std::int32_t> values(count);
+    std::iota(values.begin(), values.end(), from);
+    return values;
+}
+
+TEST(Executable, runs_with_arrays_of_changing_extents) {
+    const gf::Executable exe = gf::compile(scale(), on_cpu);
+    for (const std::size_t n : {5, 3000, 1, 0, 7}) {
+        const auto x = ramp(1, n);
+        const gf::Results results = exe.run({{"x", x}, {"alpha", 3}});
+        EXPECT_EQ(results.get<std::int64_t>("total"), 3 * static_cast<std::int64_t>(n * (n + 1) / 2));
+        ASSERT_EQ(results.span<std::int32_t>("y").size(), n);
+        if (n > 0) {
+            EXPECT_EQ(results.span<std::int32_t>("y").back(), 3 * static_cast<std::int32_t>(n));
+        }
+    }
+}
+
+TEST(Executable, binds_spans_pointers_vectors_and_views) {
+    const gf::Executable exe = gf::compile(scale(), on_cpu);
+    const auto x = ramp(1, 4);
+    EXPECT_EQ(exe.run({{"x", x}, {"alpha", 1}}).get<std::int64_t>("total"), 10);
+    EXPECT_EQ(exe.run({{"x", std::span(x)}, {"alpha", 1}}).get<std::int64_t>("total"), 10);
+    EXPECT_EQ(exe.run({{"x", gf::view(x.data(), {3})}, {"alpha", 1}}).get<std::int64_t>("total"), 6);
+    EXPECT_EQ(exe.run({{"x", gf::host_view(x.data() + 1, {3})}, {"alpha", 1}}).get<std::int64_t>("total"), 9);
+    EXPECT_EQ(exe.run({{"x", std::array{5, 6}}, {"alpha", 1}}).get<std::int64_t>("total"), 11);
+}
+
+TEST(Executable, writes_to_the_array_that_is_bound_as_output) {
+    const gf::Executable exe = gf::compile(scale(), on_cpu);
+    const auto x = ramp(1, 4);
+    std::vector<std::int32_t> y(4, -1);
+    const gf::Results results = exe.run({{"x", x}, {"alpha", -2}}, {{"y", y}});
+    EXPECT_EQ(y, (std::vector<std::int32_t>{-2, -4, -6, -8}));
+    EXPECT_EQ(results.array("y").address, y.data());
+}
+
+TEST(Executable, results_that_are_held_outlive_later_runs_and_the_executable) {
+    std::vector<gf::Results> held;
+    {
+        const gf::Executable exe = gf::compile(scale(), on_cpu);
+        const auto x = ramp(1, 100);
+        for (int alpha = 0; alpha < 5; ++alpha) held.push_back(exe.run({{"x", x}, {"alpha", alpha}}));
+    }
+    for (int alpha = 0; alpha < 5; ++alpha) {
+        EXPECT_EQ(held[static_cast<std::size_t>(alpha)].get<std::int64_t>("total"), 5050 * alpha);
+        EXPECT_EQ(held[static_cast<std::size_t>(alpha)].span<std::int32_t>("y")[99], 100 * alpha);
+    }
+}
+
+TEST(Executable, memory_of_results_that_are_gone_serves_the_next_run) {
+    const gf::Executable exe = gf::compile(scale(), on_cpu);
+    const auto x = ramp(1, 100);
+    const void* first = exe.run({{"x", x}, {"alpha", 1}}).array("y").address;
+    EXPECT_EQ(exe.run({{"x", x}, {"alpha", 2}}).array("y").address, first);
+}
+
+TEST(Executable, many_threads_run_it_at_once) {
+    const gf::Executable exe = gf::compile(scale(), on_cpu);
+    std::array<std::int64_t, 8> wrong{};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < wrong.size(); ++t)
+        threads.emplace_back([&, t] {
+            const auto x = ramp(static_cast<std::int32_t>(t), 500 + t);
+            for (int alpha = 1; alpha <= 50; ++alpha) {
+                const gf::Results results = exe.run({{"x", x}, {"alpha", alpha}});
+                const std::int64_t sum = std::accumulate(x.begin(), x.end(), std::int64_t{0}) * alpha;
+                wrong[t] += results.get<std::int64_t>("total") != sum;
+                wrong[t] += results.span<std::int32_t>("y").back() != x.back() * alpha;
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, (std::array<std::int64_t, 8>{}));
+}
+
+TEST(Executable, an_input_that_no_output_reads_is_bound_all_the_same) {
+    gf::Graph g;
+    const gf::Dim n = g.dim("n");
+    g.output("total", gf::sum(g.input<std::int32_t>("x", {n})));
+    g.input<float>("unused", {n});
+    const auto x = ramp(1, 3);
+    const std::vector<float> unused(3);
+    EXPECT_EQ(gf::compile(g, on_cpu).run({{"x", x}, {"unused", unused}}).get<std::int64_t>("total"), 6);
+}
+
+TEST(Executable, an_output_gives_a_dim_its_extent_when_no_input_has_it) {
+    gf::Graph g;
+    const gf::Dim n = g.dim("n");
+    g.output("squares", g.index(n) * g.index(n));
+    std::vector<std::int64_t> squares(4);
+    gf::compile(g, on_cpu).run({}, {{"squares", squares}});
+    EXPECT_EQ(squares, (std::vector<std::int64_t>{0, 1, 4, 9}));
+}
+
+TEST(Executable, scalars_of_every_kind_of_number_are_bound_by_value) {
+    const gf::Executable exe = gf::compile(
+        gf::parse(
+            "f(x: f32[n], a: f64, b: bool, c: u64, d: f16) -> y = sum(select(b, f64(x) * a + f64(c), 0.0)) + f64(d)"),
+        on_cpu);
+    const std::vector<float> x{1, 2};
+    const auto run = [&](gf::Literal a, gf::Literal c) {
+        gf::Bindings bindings{{"x", x}, {"a", 0}, {"b", true}, {"c", 0}, {"d", 0.25}};
+        bindings[1].scalar = a;
+        bindings[3].scalar = c;
+        return exe.run(bindings).get<double>("y");
+    };
+    EXPECT_EQ(run(0.5, 0), 1.75);
+    EXPECT_EQ(run(2, 0), 6.25);
+    EXPECT_EQ(run(0, std::uint64_t{1} << 63), 0x1p64);
+}
+
+TEST(Prepared, rebinds_one_array_a_scalar_and_several_at_once) {
+    const auto x = ramp(1, 4), other = ramp(10, 4), longer = ramp(1, 3000);
+    std::vector<std::int32_t> y(3000);
+    gf::Prepared prepared = gf::compile(scale(), on_cpu).prepare({{"x", x}, {"alpha", 1}});
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 10);
+    prepared.rebind("x", other);
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 46);
+    prepared.rebind("alpha", 2);
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 92);
+    prepared.rebind({{"x", longer}, {"y", y}});
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 3000 * 3001);
+    EXPECT_EQ(y[2999], 6000);
+}
+
+TEST(Prepared, scalars_of_results_that_are_held_stay_when_it_runs_again) {
+    const auto x = ramp(1, 4);
+    gf::Prepared prepared = gf::compile(scale(), on_cpu).prepare({{"x", x}, {"alpha", 1}});
+    const gf::Results first = prepared.run();
+    prepared.rebind("alpha", 5);
+    const gf::Results second = prepared.run();
+    EXPECT_EQ(first.get<std::int64_t>("total"), 10);
+    EXPECT_EQ(second.get<std::int64_t>("total"), 50);
+    EXPECT_EQ(first.array("y").address, second.array("y").address);
+}
+
+TEST(Prepared, sees_what_its_input_holds_when_it_runs) {
+    auto x = ramp(1, 4);
+    gf::Prepared prepared = gf::compile(scale(), on_cpu).prepare({{"x", x}, {"alpha", 1}});
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 10);
+    x[0] = 101;
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 110);
+}
+
+TEST(Prepared, outlives_its_executable_and_is_moved) {
+    const auto x = ramp(1, 4);
+    std::vector<gf::Prepared> prepared;
+    prepared.push_back(gf::compile(scale(), on_cpu).prepare({{"x", x}, {"alpha", 1}}));
+    prepared.push_back(gf::compile(scale(), on_cpu).prepare({{"x", x}, {"alpha", 2}}));
+    std::swap(prepared[0], prepared[1]);
+    EXPECT_EQ(prepared[0].run().get<std::int64_t>("total"), 20);
+    EXPECT_EQ(prepared[1].run().get<std::int64_t>("total"), 10);
+}
+
+TEST(Prepared, gives_results_of_what_was_enqueued) {
+    const auto x = ramp(1, 4);
+    gf::Prepared prepared = gf::compile(scale(), on_cpu).prepare({{"x", x}, {"alpha", 3}});
+    prepared.enqueue({});
+    EXPECT_EQ(prepared.results().get<std::int64_t>("total"), 30);
+}
+
+TEST(Results, list_every_output_in_the_order_of_the_graph) {
+    const auto x = ramp(1, 4);
+    const gf::Results results = gf::compile(scale(), on_cpu).run({{"x", x}, {"alpha", 1}});
+    ASSERT_EQ(results.entries().size(), 2U);
+    EXPECT_EQ(results.entries()[0].name, "y");
+    EXPECT_TRUE(results.entries()[0].is_array);
+    EXPECT_EQ(results.entries()[0].array.extents, gf::Extents({4}));
+    EXPECT_EQ(results.entries()[1].name, "total");
+    EXPECT_EQ(results.entries()[1].type, gf::DType::i64);
+}
+
+TEST(Results, a_masked_out_float_is_nan_and_a_masked_out_integer_is_empty) {
+    const gf::Executable exe = gf::compile(
+        gf::parse(
+            "f(x: f32[n], k: i32[n]) -> a = max(x where x > 100), b = max(k where k > 100), c = sum(k where k > 100)"),
+        on_cpu);
+    const std::vector<float> x{1, 2};
+    const auto k = ramp(1, 2);
+    const gf::Results results = exe.run({{"x", x}, {"k", k}});
+    EXPECT_NE(results.get<float>("a"), results.get<float>("a"));
+    EXPECT_FALSE(results.get_optional<std::int32_t>("b"));
+    EXPECT_EQ(results.get_optional<std::int64_t>("c"), 0);
+}
+
+TEST(Options, unfused_runs_give_the_same_bits_in_more_sweeps) {
+    const gf::Graph g = gf::parse("z(x: f32[n]) let d = x - mean(x); -> s = sum(d * d), z = d / stddev(x)");
+    const gf::Executable fused = gf::compile(g, on_cpu), unfused = gf::compile(g, {.device = "cpu", .fuse = false});
+    EXPECT_LT(fused.plan().sweeps.size(), unfused.plan().sweeps.size());
+    std::vector<float> x(5000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0F / static_cast<float>(i + 1);
+    const gf::Results a = fused.run({{"x", x}}), b = unfused.run({{"x", x}});
+    EXPECT_EQ(a.entries()[0].bits, b.entries()[0].bits);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(a.span<float>("z")[i], b.span<float>("z")[i]) << i;
+}
+
+TEST(Options, a_verified_run_gives_what_a_plain_one_gives) {
+    const gf::Executable exe = gf::compile(scale(), {.device = "cpu", .verify = true});
+    const auto x = ramp(-7, 3000);
+    EXPECT_EQ(exe.run({{"x", x}, {"alpha", 3}}).get<std::int64_t>("total"), 3 * (3000 * 2999 / 2 - 7 * 3000));
+    EXPECT_NE(exe.explain().find("verify: every run is compared"), std::string::npos);
+}
+
+TEST(Explain, says_what_is_read_written_folded_and_why) {
+    const gf::Graph g = gf::parse("z(x: f32[n], k: i8[n]) -> z = (x - mean(x)) / stddev(x), c = sum(k)");
+    const std::string text = gf::compile(g, on_cpu).explain();
+    for (const char* words :
+         {"graph z: 2 results in 2 sweeps", "5*n bytes in, 4*n bytes out", "device cpu", "asked for by name",
+          "sweep 0: domain [n], stage 0", "sweep 1: domain [n], stage 1", "reads:   x (f32[n])",
+          "writes:  z (f32[n]): 4*n bytes", "Moments<f32, f64>", "mean", "slabs of 2048 elements"})
+        EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+}
+
+TEST(Explain, says_why_auto_chose_its_device) {
+    const std::string text = gf::compile(scale(), {}).explain();
+    EXPECT_NE(text.find("auto: CUDA can"), std::string::npos) << text;
+}
+
+} // namespace
