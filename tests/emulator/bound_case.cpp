@@ -38,7 +38,8 @@ std::vector<oracle::Result> BoundCase::results(std::span<const ScalarResult> sca
             results.push_back({output.name, plan_.arrays[n].type, true, false, arrays_[n].elements()});
         } else {
             const auto n = static_cast<std::size_t>(output.scalar);
-            results.push_back({output.name, plan_.scalars[n].type, false, scalars[n].empty, {scalars[n].bits}});
+            const DType type = plan_.scalars[n].type;
+            results.push_back({output.name, type, false, scalars[n].empty && !is_floating(type), {scalars[n].bits}});
         }
     }
     return results;

@@ -26,7 +26,9 @@ struct Subject {
 };
 
 Subject subject(oracle::Case test, bool fused) {
-    Plan plan = fuse(test.graph, {.fuse = fused});
+    FuseOptions how;
+    how.fuse = fused;
+    Plan plan = fuse(test.graph, how);
     std::vector<cuda::Kernel> kernels = kernels_of(plan);
     return {std::move(test), std::move(plan), std::move(kernels)};
 }

@@ -30,7 +30,8 @@ public:
             const Evaluated& value = values_[static_cast<std::size_t>(output.node)];
             std::vector<int> dims = node.dims;
             std::sort(dims.begin(), dims.end());
-            Result result{output.name, node.type, !dims.empty(), value.empty, {}};
+            // As a floating result, none is NaN.
+            Result result{output.name, node.type, !dims.empty(), value.empty && !is_floating(node.type), {}};
             for (std::int64_t i = 0; i < size_of_domain(dims); ++i)
                 result.elements.push_back(at(output.node, coordinates(dims, i)));
             results.push_back(std::move(result));
@@ -89,8 +90,7 @@ private:
         throw InternalError("oracle: a node of no kind");
     }
 
-    /// Applies f to the operands' elements at each place. A scalar from an empty scalar is empty too; what it holds for
-    /// arrays that meet it is computed from what the empty one holds.
+    /// Applies f to the operands' elements at each place. A scalar from an empty scalar is empty too.
     template <class F> Evaluated elementwise(const Node& node, const std::vector<int>& operands, F f) const {
         Evaluated value;
         if (node.dims.empty())
@@ -99,9 +99,14 @@ private:
             const Coordinates place = coordinates(node.dims, i);
             Bits x[3] = {};
             for (std::size_t slot = 0; slot < operands.size(); ++slot) x[slot] = at(operands[slot], place);
-            value.elements.push_back(f(x));
+            value.elements.push_back(value.empty ? nothing(node.type) : f(x));
         }
         return value;
+    }
+
+    /// What an empty scalar holds where an array meets it.
+    static Bits nothing(DType type) {
+        return is_floating(type) ? convert(to_bits(std::numeric_limits<double>::quiet_NaN()), DType::f64, type) : 0;
     }
 
     static DType widened(DType type) { return size_of(type) == 2 && is_floating(type) ? DType::f32 : type; }
