@@ -1,5 +1,4 @@
 // Random graphs on the CPU backend against the naive oracle, by bits.
-#include <cstdlib>
 #include <exception>
 #include <functional>
 
@@ -9,6 +8,7 @@
 
 #include "generate.hpp"
 #include "minimise.hpp"
+#include "settings.hpp"
 #include "subject.hpp"
 
 namespace gf::oracle {
@@ -17,13 +17,7 @@ namespace {
 constexpr std::uint64_t shards = 8;
 constexpr GenerateOptions options{};
 
-/// A number from the environment, for long runs and for going back to one seed.
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-std::uint64_t first_seed() { return setting("GRIDFOLD_RANDOM_SEED", 1); }
-std::uint64_t graph_count() { return setting("GRIDFOLD_RANDOM_GRAPHS", 5'600); }
+std::uint64_t graphs() { return graph_count(5'600); }
 
 /// What is wrong with the library's answer to a case; nothing where it agrees with the oracle.
 using Check = std::function<std::optional<std::string>(const Case&)>;
@@ -65,7 +59,7 @@ class RandomGraphs : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomGraphs, give_the_oracles_bits_on_the_cpu) {
     Coverage coverage;
-    for (std::uint64_t i = GetParam(); i < graph_count() && !HasFailure(); i += shards) {
+    for (std::uint64_t i = GetParam(); i < graphs() && !HasFailure(); i += shards) {
         const Case test = generate(first_seed() + i, options, coverage);
         expect_agreement("fused", fused, test);
         if (i / shards % 4 == 0) expect_agreement("unfused", unfused, test);
@@ -77,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(shards, RandomGraphs, testing::Range(std::uint64_t{0}, 
 
 TEST(RandomGraphs, reach_every_row_and_type) {
     Coverage coverage;
-    for (std::uint64_t i = 0; i < graph_count(); ++i) generate(first_seed() + i, options, coverage);
+    for (std::uint64_t i = 0; i < graphs(); ++i) generate(first_seed() + i, options, coverage);
     fmt::print("{}", to_text(coverage));
     EXPECT_EQ(missing(coverage, options), std::vector<std::string>{});
 }

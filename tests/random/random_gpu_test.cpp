@@ -1,0 +1,86 @@
+// Random graphs on the CUDA backend against the CPU backend: by bits, but for outputs of maps whose functions the two
+// take from different libraries; those within the ulps that their rows state.
+#include <algorithm>
+#include <cmath>
+#include <exception>
+
+#include <fmt/format.h>
+#include <gridfold/core/device.hpp>
+#include <gridfold/ops/text.hpp>
+#include <gtest/gtest.h>
+
+#include "generate.hpp"
+#include "minimise.hpp"
+#include "settings.hpp"
+#include "subject.hpp"
+
+namespace gf::oracle {
+namespace {
+
+constexpr GenerateOptions exact{.inexact = Inexact::never, .max_elements = 300'000};
+constexpr GenerateOptions inexact{.inexact = Inexact::last, .max_elements = 300'000};
+
+/// The distance of two numbers in units in the last place of the expected one, in its type.
+double ulps_between(Bits expected, Bits actual, DType type, double least_magnitude) {
+    if (same(expected, actual, type)) return 0;
+    const double e = number_of(expected, type), a = number_of(actual, type);
+    const int fraction = type == DType::f16 ? 10 : type == DType::bf16 ? 7 : type == DType::f32 ? 23 : 52;
+    const int least = type == DType::f16 ? -14 : type == DType::f64 ? -1022 : -126;
+    const int exponent = std::max(std::ilogb(std::max(std::abs(e), least_magnitude)), least);
+    return std::abs(a - e) / std::ldexp(1.0, exponent - fraction);
+}
+
+/// As difference(), but the elements of outputs that are inexact are compared within their rows' ulps.
+std::optional<std::string> difference_within_ulps(const Graph& graph, const std::vector<Result>& expected,
+                                                  std::vector<Result> actual) {
+    for (std::size_t i = 0; i < actual.size() && i < expected.size(); ++i) {
+        const Node& node = graph.node(graph.outputs()[i].node);
+        const bool map = node.kind == NodeKind::map && !node.map->facts.exact;
+        const bool reduction = node.kind == NodeKind::reduce && node.reduce->ulps > 0;
+        if ((!map && !reduction) || expected[i].elements.size() != actual[i].elements.size()) continue;
+        // A result of 16 bits is a rounded f32: one that lies next to a tie may go either way.
+        const double bound = std::max(map ? node.map->ulps : node.reduce->ulps, 1.0);
+        // logsumexp's bound is in ulps of its largest element where that is the larger; here elements reach 20.
+        const double least = reduction ? 20.0 : 0.0;
+        for (std::size_t k = 0; k < expected[i].elements.size(); ++k) {
+            const double ulps = ulps_between(expected[i].elements[k], actual[i].elements[k], node.type, least);
+            if (!(ulps <= bound))
+                return fmt::format("{}[{}]: {} ulps apart, the row states {}", expected[i].name, k, ulps, bound);
+            actual[i].elements[k] = expected[i].elements[k];
+        }
+    }
+    return difference(expected, actual);
+}
+
+std::optional<std::string> outcome(const Case& test) {
+    try {
+        const Inputs inputs = inputs_of(test);
+        const auto cpu = run(compile(test.graph, {.device = "cpu"}), test, inputs);
+        return difference_within_ulps(test.graph, cpu, run(compile(test.graph, {.device = "cuda"}), test, inputs));
+    } catch (const std::exception& error) {
+        return fmt::format("throws: {}", error.what());
+    }
+}
+
+class RandomGraphsOnTheGpu : public testing::Test {
+protected:
+    void SetUp() override {
+        if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    }
+    void expect_agreement(const GenerateOptions& options, std::uint64_t graphs) {
+        Coverage coverage;
+        for (std::uint64_t i = 0; i < graphs && !HasFailure(); ++i) {
+            const Case test = generate(first_seed() + i, options, coverage);
+            if (!outcome(test)) continue;
+            const Case small = minimise(test, [](const Case& c) { return outcome(c).has_value(); });
+            ADD_FAILURE() << *outcome(small) << "\n" << describe(small);
+        }
+        EXPECT_EQ(missing(coverage, options), std::vector<std::string>{});
+    }
+};
+
+TEST_F(RandomGraphsOnTheGpu, give_the_cpus_bits) { expect_agreement(exact, graph_count(600)); }
+TEST_F(RandomGraphsOnTheGpu, of_inexact_maps_stay_within_the_stated_ulps) { expect_agreement(inexact, graph_count(400)); }
+
+} // namespace
+} // namespace gf::oracle
