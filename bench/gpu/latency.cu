@@ -21,6 +21,10 @@
 
 namespace {
 
+struct Cube {
+    __device__ float operator()(float x) const { return x * x * x; }
+};
+
 using Clock = std::chrono::steady_clock;
 
 double microseconds_since(Clock::time_point start) {
@@ -109,8 +113,7 @@ int main(int argc, char** argv) {
     });
 
     std::size_t bytes = 0;
-    const auto cube = [] __device__(float x) { return x * x * x; };
-    BENCH_CHECK(cub::DeviceReduce::TransformReduce(nullptr, bytes, a, out, n, cuda::std::plus<>{}, cube, 0.0f));
+    BENCH_CHECK(cub::DeviceReduce::TransformReduce(nullptr, bytes, a, out, n, cuda::std::plus<>{}, Cube{}, 0.0f));
     void* temporary;
     BENCH_CHECK(cudaMalloc(&temporary, bytes));
     float* pinned;
@@ -119,7 +122,7 @@ int main(int argc, char** argv) {
     BENCH_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     const Latency theirs = latency([&] {
         BENCH_CHECK(
-            cub::DeviceReduce::TransformReduce(temporary, bytes, a, out, n, cuda::std::plus<>{}, cube, 0.0f, stream));
+            cub::DeviceReduce::TransformReduce(temporary, bytes, a, out, n, cuda::std::plus<>{}, Cube{}, 0.0f, stream));
         BENCH_CHECK(cudaMemcpyAsync(pinned, out, sizeof(float), cudaMemcpyDeviceToHost, stream));
         BENCH_CHECK(cudaStreamSynchronize(stream));
         expect(*pinned, 8.0f * 65536);

@@ -100,7 +100,7 @@ std::optional<std::int64_t> extreme(const Elements& x, int sign, bool signed_zer
 /// Count, mean and squared distances about the mean (Chan, Golub and LeVeque 1979), lanes about their first element.
 struct Moments {
     double count = 0, origin = 0, sum = 0, squares = 0;
-    double mean() const { return origin + sum / count; }
+    double mean() const { return sum == 0 ? origin : origin + sum / count; }
     double centred() const { return squares - sum * (sum / count); }
 };
 

@@ -9,9 +9,12 @@ namespace GRIDFOLD_NAMESPACE {
 
 /// The places that hold states.
 struct Places {
-    i32 end;    // one past the last
-    i32 spread; // between two
-    GRIDFOLD_FN bool has_partner(i32 place, i32 distance) const { return distance >= spread && place + distance < end; }
+    i32 end;         // one past the last
+    i32 log2_spread; // of the distance between two
+    GRIDFOLD_FN i32 spread() const { return 1 << log2_spread; }
+    GRIDFOLD_FN bool has_partner(i32 place, i32 distance) const {
+        return distance >= spread() && place + distance < end;
+    }
 };
 
 /// Folds each thread's K places, then the warp's: lane 0 gets the state of the warp's 32 · K places in s[0].

@@ -36,10 +36,10 @@
 #else
 #define GRIDFOLD_LIBM(function) __builtin_##function
 #endif
-#define GRIDFOLD_MATH_1(name)                                                  \
-    GRIDFOLD_FN f32 name(f32 x) { return GRIDFOLD_LIBM(name##f)(x); }          \
+#define GRIDFOLD_MATH_1(name)                                         \
+    GRIDFOLD_FN f32 name(f32 x) { return GRIDFOLD_LIBM(name##f)(x); } \
     GRIDFOLD_FN f64 name(f64 x) { return GRIDFOLD_LIBM(name)(x); }
-#define GRIDFOLD_MATH_2(name)                                                  \
+#define GRIDFOLD_MATH_2(name)                                                   \
     GRIDFOLD_FN f32 name(f32 x, f32 y) { return GRIDFOLD_LIBM(name##f)(x, y); } \
     GRIDFOLD_FN f64 name(f64 x, f64 y) { return GRIDFOLD_LIBM(name)(x, y); }
 
@@ -74,17 +74,12 @@ template <class T> inline constexpr bool is_signed = T(-1) < T(1);
 template <> inline constexpr bool is_signed<bool> = false;
 template <class T> inline constexpr int bits_of = int(8 * sizeof(T));
 
-template <bool choose, class Yes, class No> struct Choose {
-    using type = Yes;
-};
-template <class Yes, class No> struct Choose<false, Yes, No> {
-    using type = No;
-};
+template <bool choose, class Yes, class No> struct Choose { using type = Yes; };
+template <class Yes, class No> struct Choose<false, Yes, No> { using type = No; };
 /// The unsigned type that wrapping arithmetic of T is computed in: at least 32 bits, so that nothing is promoted to int.
 template <class T> using Unsigned = typename Choose<sizeof(T) == 8, u64, u32>::type;
 /// The type that holds a T in a monoid's State: whole 32-bit words.
-template <class T>
-using Word = typename Choose<sizeof(T) >= 4, T, typename Choose<is_signed<T>, i32, u32>::type>::type;
+template <class T> using Word = typename Choose<sizeof(T) >= 4, T, typename Choose<is_signed<T>, i32, u32>::type>::type;
 
 // Bits ----------------------------------------------------------------------------------------------------------------
 

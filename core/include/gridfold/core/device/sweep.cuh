@@ -46,38 +46,49 @@ template <int Rank> struct Coordinates {
     }
 };
 
+/// A number that a lambda can take as a constant.
+template <int value> struct Constant {
+    GRIDFOLD_FN constexpr int operator()() const { return value; }
+};
+
 /// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's.
 template <class Kernel>
 GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states) {
     constexpr int in_flight = Kernel::in_flight;
     constexpr int width = Kernel::width;
     const i64 blocks = grid_blocks();
+    const i64 own = block_index();
     const i64 whole_slabs = kernel.elements / slab_elements;
     const i64 lane = i64(thread_index()) * width;
 
-    const i64 own = block_index();
-    for (i64 slab = own; slab < whole_slabs; slab += in_flight * blocks) {
-        typename Kernel::Loads loads[in_flight];
-        const auto each_slab = [&](auto visit) {
+    // Loads `count` slabs of this block from `slab` on, then folds them.
+    const auto fold_batch = [&](auto count, i64 slab) {
+        typename Kernel::Loads loads[count()];
+        const auto first = [&](int u) { return (slab + u * blocks) * slab_elements + lane; };
+        if (kernel.aligned) {
 #pragma unroll
-            for (int u = 0; u < in_flight; ++u)
-                if (u == 0 || slab + u * blocks < whole_slabs)
-                    visit(loads[u], (slab + u * blocks) * slab_elements + lane);
-        };
-        if (kernel.aligned)
-            each_slab([&](auto& to, i64 first) { kernel.template load<true, true>(to, first, width); });
-        else
-            each_slab([&](auto& to, i64 first) { kernel.template load<false, true>(to, first, width); });
+            for (int u = 0; u < count(); ++u) kernel.template load<true, true>(loads[u], first(u), width);
+        } else {
+#pragma unroll
+            for (int u = 0; u < count(); ++u) kernel.template load<false, true>(loads[u], first(u), width);
+        }
         if constexpr (Kernel::starts)
-            if (slab == own) kernel.start(states, loads[0], slab * slab_elements + lane);
-        each_slab([&](auto& from, i64 first) { kernel.template fold<true>(states, from, first, width); });
-    }
+            if (slab == own) kernel.start(states, loads[0], first(0));
+#pragma unroll
+        for (int u = 0; u < count(); ++u) kernel.template fold<true>(states, loads[u], first(u), width);
+    };
+    i64 slab = own;
+    if constexpr (in_flight > 1)
+        for (; slab + (in_flight - 1) * blocks < whole_slabs; slab += in_flight * blocks)
+            fold_batch(Constant<in_flight>{}, slab);
+#pragma unroll 1
+    for (; slab < whole_slabs; slab += blocks) fold_batch(Constant<1>{}, slab);
     if constexpr (Kernel::starts)
         if (own < whole_slabs) kernel.end(states, (whole_slabs - own + blocks - 1) / blocks);
 
     // The last slab may have a gap at its end.
     const i64 first = whole_slabs * slab_elements + lane;
-    if (whole_slabs % blocks == own && first < kernel.elements) {
+    if (first < kernel.elements && whole_slabs % blocks == own) {
         const i64 rest = kernel.elements - first;
         const int count = rest < width ? int(rest) : width;
         typename Kernel::Loads loads;
@@ -120,10 +131,10 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<Kernel::width>&
 #pragma unroll
         for (int i = 0; i < Kernel::width; ++i) {
             const i32 place = i32(thread_index()) * Kernel::width + i;
-            if (place % places.spread != 0 || place >= places.end) continue;
+            if ((place & (places.spread() - 1)) != 0 || place >= places.end) continue;
             Kernel::each_fold([&](auto f) {
-                complete =
-                    collect<Kernel::blocks>(workspace, f.word, tag, place / places.spread, f.of(states)[i]) && complete;
+                const i32 from = place >> places.log2_spread;
+                complete = collect<Kernel::blocks>(workspace, f.word, tag, from, f.of(states)[i]) && complete;
             });
         }
     } while (!complete);
@@ -131,14 +142,13 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<Kernel::width>&
 
 /// Combines the grid's lanes into one state a fold and finishes the sweep.
 template <class Kernel>
-GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states) {
-    const Workspace workspace{kernel.workspace};
-    const u32 tag = workspace.tag();
+GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states,
+                         const Workspace& workspace, u32 tag) {
     const i32 blocks = i32(grid_blocks());
     auto& block = shared<Block<Kernel>>();
 
     // First the block's lanes; then, in the last block, the blocks: the same code, so that it is compiled once.
-    Places places{i32(slab_elements), 1};
+    Places places{i32(slab_elements), 0};
     for (bool publishing = blocks > 1;; publishing = false) {
         reduce_block<Kernel>(states, block, places, [&](auto f, const auto& state) {
             if (publishing)
@@ -150,8 +160,8 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<
         if (!publishing) break;
         if (i32(block_index()) + 1 < blocks) return;
         if constexpr (Kernel::words == 0) continue; // nothing to collect
-        while (places.end / (2 * places.spread) >= blocks) places.spread *= 2;
-        places.end = places.spread * blocks;
+        while (blocks << (places.log2_spread + 1) <= i32(slab_elements)) ++places.log2_spread;
+        places.end = blocks << places.log2_spread;
         collect_blocks<Kernel>(states, workspace, tag, places);
     }
     if (thread_index() != 0) return;
@@ -166,8 +176,14 @@ template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
 #pragma unroll
         for (int i = 0; i < Kernel::width; ++i) f.of(states)[i] = decltype(f)::Monoid::identity();
     });
-    fold_slabs(kernel, states);
-    if constexpr (Kernel::finishes) combine(kernel, states);
+    if constexpr (Kernel::finishes) {
+        const Workspace workspace{kernel.workspace};
+        const u32 tag = workspace.tag(); // used last, but asked for now: it comes from memory
+        fold_slabs(kernel, states);
+        combine(kernel, states, workspace, tag);
+    } else {
+        fold_slabs(kernel, states);
+    }
 }
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -179,25 +179,37 @@ template <class E, class A> struct Moments {
         s.count += 1;
         advance(s, element);
     }
-    GRIDFOLD_FN static f64 mean(const State& s) { return s.origin + s.sum / f64(s.count); }
-    GRIDFOLD_FN static f64 centred_squares(const State& s) { return s.squares - s.sum * (s.sum / f64(s.count)); }
-    GRIDFOLD_FN static void combine(State& s, const State& t) {
+    /// Makes the mean the origin: squares are about the mean then, and the sum is 0.
+    GRIDFOLD_FN static void centre(State& s) {
+        if (s.sum == 0.0) return; // a state that was centred before needs no division
+        const f64 shift = s.sum / f64(s.count);
+        s.origin = s.origin + shift;
+        s.squares = s.squares - s.sum * shift;
+        s.sum = 0.0;
+    }
+    GRIDFOLD_FN static void combine(State& s, State t) {
         if (t.count == 0) return;
         if (s.count == 0) {
             s = t;
             return;
         }
-        const f64 count = f64(s.count + t.count);
-        const f64 left = mean(s), right = mean(t), delta = right - left;
-        const f64 share = f64(t.count) / count;
-        const f64 middle = is_finite(delta) ? left + delta * share : left + right;
-        const f64 squares = centred_squares(s) + centred_squares(t) + delta * delta * (f64(s.count) * share);
-        s = {s.count + t.count, middle, 0.0, squares};
+        centre(s);
+        centre(t);
+        const i64 count = s.count + t.count;
+        const f64 share = s.count == t.count ? 0.5 : f64(t.count) / f64(count); // mostly 0.5: lanes are equally long
+        const f64 delta = t.origin - s.origin;
+        s.origin = is_finite(delta) ? s.origin + delta * share : s.origin + t.origin;
+        s.squares = s.squares + t.squares + delta * delta * (f64(s.count) * share);
+        s.count = count;
     }
-    GRIDFOLD_FN static f64 variance(const State& s, f64 ddof) {
-        const f64 squares = centred_squares(s);
+    GRIDFOLD_FN static f64 mean(State s) {
+        centre(s);
+        return s.origin;
+    }
+    GRIDFOLD_FN static f64 variance(State s, f64 ddof) {
+        centre(s);
         const f64 divisor = f64(s.count) - ddof;
-        return divisor > 0.0 ? (squares > 0.0 || squares != squares ? squares : 0.0) / divisor : quiet_nan<f64>();
+        return divisor > 0.0 ? (s.squares > 0.0 || s.squares != s.squares ? s.squares : 0.0) / divisor : quiet_nan<f64>();
     }
 };
 

@@ -1,0 +1,108 @@
+// The emitter: what a kernel's text holds, how a sweep is shared out, and that it compiles for every architecture.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include <gridfold/core/nvrtc.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/fusion/order.hpp>
+#include <gridfold/ops/text.hpp>
+
+#include "cuda/emit_cuda.hpp"
+
+namespace {
+
+gf::cuda::Kernel emit(std::string_view graph, int sweep = 0) {
+    return gf::cuda::emit_cuda(gf::fuse(gf::parse(graph)), sweep);
+}
+
+gf::cuda::Shape shape(std::string_view graph) {
+    const gf::Plan plan = gf::fuse(gf::parse(graph));
+    return gf::cuda::choose_shape(plan, plan.sweeps.at(0));
+}
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+constexpr std::string_view cubes = "c(x: f32[n]) -> c = sum(x * x * x)";
+constexpr std::string_view dozen =
+    "s(x: f32[n]) -> sum = sum(x), squares = sum_of_squares(x), l2 = l2_norm(x), mean = mean(x), variance = "
+    "variance(x), "
+    "stddev = stddev(x), low = min(x), high = max(x), positive = count(x > 0), some = any(x), every = all(x), "
+    "product = product(x)";
+
+TEST(EmitCuda, a_kernel_includes_nothing_and_holds_only_what_it_uses) {
+    const std::string text = emit(cubes).source;
+    EXPECT_FALSE(holds(text, "#include"));
+    EXPECT_TRUE(holds(text, "struct Sum {"));
+    EXPECT_TRUE(holds(text, "map_mul("));
+    EXPECT_TRUE(holds(text, "finalize_sum("));
+    EXPECT_FALSE(holds(text, "struct Moments {"));
+    EXPECT_FALSE(holds(text, "map_add("));
+}
+
+TEST(EmitCuda, one_graph_is_one_text) { EXPECT_EQ(emit(dozen).source, emit(dozen).source); }
+
+TEST(EmitCuda, an_array_used_twice_is_loaded_once) {
+    const std::string text = emit(cubes).source;
+    const std::size_t first = text.find("load_pack<aligned, whole>(l.in_x");
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_EQ(text.find("load_pack<aligned, whole>(l.in_x", first + 1), std::string::npos);
+}
+
+TEST(EmitCuda, several_statistics_share_the_states_they_can) {
+    // mean, variance and stddev are one Moments; the sum of squares serves the norm.
+    EXPECT_EQ(emit(dozen).words, 1 + 1 + 8 + 1 + 1 + 2 + 1 + 1 + 1);
+}
+
+TEST(EmitCuda, a_thread_loads_sixteen_bytes_of_the_widest_input) {
+    EXPECT_EQ(shape("s(x: f32[n]) -> s = sum(x)").width, 4);
+    EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)").width, 2);
+    EXPECT_EQ(shape("s(x: i8[n]) -> s = sum(x)").width, 16);
+    EXPECT_EQ(shape("s(x: f32[n], m: bool[n]) -> s = sum(x where m)").width, 4);
+}
+
+TEST(EmitCuda, a_block_s_threads_cover_a_slab_and_fit_a_block) {
+    for (const std::string_view graph :
+         {cubes, dozen, std::string_view("s(x: bool[n]) -> s = any(x), m = argmax(x)")}) {
+        const gf::cuda::Shape s = shape(graph);
+        EXPECT_EQ(s.threads * s.width, gf::slab_elements);
+        EXPECT_LE(s.threads, 1024);
+        EXPECT_EQ(s.threads % 32, 0);
+        EXPECT_GE(s.in_flight, 1);
+    }
+}
+
+TEST(EmitCuda, a_sweep_that_only_stores_takes_a_block_a_slab) {
+    const gf::cuda::Kernel maps = emit("m(x: f32[n]) -> y = x + 1");
+    EXPECT_FALSE(maps.finishes);
+    EXPECT_EQ(gf::cuda::grid(maps, 0), 1);
+    EXPECT_EQ(gf::cuda::grid(maps, gf::slab_elements * 5000 + 1), 5001);
+    EXPECT_EQ(gf::cuda::grid(emit(cubes), gf::slab_elements * 1000000), gf::max_blocks);
+}
+
+TEST(EmitCuda, broadcast_inputs_are_read_by_their_strides) {
+    const gf::cuda::Kernel kernel = emit("b(x: f32[i, j], w: f32[j], t: f32[j, i]) -> s = sum(x * w + t)");
+    int strides = 0;
+    for (const gf::cuda::KernelParameter& p : kernel.parameters) strides += p.kind == gf::cuda::ParameterKind::stride;
+    EXPECT_EQ(strides, 1 + 2);
+}
+
+TEST(EmitCuda, kernels_compile_for_every_architecture) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::string_view graph :
+         {cubes, dozen, std::string_view("z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)"),
+          std::string_view("m(x: f16[i, j], w: i8[j], a: bf16) -> s = sum(x * w where w > 1, accumulate = f64), "
+                           "at = argmax(x * a), low = min(w where x > a), y = f16(x * a), r = index(j) + w")}) {
+        const gf::Plan plan = gf::fuse(gf::parse(graph));
+        for (std::size_t sweep = 0; sweep < plan.sweeps.size(); ++sweep) {
+            const gf::cuda::Kernel kernel = gf::cuda::emit_cuda(plan, int(sweep));
+            for (const char* target : {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"})
+                EXPECT_FALSE(gf::nvrtc::compile(kernel.source, target, gf::cuda::compiler_options(false)).image.empty())
+                    << graph << " for " << target;
+            EXPECT_FALSE(gf::nvrtc::compile(kernel.source, "sm_90", gf::cuda::compiler_options(true)).image.empty());
+        }
+    }
+}
+
+} // namespace
