@@ -149,7 +149,15 @@ private:
         if (node.kind == NodeKind::cast) same = cast_source(node, operands[0]);
         if (node.kind == NodeKind::map) same = equal_operand_of_map(node, operands);
         if (same < 0 || made(same).type != node.type || domain_of(made(same)) != domain_of(node)) return -1;
-        return same;
+        return decides_emptiness(node, operands, same) ? same : -1;
+    }
+
+    /// Is a scalar map empty where this operand is, and only there? One that has no say in the value may still be empty.
+    bool decides_emptiness(const Node& node, const std::vector<int>& operands, int same) const {
+        if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
+        return std::all_of(operands.begin(), operands.end(), [&](int operand) {
+            return operand == same || made(operand).kind == NodeKind::constant || made(operand).kind == NodeKind::scalar;
+        });
     }
 
     int equal_operand_of_map(const Node& node, const std::vector<int>& operands) const {
