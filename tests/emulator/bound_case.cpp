@@ -25,7 +25,8 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
             arrays_.emplace_back(array.type, inputs.at(array.name), random.below(4));
         else
             arrays_.emplace_back(array.type, array.role == ArrayRole::output ? count : 0, random.below(4));
-        bound_.arrays.push_back({array.role == ArrayRole::temporary ? nullptr : arrays_.back().address(), Memory::host});
+        bound_.arrays.push_back(
+            {array.role == ArrayRole::temporary ? nullptr : arrays_.back().address(), Memory::host});
     }
     for (const Parameter& parameter : plan.parameters) bound_.parameters.push_back(inputs.at(parameter.name).at(0));
 }

@@ -36,7 +36,8 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan) {
 EmulatedPlan::EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, const HostModule& module,
                            std::size_t first_entry)
     : plan_(plan), kernels_(std::move(kernels)), module_(module), first_entry_(first_entry) {
-    for (const cuda::Kernel& kernel : kernels_) workspaces_.emplace_back(cuda::workspace_bytes(kernel) / sizeof(u64), 0);
+    for (const cuda::Kernel& kernel : kernels_)
+        workspaces_.emplace_back(cuda::workspace_bytes(kernel) / sizeof(u64), 0);
 }
 
 std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std::uint64_t seed) {

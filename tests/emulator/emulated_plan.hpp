@@ -21,7 +21,8 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan);
 class EmulatedPlan {
 public:
     /// `first_entry`: the number that the plan's first kernel has in `module`. All must outlive this.
-    EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, const HostModule& module, std::size_t first_entry);
+    EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, const HostModule& module,
+                 std::size_t first_entry);
 
     /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory. `bound`:
     /// host memory, temporaries null. Throws std::runtime_error for what the emulator finds.

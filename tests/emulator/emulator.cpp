@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t stack_bytes = 128 * 1024;
 constexpr u64 stack_mark = 0x5afe57ac5afe57ac; // at the far end of every stack: an overrun destroys it
-constexpr int idle_rounds = 10'000;               // of polling, without a store by anyone: the grid hangs
+constexpr int idle_rounds = 10'000;            // of polling, without a store by anyone: the grid hangs
 
 /// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing.
 class Stacks {
@@ -65,8 +65,8 @@ struct Meeting {
 
 struct Warp {
     Meeting meeting;
-    u32 round = 0;       // exchanges so far
-    u32 words[2][32]{};  // of this exchange and the last, which slower threads may still read
+    u32 round = 0;      // exchanges so far
+    u32 words[2][32]{}; // of this exchange and the last, which slower threads may still read
 };
 
 struct SharedMemory {
@@ -84,7 +84,8 @@ struct Block {
 class Grid {
 public:
     Grid(Stacks& stacks, Place& place, Entry entry, void** arguments, u32 blocks, u32 threads)
-        : stacks_(stacks), place_(place), entry_(entry), arguments_(arguments), blocks_(blocks), threads_(std::size_t{blocks} * threads) {
+        : stacks_(stacks), place_(place), entry_(entry), arguments_(arguments), blocks_(blocks),
+          threads_(std::size_t{blocks} * threads) {
         stacks.reserve(threads_.size());
         for (Block& block : blocks_) {
             block.meeting.expected = threads;

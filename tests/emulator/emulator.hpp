@@ -83,8 +83,7 @@ inline void store_bytes(void* to, const void* from, std::size_t bytes) {
 }
 
 /// Calls a kernel with the arguments at the given addresses.
-template <class... P, std::size_t... I>
-void call(void (*kernel)(P...), void** arguments, std::index_sequence<I...>) {
+template <class... P, std::size_t... I> void call(void (*kernel)(P...), void** arguments, std::index_sequence<I...>) {
     kernel(*static_cast<P*>(arguments[I])...);
 }
 template <class... P> void call(void (*kernel)(P...), void** arguments) {

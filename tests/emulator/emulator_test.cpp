@@ -16,7 +16,8 @@ namespace {
 std::string kernel(const std::string& body) {
     return "#undef GRIDFOLD_NAMESPACE\n#define GRIDFOLD_NAMESPACE device\nnamespace device {\n"
            "using namespace ::gf::emulator;\n"
-           "extern \"C\" __global__ void gridfold_sweep(u64* memory) {\n" + body + "\n}\n}\n";
+           "extern \"C\" __global__ void gridfold_sweep(u64* memory) {\n" +
+           body + "\n}\n}\n";
 }
 
 class Emulator : public testing::TestWithParam<Order> {

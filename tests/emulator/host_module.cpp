@@ -39,12 +39,14 @@ public:
 std::string translation_unit(std::span<const std::string> sources) {
     std::string text = "#define GRIDFOLD_EMULATED_KERNELS\n#include \"emulator.hpp\"\n";
     for (std::size_t i = 0; i < sources.size(); ++i)
-        text += fmt::format("namespace kernel_{0} {{\nnamespace emulator = ::gf::emulator;\n"
-                            "#define gridfold_sweep gridfold_sweep_{0}\n{1}\n#undef gridfold_sweep\n}}\n"
-                            "extern \"C\" void launch_{0}(void** arguments) {{\n"
-                            "    gf::emulator::call(kernel_{0}::GRIDFOLD_NAMESPACE::gridfold_sweep_{0}, arguments);\n}}\n",
-                            i, sources[i]);
-    return text + "extern \"C\" void attach(const gf::emulator::Machine* machine) { gf::emulator::attached = machine; }\n";
+        text +=
+            fmt::format("namespace kernel_{0} {{\nnamespace emulator = ::gf::emulator;\n"
+                        "#define gridfold_sweep gridfold_sweep_{0}\n{1}\n#undef gridfold_sweep\n}}\n"
+                        "extern \"C\" void launch_{0}(void** arguments) {{\n"
+                        "    gf::emulator::call(kernel_{0}::GRIDFOLD_NAMESPACE::gridfold_sweep_{0}, arguments);\n}}\n",
+                        i, sources[i]);
+    return text +
+           "extern \"C\" void attach(const gf::emulator::Machine* machine) { gf::emulator::attached = machine; }\n";
 }
 
 std::string contents(const fs::path& file) {
@@ -73,7 +75,8 @@ HostModule::HostModule(std::span<const std::string> sources, const std::string& 
     const std::string command = fmt::format(
         "'{}' -std=c++20 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing {} -I '{}' -o '{}/kernels.so' "
         "'{}/kernels.cpp' > '{}/log' 2>&1",
-        host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.path.string(), folder.path.string(), folder.path.string());
+        host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.path.string(), folder.path.string(),
+        folder.path.string());
     if (std::system(command.c_str()) != 0)
         throw std::runtime_error("emulator: kernels do not compile\n" + contents(folder.path / "log"));
     library_ = dlopen((folder.path / "kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -55,7 +55,8 @@ void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
         const Executable reference = compile(s.test.graph, {.device = "cpu"});
         int launch = 0;
         for (const oracle::Case& test : {s.test, resized(s.test), s.test}) {
-            const Order order = std::array{Order::forward, Order::backward, Order::shuffled}[static_cast<std::size_t>(launch)];
+            const Order order =
+                std::array{Order::forward, Order::backward, Order::shuffled}[static_cast<std::size_t>(launch)];
             SCOPED_TRACE(fmt::format("launch {}\n{}", ++launch, describe(test)));
             const oracle::Inputs inputs = inputs_of(test);
             const BoundCase bound(s.plan, test, inputs);
@@ -80,7 +81,8 @@ TEST_P(RandomKernels, give_the_cpus_bits_in_the_emulator) {
     oracle::Coverage coverage;
     std::vector<Subject> subjects;
     for (std::uint64_t i = 0; i < graphs_per_batch; ++i)
-        subjects.push_back(subject(oracle::generate(1'000'000 + GetParam() * graphs_per_batch + i, options, coverage), i % 5 != 4));
+        subjects.push_back(
+            subject(oracle::generate(1'000'000 + GetParam() * graphs_per_batch + i, options, coverage), i % 5 != 4));
     expect_the_cpus_bits(subjects);
 }
 
@@ -103,7 +105,9 @@ TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
              "-> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)",
          }) {
         const Graph graph = parse(text);
-        subjects.push_back(subject({seed++, graph, std::vector<std::int64_t>(graph.dims().size(), graph.dims().size() == 1 ? 20'011 : 141)}, true));
+        subjects.push_back(subject(
+            {seed++, graph, std::vector<std::int64_t>(graph.dims().size(), graph.dims().size() == 1 ? 20'011 : 141)},
+            true));
     }
     expect_the_cpus_bits(subjects);
 }

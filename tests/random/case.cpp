@@ -31,8 +31,16 @@ Bits special_integer(Random& random, DType type) {
 Bits special_float(Random& random, DType type) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     // For f32 and the 16-bit types the last ones round to their denormals, least normals or zeros.
-    constexpr std::array choices{std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 0.0, -0.0,
-                                 0x1p-149, -0x1.8p-130, 0x1p-24, 0x1p-126, -0x1p-1074};
+    constexpr std::array choices{std::numeric_limits<double>::quiet_NaN(),
+                                 infinity,
+                                 -infinity,
+                                 0.0,
+                                 -0.0,
+                                 0x1p-149,
+                                 -0x1.8p-130,
+                                 0x1p-24,
+                                 0x1p-126,
+                                 -0x1p-1074};
     return convert(to_bits(random.pick(choices)), DType::f64, type);
 }
 
@@ -77,8 +85,8 @@ Inputs inputs_of(const Case& test) {
     for (int n = 0; n < test.graph.node_count(); ++n) {
         const Node& node = test.graph.node(n);
         if (node.kind == NodeKind::input || node.kind == NodeKind::scalar)
-            inputs[node.name] = random_elements(test.seed, node.name, node.type,
-                                                static_cast<std::size_t>(element_count(test, node)));
+            inputs[node.name] =
+                random_elements(test.seed, node.name, node.type, static_cast<std::size_t>(element_count(test, node)));
     }
     return inputs;
 }

@@ -61,8 +61,7 @@ private:
             dims.push_back(own);
         }
         for (std::size_t d = 0; d < rank; ++d)
-            graph().dim(fmt::format("d{}", d),
-                        random_.chance(0.1) ? std::optional(test_.extents[d]) : std::nullopt);
+            graph().dim(fmt::format("d{}", d), random_.chance(0.1) ? std::optional(test_.extents[d]) : std::nullopt);
         for (const auto& own : dims) {
             std::vector<Dim> handles;
             for (int d : own) handles.push_back(graph().dim_at(d));
@@ -157,9 +156,8 @@ private:
                 operands.back().literal = last ? Literal(row.low + (row.high - row.low) * 0.25) : literal();
                 continue;
             }
-            Candidate operand = any_of([&](DType type) {
-                return last ? is_floating(type) : suits(row.rule, slot, type);
-            });
+            Candidate operand =
+                any_of([&](DType type) { return last ? is_floating(type) : suits(row.rule, slot, type); });
             stage = std::max(stage, operand.stage);
             if (last) {
                 const Operand clamped[] = {operand.value, row.low, row.high};
@@ -245,8 +243,7 @@ private:
             if (wanted && nodes.size() < max_outputs) nodes.insert(node);
         }
         if (nodes.empty()) nodes.insert(candidates_.back().value.node());
-        for (int node : nodes)
-            graph().output(fmt::format("o{}", graph().outputs().size()), graph().value(node));
+        for (int node : nodes) graph().output(fmt::format("o{}", graph().outputs().size()), graph().value(node));
         allow_empty_extents();
     }
 

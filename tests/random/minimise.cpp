@@ -14,8 +14,8 @@ namespace {
 /// One change to a graph.
 struct Change {
     int drop_output = -1;
-    int node = -1;             ///< and what becomes of it:
-    int becomes_operand = -1;  ///< its operand in that slot
+    int node = -1;            ///< and what becomes of it:
+    int becomes_operand = -1; ///< its operand in that slot
     bool becomes_input = false;
     bool loses_mask = false;
 };
@@ -59,8 +59,10 @@ Case changed(const Case& test, const Change& change) {
         Node node = old.node(n);
         std::vector<int> list = operands(n);
         if (n == change.node && change.becomes_input)
-            node = Node{.kind = node.dims.empty() ? NodeKind::scalar : NodeKind::input, .type = node.type,
-                        .dims = node.dims, .name = fmt::format("m{}", n)};
+            node = Node{.kind = node.dims.empty() ? NodeKind::scalar : NodeKind::input,
+                        .type = node.type,
+                        .dims = node.dims,
+                        .name = fmt::format("m{}", n)};
         if (n == change.node && change.loses_mask) node.masked = false;
         for (int& operand : list) operand = at(number, operand);
         if (node.kind == NodeKind::map || node.kind == NodeKind::cast) { // operands may have lost dims
@@ -119,7 +121,8 @@ std::optional<Case> smaller_extents(const Case& test, const std::function<bool(c
     for (std::size_t d = 0; d < test.extents.size(); ++d) {
         const std::int64_t extent = test.extents[d];
         if (test.graph.dims()[d].extent) continue;
-        for (std::int64_t less : std::array<std::int64_t, 6>{1, 2, extent / 4, extent / 2, extent * 7 / 8, extent - 1}) {
+        for (std::int64_t less :
+             std::array<std::int64_t, 6>{1, 2, extent / 4, extent / 2, extent * 7 / 8, extent - 1}) {
             if (less < 1 || less >= extent) continue;
             Case candidate = test;
             candidate.extents[d] = less;

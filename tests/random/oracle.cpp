@@ -82,8 +82,7 @@ private:
         case NodeKind::map: return map(node, operands);
         case NodeKind::cast: {
             const DType from = graph_.node(operands[0]).type;
-            return elementwise(node, operands,
-                               [&](const Bits* x) { return convert(x[0], from, node.type); });
+            return elementwise(node, operands, [&](const Bits* x) { return convert(x[0], from, node.type); });
         }
         case NodeKind::reduce: return reduce(node, operands);
         }

@@ -179,8 +179,7 @@ Reduced reduce(std::string_view name, std::span<const Bits> elements, DType elem
                              : Reduced{0, true};
     if (!x.any_accepted()) return none;
     if (name == "min" || name == "max") return {x[*extreme(x, name == "min" ? 1 : -1, true)]};
-    if (name == "argmin" || name == "argmax")
-        return {static_cast<Bits>(*extreme(x, name == "argmin" ? 1 : -1, false))};
+    if (name == "argmin" || name == "argmax") return {static_cast<Bits>(*extreme(x, name == "argmin" ? 1 : -1, false))};
     if (name == "mean") return {floating(moments(x).mean(), result)};
     if (name == "variance") return {floating(variance(moments(x), ddof), result)};
     if (name == "stddev") return {floating(std::sqrt(variance(moments(x), ddof)), result)};

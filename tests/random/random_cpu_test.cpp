@@ -79,7 +79,8 @@ TEST(RandomGraphs, reach_every_row_and_type) {
 // 1,024 blocks, the most there are, of several slabs each, and a ragged end.
 TEST(LargeReduction, gives_the_oracles_bits_on_the_cpu) {
     constexpr std::int64_t n = (std::int64_t{2} * 1024 * 4 + 3) * 1024 + 5;
-    const Case test{7, parse("large(x: f32[n], y: f32[n]) -> s = sum(x * y), p = max(x where y > 0.0), m = variance(x)"), {n}};
+    const Case test{
+        7, parse("large(x: f32[n], y: f32[n]) -> s = sum(x * y), p = max(x where y > 0.0), m = variance(x)"), {n}};
     EXPECT_EQ(fused(test), std::nullopt);
 }
 

@@ -80,7 +80,9 @@ protected:
 };
 
 TEST_F(RandomGraphsOnTheGpu, give_the_cpus_bits) { expect_agreement(exact, graph_count(600)); }
-TEST_F(RandomGraphsOnTheGpu, of_inexact_maps_stay_within_the_stated_ulps) { expect_agreement(inexact, graph_count(400)); }
+TEST_F(RandomGraphsOnTheGpu, of_inexact_maps_stay_within_the_stated_ulps) {
+    expect_agreement(inexact, graph_count(400));
+}
 
 } // namespace
 } // namespace gf::oracle

@@ -42,7 +42,8 @@ std::vector<std::string> compile_all(const std::vector<Compilation>& compilation
                 error = refused.log();
             }
             const std::lock_guard lock(mutex);
-            if (!error.empty()) errors.push_back(fmt::format("{}: {}\n{}", compilation.target, error, compilation.graph));
+            if (!error.empty())
+                errors.push_back(fmt::format("{}: {}\n{}", compilation.target, error, compilation.graph));
         }
     };
     std::vector<std::jthread> threads;

@@ -52,7 +52,8 @@ std::vector<Bits> elements_of(const View& view) {
     for (std::int64_t extent : view.extents) count *= static_cast<std::size_t>(extent);
     std::vector<Bits> elements(count, 0);
     for (std::size_t i = 0; i < count; ++i)
-        std::memcpy(&elements[i], static_cast<const std::byte*>(view.address) + i * size_of(view.type), size_of(view.type));
+        std::memcpy(&elements[i], static_cast<const std::byte*>(view.address) + i * size_of(view.type),
+                    size_of(view.type));
     return elements;
 }
 
@@ -98,7 +99,8 @@ std::optional<std::string> difference(const std::vector<Result>& expected, const
             return fmt::format("result {}: expected {} {}{}, got {} {}{}", i, to_text(e.type), e.name,
                                e.is_array ? "[]" : "", to_text(a.type), a.name, a.is_array ? "[]" : "");
         if (e.empty != a.empty)
-            return fmt::format("{}: expected {}, got {}", e.name, e.empty ? "none" : "a value", a.empty ? "none" : "a value");
+            return fmt::format("{}: expected {}, got {}", e.name, e.empty ? "none" : "a value",
+                               a.empty ? "none" : "a value");
         if (e.empty) continue;
         if (e.elements.size() != a.elements.size())
             return fmt::format("{}: expected {} elements, got {}", e.name, e.elements.size(), a.elements.size());
