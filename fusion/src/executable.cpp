@@ -15,6 +15,7 @@
 
 #include "bindings.hpp"
 #include "choose_device.hpp"
+#include "cuda/emit_cuda.hpp"
 #include "explain.hpp"
 #include "reference.hpp"
 #include "results.hpp"
@@ -269,7 +270,7 @@ std::string Executable::explain() const {
 
 std::string Executable::source() const {
     std::string text;
-    for (const SweepFacts& facts : impl_->compiled->chosen.build->facts()) text += facts.source;
+    for (std::size_t i = 0; i < plan().sweeps.size(); ++i) text += cuda::emit_cuda(plan(), static_cast<int>(i)).source;
     return text;
 }
 

@@ -124,7 +124,7 @@ public:
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
     /// The plan, sweep by sweep, in words: what it reads and writes, why it is a sweep of its own, what it will cost.
     std::string explain() const;
-    /// The generated kernels ("" on the CPU).
+    /// The kernels that the cuda backend generates for the plan, one a sweep, whichever device this executable is for.
     std::string source() const;
     const Plan& plan() const;
     /// "cpu (AVX-512, 2 threads)", "cuda:0 (NVIDIA H200)"

@@ -1,0 +1,81 @@
+#include "read_bandwidth.hpp"
+
+#include <cstdint>
+#include <optional>
+
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/module.hpp>
+#include <gridfold/core/nvrtc.hpp>
+#include <gridfold/core/stream.hpp>
+
+namespace {
+
+// A store that never happens keeps the loads: an exclusive or of all words that is one given number.
+constexpr const char* kernel_text = R"(
+extern "C" __global__ void read_all(const uint4* words, long long count, unsigned* never) {
+    const long long step = (long long)gridDim.x * blockDim.x;
+    unsigned mixed = 0;
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + 3 * step < count; i += 4 * step) {
+        const uint4 a = words[i], b = words[i + step], c = words[i + 2 * step], d = words[i + 3 * step];
+        mixed ^= a.x ^ a.y ^ a.z ^ a.w ^ b.x ^ b.y ^ b.z ^ b.w ^ c.x ^ c.y ^ c.z ^ c.w ^ d.x ^ d.y ^ d.z ^ d.w;
+    }
+    for (; i < count; i += step) mixed ^= words[i].x ^ words[i].y ^ words[i].z ^ words[i].w;
+    if (mixed == 0x12345678u && never) *never = mixed;
+}
+)";
+
+/// The kernel, loaded on the device that is numbered so.
+struct DeviceLoop {
+    explicit DeviceLoop(int device)
+        : ordinal(device), stream(device, gf::StreamKind::ordered_with_default), module(load(device)) {}
+
+    static gf::Module load(int device) {
+        const gf::Device facts = gf::devices().at(static_cast<std::size_t>(device));
+        const std::string target = gf::nvrtc::target_for(facts.capability_major, facts.capability_minor);
+        return {device, gf::nvrtc::compile(kernel_text, target, {}).image};
+    }
+    void read(const void* words, std::int64_t count) {
+        const gf::CurrentDevice current(ordinal);
+        void* never = nullptr;
+        void* parameters[] = {&words, &count, &never};
+        gf::launch({.kernel = module.kernel("read_all"), .blocks = 1056, .threads = 512, .parameters = parameters},
+                   stream);
+        stream.wait();
+    }
+
+    int ordinal;
+    gf::Stream stream;
+    gf::Module module;
+};
+
+} // namespace
+
+struct Reader::Impl {
+    const void* address;
+    std::int64_t words; ///< of 16 bytes
+    std::optional<DeviceLoop> device;
+    volatile std::uint64_t kept = 0;
+};
+
+Reader::Reader(const gf::View& array) : impl_(new Impl{.address = array.address, .words = 0, .device = {}}) {
+    std::int64_t bytes = static_cast<std::int64_t>(gf::size_of(array.type));
+    for (const std::int64_t extent : array.extents) bytes *= extent;
+    impl_->words = bytes / 16;
+    const gf::Placement placement = gf::placement_of(array.address);
+    if (placement.memory == gf::Memory::device) impl_->device.emplace(placement.device);
+}
+
+Reader::~Reader() = default;
+
+void Reader::read() {
+    if (impl_->device) return impl_->device->read(impl_->address, impl_->words);
+    const auto* const words = static_cast<const std::uint64_t*>(impl_->address);
+    const std::int64_t count = 2 * impl_->words;
+    std::uint64_t mixed = 0;
+#pragma omp parallel for simd reduction(^ : mixed) schedule(static)
+    for (std::int64_t i = 0; i < count; ++i) mixed ^= words[i];
+    impl_->kept = mixed;
+}
+
+double Reader::bytes() const { return 16.0 * static_cast<double>(impl_->words); }

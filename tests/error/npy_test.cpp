@@ -1,0 +1,223 @@
+// Files that are not what they say, or not what gridfold reads. Nothing is left behind, and a right file is still read.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <gridfold/core/error.hpp>
+
+#include "error/refusal.hpp"
+#include "npy/npy.hpp"
+#include "npy/npy_header.hpp"
+
+namespace {
+
+using gf::DType;
+using gf::test::expect_refused;
+
+/// A folder that is gone after the test.
+class NpyErrors : public testing::Test {
+protected:
+    NpyErrors() { std::filesystem::create_directories(folder); }
+    ~NpyErrors() override { std::filesystem::remove_all(folder); }
+
+    std::string write(const std::string& bytes) {
+        const std::string path = folder / "array.npy";
+        std::ofstream(path, std::ios::binary) << bytes;
+        return path;
+    }
+    /// A version 1.0 file with this dictionary and these elements.
+    static std::string file(const std::string& dictionary, const std::string& elements, char major = 1,
+                            char minor = 0) {
+        std::string bytes = "\x93NUMPY";
+        bytes += {major, minor, static_cast<char>(dictionary.size()), static_cast<char>(dictionary.size() >> 8)};
+        if (major > 1) bytes += std::string(2, '\0');
+        return bytes + dictionary + elements;
+    }
+    void refuse(const std::string& bytes, std::initializer_list<std::string_view> words) {
+        const std::string path = write(bytes);
+        expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, words);
+        expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, {path});
+        write(file(three, std::string(12, '\x01')));
+        EXPECT_EQ(static_cast<const std::int32_t*>(gf::npy::open(path).view().address)[2], 0x01010101);
+    }
+
+    const std::string three = "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }";
+    std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("gridfold_npy_" + std::to_string(getpid()));
+};
+
+TEST_F(NpyErrors, a_file_that_is_not_there) {
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(folder / "none.npy"); },
+                                     {"none.npy", "can't be read", "No such file", "name a file"});
+}
+
+TEST_F(NpyErrors, a_file_that_may_not_be_read) {
+    if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
+    const std::string path = write(file(three, std::string(12, '\0')));
+    std::filesystem::permissions(path, std::filesystem::perms::none);
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, {"can't be read", "Permission denied"});
+}
+
+TEST_F(NpyErrors, a_folder_is_no_file) {
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(folder); }, {"no regular file", "copy it to one"});
+}
+
+TEST_F(NpyErrors, text_is_no_npy_file) { refuse("1, 2, 3\n", {"is no .npy file", "numpy.save"}); }
+
+TEST_F(NpyErrors, an_empty_file_is_no_npy_file) { refuse("", {"is no .npy file"}); }
+
+TEST_F(NpyErrors, every_truncation_is_refused) {
+    const std::string whole = file(three, std::string(12, '\x07'));
+    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+        const std::string path = write(whole.substr(0, bytes));
+        EXPECT_THROW(gf::npy::open(path), gf::InvalidGraph) << bytes;
+    }
+}
+
+TEST_F(NpyErrors, a_file_cut_in_its_elements) {
+    refuse(file(three, std::string(11, '\0')), {"i32[3], 12 bytes", "11 bytes of elements are there", "copy it again"});
+}
+
+TEST_F(NpyErrors, a_file_with_more_than_it_says) {
+    refuse(file(three, std::string(13, '\0')), {"i32[3], 12 bytes", "13 bytes of elements are there"});
+}
+
+TEST_F(NpyErrors, extents_whose_bytes_overflow) {
+    refuse(file("{'descr': '<i4', 'fortran_order': False, 'shape': (4611686018427387905, 4), }", "abcd"),
+           {"beyond 2^63", "4 bytes of elements are there"});
+}
+
+TEST_F(NpyErrors, an_extent_beyond_64_bits) {
+    refuse(file("{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,), }", ""),
+           {"beyond 64 bits"});
+}
+
+TEST_F(NpyErrors, a_negative_extent) {
+    refuse(file("{'descr': '<i4', 'fortran_order': False, 'shape': (-3,), }", ""), {"negative extent", "-3"});
+}
+
+TEST_F(NpyErrors, more_dims_than_an_array_has) {
+    refuse(file("{'descr': '|u1', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1), }", "a"),
+           {"more than 8 dims", "reshape"});
+}
+
+TEST_F(NpyErrors, fortran_order) {
+    refuse(file("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", std::string(24, '\0')),
+           {"Fortran order", "row-major", "ascontiguousarray"});
+}
+
+TEST_F(NpyErrors, big_endian_elements) {
+    refuse(file("{'descr': '>i4', 'fortran_order': False, 'shape': (3,), }", std::string(12, '\0')),
+           {"big-endian", "'>i4'", "astype('<i4')"});
+}
+
+TEST_F(NpyErrors, python_objects) {
+    refuse(file("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "pickle"),
+           {"Python objects", "numbers and bool"});
+}
+
+TEST_F(NpyErrors, elements_that_gridfold_has_no_type_for) {
+    for (const char* descr : {"<c8", "<U3", "|S5", "<M8[ns]", "<f16", "|V2"})
+        refuse(file("{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (1,), }",
+                    "0123456789abcdef"),
+               {std::string("'") + descr + "'", "numbers", "astype"});
+}
+
+TEST_F(NpyErrors, records) {
+    refuse(file("{'descr': [('a', '<i4'), ('b', '<f4')], 'fortran_order': False, 'shape': (1,), }", "01234567"),
+           {"records", "each field as a file of its own"});
+}
+
+TEST_F(NpyErrors, headers_that_are_no_such_dictionary) {
+    for (const char* dictionary :
+         {"", "{", "{}", "garbage", "{'descr': '<i4'}", "{'descr': '<i4', 'fortran_order': False}",
+          "{'descr': '<i4', 'fortran_order': False, 'shape': (3)}",
+          "{'descr': '<i4', 'fortran_order': 0, 'shape': (3,)}",
+          "{'descr': '<i4', 'descr': '<i4', 'fortran_order': False, 'shape': (3,)}",
+          "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), 'more': 1}",
+          "{'descr': '<i4', 'fortran_order': False, 'shape': (3,)} trailing", "{'descr': '<i4, 'fortran_order': False",
+          "{'descr': '<i4', 'fortran_order': False, 'shape': (3,}",
+          "{'descr': '<i4', 'fortran_order': False, 'shape': (,)}"})
+        refuse(file(dictionary, std::string(12, '\0')), {"header", "numpy.save"});
+}
+
+TEST_F(NpyErrors, a_version_from_the_future) {
+    refuse(file(three, std::string(12, '\0'), 4), {"version 4.0", "1.0, 2.0 and 3.0"});
+    refuse(file(three, std::string(12, '\0'), 1, 1), {"version 1.1"});
+}
+
+TEST_F(NpyErrors, a_bool_that_is_neither_0_nor_1) {
+    refuse(file("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", std::string("\0\1\2", 3)),
+           {"a bool of 2 at element 2", "array != 0"});
+}
+
+TEST_F(NpyErrors, a_raw_file_of_no_whole_number_of_elements) {
+    const std::string path = write("12345");
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open_raw(path, DType::i32); },
+                                     {"has 5 bytes", "no multiple of the 4 of one i32", "name its true type"});
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            gf::npy::open_raw(path, DType::u8, {2, 2});
+        },
+        {"u8[2, 2], 4 bytes", "5 bytes"});
+    EXPECT_EQ(gf::npy::open_raw(path, DType::u8).view().extents, gf::Extents({5}));
+}
+
+TEST_F(NpyErrors, a_type_that_numpy_does_not_have_is_not_written) {
+    std::uint16_t element = 0;
+    const gf::View view(&element, DType::bf16, {1}, gf::Memory::host, false);
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder / "out.npy", view); }, {"bf16", "cast to f32"});
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST_F(NpyErrors, a_place_that_can_not_be_written_to) {
+    const float element = 1;
+    const gf::View view = gf::host_view(&element, {1});
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder / "none" / "out.npy", view); },
+                                     {"can't be written", "No such file", "name a file in a folder"});
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder, view); }, {"no regular file", "name another"});
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST_F(NpyErrors, what_is_written_is_read_back) {
+    const std::string path = folder / "out.npy";
+    for (const gf::Extents& extents :
+         {gf::Extents{6}, gf::Extents{2, 3}, gf::Extents{3, 1, 2}, gf::Extents{0}, gf::Extents{3, 0}}) {
+        const std::int16_t elements[6] = {1, -2, 3, -4, 5, -6};
+        gf::npy::write(path, gf::host_view(elements, extents));
+        const gf::npy::Array array = gf::npy::open(path);
+        EXPECT_EQ(array.view().type, DType::i16);
+        EXPECT_EQ(array.view().extents, extents);
+        if (extents[0] * extents[extents.rank() - 1] != 0) {
+            EXPECT_EQ(static_cast<const std::int16_t*>(array.view().address)[5], -6);
+        }
+    }
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "a temporary file was left";
+}
+
+TEST_F(NpyErrors, a_file_that_is_not_committed_changes_nothing) {
+    const std::string path = folder / "out.npy";
+    const float one = 1, two = 2;
+    gf::npy::write(path, gf::host_view(&one, {1}));
+    { const gf::npy::PendingFile pending(path, gf::host_view(&two, {1})); }
+    EXPECT_EQ(*static_cast<const float*>(gf::npy::open(path).view().address), 1);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST_F(NpyErrors, right_files_in_other_words_are_read) {
+    const std::string elements(12, '\x01');
+    for (const std::string& bytes : {file(three, elements), file(three, elements, 2), file(three, elements, 3),
+                                     file("{'shape':(3,),\"fortran_order\":True,'descr':\"<i4\"}\n", elements),
+                                     file("{'descr': '<i4', 'fortran_order': True, 'shape': (1, 3, 1)}", elements)})
+        EXPECT_EQ(static_cast<const std::int32_t*>(gf::npy::open(write(bytes)).view().address)[2], 0x01010101);
+    const std::string header = gf::npy::header_text(DType::f32, {2, 3});
+    EXPECT_EQ(header.size() % 64, 0U);
+    EXPECT_EQ(header.substr(10, 61), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  ");
+}
+
+} // namespace

@@ -1,0 +1,182 @@
+// The command gridfold, run as its users run it: what it prints where, its exit codes, and the files it leaves.
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gridfold/core/view.hpp>
+
+#include "npy/npy.hpp"
+
+namespace {
+
+struct Outcome {
+    int code;
+    std::string out, err;
+};
+
+class Tool : public testing::Test {
+protected:
+    Tool() {
+        std::filesystem::create_directories(folder);
+        const std::vector<std::int32_t> x{3, 1, -4, 1, -5, 9, -2, 6};
+        const std::vector<float> table{1, 2, 3, 4, 5, 6};
+        gf::npy::write(path("x.npy"), gf::View(x));
+        gf::npy::write(path("table.npy"), gf::host_view(table.data(), {2, 3}));
+        gf::npy::write(path("none.npy"), gf::host_view(x.data(), {0}));
+        std::ofstream(path("x.raw"), std::ios::binary).write(reinterpret_cast<const char*>(x.data()), 32);
+        std::ofstream(path("graph.txt")) << "cubes(x: i32[n]) -> c = sum(x * x * x)\n";
+    }
+    ~Tool() override { std::filesystem::remove_all(folder); }
+
+    std::string path(const std::string& name) const { return folder / name; }
+
+    /// Runs `gridfold <words>` on the CPU; words are the shell's.
+    Outcome gridfold(const std::string& words) const {
+        const std::string command =
+            "cd '" + folder.string() + "' && '" GRIDFOLD_TOOL "' " + words + " >out.txt 2>err.txt </dev/null";
+        const int status = std::system(command.c_str()); // NOLINT(concurrency-mt-unsafe)
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content("out.txt"), content("err.txt")};
+    }
+    std::string content(const std::string& name) const {
+        std::ostringstream text;
+        text << std::ifstream(path(name)).rdbuf();
+        return text.str();
+    }
+    void expect_failure(int code, const std::string& words, std::initializer_list<const char*> messages) const {
+        const Outcome outcome = gridfold(words);
+        EXPECT_EQ(outcome.code, code) << outcome.err;
+        EXPECT_EQ(outcome.out, "");
+        for (const char* message : messages) EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    }
+    void expect_output(const std::string& words, const std::string& out) const {
+        const Outcome outcome = gridfold(words);
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(outcome.out, out);
+        EXPECT_EQ(outcome.err, "");
+    }
+
+    std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("gridfold_tool_" + std::to_string(getpid()));
+};
+
+TEST_F(Tool, prints_a_line_for_each_result_in_the_order_of_the_graph) {
+    expect_output("run --device cpu 'g(x: i32[n]) -> c = sum(x*x*x), m = mean(x), top = max(x), at = argmax(x), neg = "
+                  "any(x < 0)' "
+                  "x=x.npy",
+                  "c = 777\nm = 1.125\ntop = 9\nat = 5\nneg = true\n");
+}
+
+TEST_F(Tool, reads_graphs_from_files_and_arrays_from_raw_files) {
+    expect_output("run --device cpu @graph.txt x=raw:i32:x.raw", "c = 777\n");
+    expect_output("run --device cpu 'f(x: i32[i, j]) -> s = sum(x)' 'x=raw:i32[2, 4]:x.raw'", "s = 9\n");
+}
+
+TEST_F(Tool, takes_run_time_scalars_and_extents_by_value) {
+    expect_output(
+        "run --device cpu 'f(x: f32[i, j], a: f32, b: bool, k: i64) -> s = sum(select(b, x * a, 0.0)), k = k' "
+        "x=table.npy a=-0.5 b=true k=-9223372036854775808",
+        "s = -10.5\nk = -9223372036854775808\n");
+    expect_output("run --device cpu 'f([n]) -> s = sum(index(n))' n=5", "s = 10\n");
+}
+
+TEST_F(Tool, prints_one_json_object_with_words_for_what_json_lacks) {
+    expect_output("run --device cpu --json 'f(x: i32[n]) -> a = min(x where x > 99), b = max(f32(x) where x > 99), c = "
+                  "1 / sum(x - "
+                  "x), d = -1.0 / sum(x - x), e = all(x != 0), y = x + x, z = mean(x)' x=x.npy",
+                  "{\"a\": null, \"b\": \"nan\", \"c\": \"inf\", \"d\": \"-inf\", \"e\": true, \"y\": [6, 2, -8, 2, "
+                  "-10, 18, -4, 12], "
+                  "\"z\": 1.125}\n");
+    expect_output("run --device cpu --json 'f(x: f32[i, j]) -> y = x * 2' x=table.npy",
+                  "{\"y\": [[2, 4, 6], [8, 10, 12]]}\n");
+}
+
+TEST_F(Tool, says_empty_nan_and_the_first_elements_in_lines) {
+    expect_output("run --device cpu 'f(x: i32[n]) -> a = min(x where x > 99), b = max(f32(x) where x > 99), y = f64(x) "
+                  "/ 2' x=x.npy",
+                  "a = empty\nb = nan\ny = f64[8]: 1.5 0.5 -2 0.5 -2.5 4.5 -1 3\n");
+}
+
+TEST_F(Tool, writes_array_results_to_npy_files) {
+    expect_output("run --device cpu 'f(x: f32[i, j]) -> y = x * x, s = sum(x)' x=table.npy -o y=y.npy",
+                  "y = f32[2, 3] in y.npy\ns = 21\n");
+    const gf::npy::Array y = gf::npy::open(path("y.npy"));
+    EXPECT_EQ(y.view().extents, gf::Extents({2, 3}));
+    EXPECT_EQ(static_cast<const float*>(y.view().address)[5], 36);
+    expect_output("run --device cpu --json 'f(x: f32[i, j]) -> y = x + 1' -o y=y.npy x=table.npy",
+                  "{\"y\": {\"file\": \"y.npy\"}}\n");
+    EXPECT_EQ(static_cast<const float*>(gf::npy::open(path("y.npy")).view().address)[5], 7);
+}
+
+TEST_F(Tool, takes_arrays_without_elements) {
+    expect_output("run --device cpu 'f(x: i32[n]) -> s = sum(x), y = x + 1' x=none.npy -o y=y.npy",
+                  "s = 0\ny = i32[0] in y.npy\n");
+    EXPECT_EQ(gf::npy::open(path("y.npy")).view().extents, gf::Extents({0}));
+    expect_failure(1, "run --device cpu 'f(x: i32[n]) -> m = min(x)' x=none.npy", {"dim \"n\" has extent 0", "min"});
+}
+
+TEST_F(Tool, verifies_and_runs_unfused_with_the_same_answer) {
+    expect_output("run --device cpu --verify @graph.txt x=x.npy", "c = 777\n");
+    expect_output("run --device cpu --no-fuse @graph.txt x=x.npy", "c = 777\n");
+}
+
+TEST_F(Tool, says_the_time_on_stderr) {
+    const Outcome outcome = gridfold("run --device cpu --time @graph.txt x=x.npy");
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.out, "c = 777\n");
+    EXPECT_NE(outcome.err.find("GB/s"), std::string::npos);
+}
+
+TEST_F(Tool, explains_in_words_text_dot_and_source) {
+    const std::string graph = "'z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)' --device cpu ";
+    EXPECT_NE(gridfold("explain " + graph).out.find("sweep 1: domain [n], stage 1"), std::string::npos);
+    EXPECT_NE(gridfold("explain --text " + graph).out.find("load x"), std::string::npos);
+    EXPECT_EQ(gridfold("explain --dot " + graph).out.substr(0, 7), "digraph");
+    EXPECT_NE(gridfold("explain --source " + graph).out.find("gridfold_sweep"), std::string::npos);
+}
+
+TEST_F(Tool, lists_devices) {
+    const Outcome outcome = gridfold("devices");
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.out.substr(0, 3), "cpu");
+    EXPECT_NE(outcome.out.find("cuda"), std::string::npos);
+}
+
+TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
+    expect_failure(1, "", {"subcommand"});
+    expect_failure(1, "frobnicate", {"gridfold: "});
+    expect_failure(1, "run", {"graph"});
+    expect_failure(1, "run --fast 'f(x: i32[n]) -> s = sum(x)' x=x.npy", {"--fast"});
+    expect_failure(1, "run 'f(x: i32[n]) -> s = sum(x' x=x.npy", {"1:"});
+    expect_failure(1, "run @nowhere.txt x=x.npy", {"nowhere.txt", "No such file"});
+    expect_failure(1, "run @graph.txt", {"input \"x\"", "is not bound"});
+    expect_failure(1, "run @graph.txt x=x.npy x=x.npy", {"bound twice"});
+    expect_failure(1, "run @graph.txt x=x.npy y=1", {"\"y\" is bound"});
+    expect_failure(1, "run @graph.txt x", {"name=value"});
+    expect_failure(1, "run @graph.txt x=nowhere.npy", {"nowhere.npy", "can't be read"});
+    expect_failure(1, "run @graph.txt x=x.raw", {"no .npy file"});
+    expect_failure(1, "run @graph.txt x=raw:int:x.raw", {"raw:<type>:<path>", "i32"});
+    expect_failure(1, "run @graph.txt x=table.npy", {"elements of f32"});
+    expect_failure(1, "run 'f(x: f32[n]) -> s = sum(x)' x=table.npy", {"1 dim", "[2, 3]"});
+    expect_failure(1, "run 'f(x: i32[n], a: f32) -> s = sum(x * a)' x=x.npy a=half", {"a=half", "a number"});
+    expect_failure(1, "run @graph.txt x=x.npy --device gpu", {"\"gpu\"", "\"cpu\""});
+    expect_failure(1, "run @graph.txt x=x.npy -o c=c.npy", {"\"c\" is a scalar output"});
+    expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1' x=x.npy -o y=nowhere/y.npy",
+                   {"nowhere/y.npy", "can't be written"});
+    expect_failure(1, "explain --text --dot @graph.txt", {"--text"});
+    EXPECT_FALSE(std::filesystem::exists(path("c.npy")));
+}
+
+TEST_F(Tool, exits_with_2_where_a_device_is_not_there) {
+    expect_failure(2, "run @graph.txt x=x.npy --device cuda:999", {"cuda:999"});
+}
+
+} // namespace

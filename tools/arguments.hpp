@@ -1,0 +1,32 @@
+// What the words of a command line mean: graphs, bindings and output files.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gridfold/fusion/executable.hpp>
+#include <gridfold/ops/graph.hpp>
+
+#include "npy/npy.hpp"
+
+namespace gf::tool {
+
+/// The graph of a text, or of the file that "@path" names.
+Graph read_graph(const std::string& text);
+
+/// "name=value" in its two parts. Throws InvalidGraph, saying that `what` has this form.
+std::pair<std::string, std::string> split_at_equals(const char* what, const std::string& word);
+
+/// Bindings with the files that they view.
+struct Inputs {
+    std::vector<std::string> names; ///< what the bindings' names view
+    std::vector<npy::Array> files;
+    Bindings bindings;
+};
+
+/// "x=array.npy", "x=raw:i32:path", "x=raw:f32[100, 20]:path" for an array of the graph; "alpha=0.5", "n=100" for a run-time
+/// scalar or a dim. Opens the files.
+Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words);
+
+} // namespace gf::tool

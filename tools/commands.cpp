@@ -1,0 +1,133 @@
+// devices, explain, run.
+#include "commands.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/nvrtc.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/fusion/plan.hpp>
+#include <gridfold/ops/text.hpp>
+
+#include "arguments.hpp"
+#include "npy/npy.hpp"
+#include "print.hpp"
+#include "progress.hpp"
+
+namespace gf::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// The outputs that go to files, checked against the plan and the file system.
+Files read_files(const Plan& plan, const std::vector<std::string>& words) {
+    Files files;
+    for (const std::string& word : words) {
+        auto [name, path] = split_at_equals("-o", word);
+        const auto output =
+            std::find_if(plan.outputs.begin(), plan.outputs.end(), [&](const Output& o) { return o.name == name; });
+        if (output == plan.outputs.end() || output->array < 0)
+            throw InvalidGraph(fmt::format(
+                "-o {}: \"{}\" is {} of the graph: array outputs go to files, scalars are printed; leave it "
+                "out",
+                word, name, output == plan.outputs.end() ? "no output" : "a scalar output"));
+        npy::check_writable(path, plan.arrays[static_cast<std::size_t>(output->array)].type);
+        if (!files.emplace(name, path).second)
+            throw InvalidGraph(fmt::format(
+                "-o {}: \"{}\" goes to a file already: an output has one file; leave one of the two out", word, name));
+    }
+    return files;
+}
+
+std::size_t input_bytes(const Inputs& inputs) {
+    std::size_t bytes = 0;
+    for (const npy::Array& file : inputs.files) {
+        std::size_t own = size_of(file.view().type);
+        for (const std::int64_t extent : file.view().extents) own *= static_cast<std::size_t>(extent);
+        bytes += own;
+    }
+    return bytes;
+}
+
+/// The first run is with cold files; the best of the next ones, for up to a second, is what the machine does.
+std::string time_runs(const Executable& executable, const Inputs& inputs, double compile_seconds,
+                      double first_seconds) {
+    constexpr int most = 20;
+    double best = first_seconds;
+    const auto start = Clock::now();
+    for (int i = 0; i < most && seconds_since(start) < 1; ++i) {
+        const auto begin = Clock::now();
+        executable.run(inputs.bindings);
+        best = std::min(best, seconds_since(begin));
+    }
+    return fmt::format("compiled in {:.3f} ms, first run {:.3f} ms, best run {:.3f} ms, {:.2f} GB/s read, on {}\n",
+                       compile_seconds * 1e3, first_seconds * 1e3, best * 1e3,
+                       static_cast<double>(input_bytes(inputs)) / best * 1e-9, executable.device());
+}
+
+} // namespace
+
+std::string list_devices() {
+    Graph g;
+    g.output("one", g.constant(1, DType::i32));
+    std::string text = compile(g, {.device = "cpu"}).device() + "\n";
+    for (const Device& device : devices())
+        text += fmt::format("cuda:{} ({}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB)\n", device.ordinal,
+                            device.name, device.capability_major, device.capability_minor, device.multiprocessors,
+                            static_cast<double>(device.memory_bytes) / (1 << 30));
+    if (const std::string reason = cuda_unavailable_reason(); !reason.empty())
+        return text + fmt::format("cuda can't be used: {}\n", reason);
+    if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty())
+        text += fmt::format("cuda runs only what is cached: {}\n", reason);
+    return text;
+}
+
+std::string explain(const std::string& graph_text, const Options& options, Explain as) {
+    const Graph graph = read_graph(graph_text);
+    const Executable executable = compile(graph, options);
+    switch (as) {
+    case Explain::words: return executable.explain();
+    case Explain::text: return to_text(executable.plan());
+    case Explain::source: return executable.source();
+    case Explain::dot: {
+        std::ostringstream out;
+        write_dot(out, executable.plan());
+        return out.str();
+    }
+    }
+    return {};
+}
+
+std::string run(const RunArguments& arguments) {
+    const Graph graph = read_graph(arguments.graph);
+    const Inputs inputs = read_inputs(graph, arguments.inputs);
+    Progress progress("compiling");
+    const auto start = Clock::now();
+    const Executable executable = compile(graph, arguments.options);
+    const double compile_seconds = seconds_since(start);
+    const Files files = read_files(executable.plan(), arguments.outputs);
+
+    progress.now(fmt::format("running on {}", executable.device()));
+    const auto begin = Clock::now();
+    const Results results = executable.run(inputs.bindings);
+    const double run_seconds = seconds_since(begin);
+
+    progress.now("writing");
+    std::vector<npy::PendingFile> pending;
+    for (const auto& [name, path] : files) pending.emplace_back(path, results.array(name));
+    for (npy::PendingFile& file : pending) file.commit();
+    std::string text = arguments.json ? print_json(results.entries(), files) : print_lines(results.entries(), files);
+    if (arguments.time) {
+        progress.now("timing");
+        fmt::print(stderr, "{}", time_runs(executable, inputs, compile_seconds, run_seconds));
+    }
+    return text;
+}
+
+} // namespace gf::tool

@@ -1,0 +1,97 @@
+// The command `gridfold`: command line, exit codes, and nothing on stdout unless all went well.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <gridfold/core/error.hpp>
+
+#include "commands.hpp"
+
+namespace {
+
+enum ExitCode { right = 0, users_mistake = 1, device_failed = 2, our_mistake = 3 };
+
+/// Prints the message to stderr and gives the code back.
+int fail(ExitCode code, const std::string& message) {
+    fmt::print(stderr, "gridfold: {}\n", message);
+    return code;
+}
+
+/// Prints what a command gave.
+int print(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        return fail(users_mistake, fmt::format("stdout can't be written: {}", std::strerror(errno)));
+    return right;
+}
+
+void add_graph(CLI::App& command, std::string& graph) {
+    command.add_option("graph", graph, "The graph as text, or @file")->required()->type_name("GRAPH");
+}
+
+void add_options(CLI::App& command, gf::Options& options) {
+    command.add_option("--device", options.device, "auto, cpu, cuda or cuda:<number>")->type_name("DEVICE");
+    command.add_flag_callback(
+        "--no-fuse", [&] { options.fuse = false; }, "Run one sweep a node");
+    command.add_flag("--verify", options.verify, "Also run unfused on the cpu, and compare every output");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Fuses map-reduce graphs and runs them on arrays in files, on a GPU or the CPU.", "gridfold");
+    app.require_subcommand(1);
+    app.footer("Exit codes: 0 right, 1 your mistake, 2 a device failed, 3 a mistake of gridfold.");
+
+    CLI::App& devices = *app.add_subcommand("devices", "List what there is to run on");
+
+    CLI::App& explain = *app.add_subcommand("explain", "Show how a graph is fused, without running it");
+    std::string explained_graph;
+    gf::Options explain_options;
+    gf::tool::Explain as = gf::tool::Explain::words;
+    add_graph(explain, explained_graph);
+    add_options(explain, explain_options);
+    auto* const forms = explain.add_option_group("form", "Instead of words");
+    forms->require_option(0, 1);
+    forms->add_flag_callback(
+        "--text", [&] { as = gf::tool::Explain::text; }, "The plan, one instruction a line");
+    forms->add_flag_callback(
+        "--dot", [&] { as = gf::tool::Explain::dot; }, "The plan as Graphviz, sweeps as clusters");
+    forms->add_flag_callback(
+        "--source", [&] { as = gf::tool::Explain::source; }, "The generated CUDA kernels");
+
+    CLI::App& run = *app.add_subcommand("run", "Run a graph and print its results, a line each");
+    gf::tool::RunArguments arguments;
+    add_graph(run, arguments.graph);
+    run.add_option("bindings", arguments.inputs, "x=array.npy, x=raw:i32:path, alpha=0.5")->type_name("NAME=VALUE");
+    run.add_option("-o,--output", arguments.outputs, "Write an array result to a .npy file")
+        ->type_name("NAME=PATH")
+        ->allow_extra_args(false);
+    add_options(run, arguments.options);
+    run.add_flag("--json", arguments.json, "Print one JSON object");
+    run.add_flag("--time", arguments.time, "Also say on stderr how long it took");
+
+    try {
+        app.parse(argc, argv);
+        if (devices) return print(gf::tool::list_devices());
+        if (explain) return print(gf::tool::explain(explained_graph, explain_options, as));
+        return print(gf::tool::run(arguments));
+    } catch (const CLI::Success& success) { // --help
+        return app.exit(success);
+    } catch (const CLI::ParseError& error) {
+        return fail(users_mistake, fmt::format("{}; see gridfold --help", error.what()));
+    } catch (const gf::InvalidGraph& error) {
+        return fail(users_mistake, error.what());
+    } catch (const gf::DeviceError& error) {
+        return fail(device_failed, error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(device_failed, "this machine has not enough memory for the arrays");
+    } catch (const std::exception& error) {
+        return fail(our_mistake, error.what());
+    }
+}

@@ -1,0 +1,27 @@
+// The header of a .npy file.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <gridfold/core/view.hpp>
+
+namespace gf::npy {
+
+struct Header {
+    DType type;
+    Extents extents;
+    std::size_t bytes; ///< of the header: where the elements begin
+};
+
+/// Parses the header that `file` begins with. `name` is the file's, for messages. Throws InvalidGraph.
+Header parse_header(std::string_view name, std::string_view file);
+
+/// The header of an array, padded so that the elements begin at a multiple of 64.
+std::string header_text(DType type, const Extents& extents);
+
+/// "<f4"; "" where NumPy has no such type.
+std::string_view descriptor(DType type);
+
+} // namespace gf::npy

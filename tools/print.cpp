@@ -1,0 +1,117 @@
+// Values as text.
+#include "print.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace gf::tool {
+namespace {
+
+constexpr std::int64_t shown_elements = 8;
+
+enum class Form { text, json };
+
+std::string number_text(DType type, std::uint64_t bits, Form form) {
+    return with_type(type, [&](auto value) -> std::string {
+        using T = decltype(value);
+        std::memcpy(static_cast<void*>(&value), &bits, sizeof value);
+        if constexpr (std::is_integral_v<T>) {
+            return fmt::format("{}", value);
+        } else {
+            using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+            const auto number = static_cast<Wide>(value);
+            if (std::isfinite(number)) return fmt::format("{}", number);
+            const char* const word = std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+            return form == Form::json ? fmt::format("\"{}\"", word) : word;
+        }
+    });
+}
+
+std::uint64_t element(const View& view, std::int64_t index) {
+    const std::size_t bytes = size_of(view.type);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, static_cast<const char*>(view.address) + static_cast<std::size_t>(index) * bytes, bytes);
+    return bits;
+}
+
+std::int64_t count_of(const View& view) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : view.extents) count *= extent;
+    return count;
+}
+
+/// Nested lists, from axis `axis` on; `index` is the next element's.
+void print_nested(std::string& text, const View& view, int axis, std::int64_t& index) {
+    if (axis == view.extents.rank()) {
+        text += number_text(view.type, element(view, index++), Form::json);
+        return;
+    }
+    text += '[';
+    for (std::int64_t i = 0; i < view.extents[axis]; ++i) {
+        if (i > 0) text += ", ";
+        print_nested(text, view, axis + 1, index);
+    }
+    text += ']';
+}
+
+std::string array_text(const View& view) {
+    std::string text = fmt::format("{}{}", to_text(view.type), to_text(view.extents));
+    const std::int64_t count = count_of(view);
+    for (std::int64_t i = 0; i < std::min(count, shown_elements); ++i)
+        text += fmt::format("{}{}", i == 0 ? ": " : " ", number_text(view.type, element(view, i), Form::text));
+    return text + (count > shown_elements ? " …" : "");
+}
+
+/// A path as a JSON string.
+std::string quoted(const std::string& path) {
+    std::string text = "\"";
+    for (const char c : path) {
+        if (static_cast<unsigned char>(c) < 0x20)
+            text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        else if (c == '"' || c == '\\')
+            text += {'\\', c};
+        else
+            text += c;
+    }
+    return text + '"';
+}
+
+} // namespace
+
+std::string print_lines(std::span<const Results::Entry> entries, const Files& files) {
+    std::string text;
+    for (const Results::Entry& entry : entries) {
+        const auto file = files.find(entry.name);
+        if (file != files.end())
+            text += fmt::format("{} = {}{} in {}\n", entry.name, to_text(entry.type), to_text(entry.array.extents),
+                                file->second);
+        else if (entry.is_array)
+            text += fmt::format("{} = {}\n", entry.name, array_text(entry.array));
+        else
+            text += fmt::format("{} = {}\n", entry.name,
+                                entry.empty ? "empty" : number_text(entry.type, entry.bits, Form::text));
+    }
+    return text;
+}
+
+std::string print_json(std::span<const Results::Entry> entries, const Files& files) {
+    std::string text = "{";
+    for (const Results::Entry& entry : entries) {
+        text += fmt::format("{}\"{}\": ", text.size() == 1 ? "" : ", ", entry.name);
+        const auto file = files.find(entry.name);
+        std::int64_t first = 0;
+        if (file != files.end())
+            text += fmt::format("{{\"file\": {}}}", quoted(file->second));
+        else if (entry.is_array)
+            print_nested(text, entry.array, 0, first);
+        else
+            text += entry.empty ? "null" : number_text(entry.type, entry.bits, Form::json);
+    }
+    return text + "}\n";
+}
+
+} // namespace gf::tool
