@@ -1,0 +1,371 @@
+// The CUDA backend on a real device, against the CPU backend bit for bit: bindings of every kind of memory, rebinding,
+// streams, capture, threads. Skipped, with the reason, where there is no device.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <gridfold/core/buffer.hpp>
+#include <gridfold/core/capture.hpp>
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/event.hpp>
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/text.hpp>
+
+struct CUgraph_st;
+struct CUgraphExec_st;
+struct CUctx_st;
+
+namespace gf {
+namespace {
+
+constexpr int device = 0;
+
+/// The driver calls that only a user makes: capturing and running a graph of their own.
+template <class... Args> void call(const char* symbol, Args... args) {
+    static void* library = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*function)(Args...) = nullptr;
+    void* found = dlsym(library, symbol);
+    std::memcpy(&function, &found, sizeof found);
+    ASSERT_NE(function, nullptr) << symbol;
+    ASSERT_EQ(function(args...), 0) << symbol;
+}
+
+struct UserGraph {
+    CUgraph_st* graph = nullptr;
+    CUgraphExec_st* exec = nullptr;
+
+    static void begin(StreamView stream) { call("cuStreamBeginCapture_v2", stream.get(), 0); }
+    void end(StreamView stream) {
+        call("cuStreamEndCapture", stream.get(), &graph);
+        call("cuGraphInstantiateWithFlags", &exec, graph, 0ull);
+    }
+    void launch(StreamView stream) const { call("cuGraphLaunch", exec, stream.get()); }
+    ~UserGraph() {
+        if (exec != nullptr) call("cuGraphExecDestroy", exec);
+        if (graph != nullptr) call("cuGraphDestroy", graph);
+    }
+};
+
+/// Small integers, as floats too: sums are exact, and no element is like its neighbours.
+template <class T> std::vector<T> digits(std::size_t n, std::uint32_t seed = 1) {
+    std::vector<T> values(n);
+    for (T& value : values) {
+        seed = seed * 1664525u + 1013904223u;
+        value = static_cast<T>(static_cast<int>(seed >> 24) % 10 - 3);
+    }
+    return values;
+}
+
+template <class T> DeviceBuffer upload(const std::vector<T>& values) {
+    DeviceBuffer buffer(device, values.size() * sizeof(T));
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::independent);
+    copy_to_device(buffer.address(), values.data(), buffer.bytes(), stream);
+    stream.wait();
+    return buffer;
+}
+
+template <class T> std::vector<T> download(const DeviceBuffer& buffer) {
+    std::vector<T> values(buffer.bytes() / sizeof(T));
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::independent);
+    copy_to_host(values.data(), buffer.address(), buffer.bytes(), stream);
+    stream.wait();
+    return values;
+}
+
+BoundArray on_device(const DeviceBuffer& buffer) { return {buffer.address(), Memory::device}; }
+template <class T> BoundArray on_host(const std::vector<T>& values) {
+    return {const_cast<T*>(values.data()), Memory::host};
+}
+
+bool same(const std::vector<ScalarResult>& a, const std::vector<ScalarResult>& b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (a[i].empty != b[i].empty || a[i].bits != b[i].bits) return false;
+    return true;
+}
+
+class BackendCuda : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    }
+
+    void build(const std::string& text) {
+        plan = std::make_shared<const Plan>(fuse(parse(text)));
+        cuda = build_cuda(plan, device, {});
+        cpu = build_cpu(plan, {});
+    }
+
+    /// Bindings: the inputs and outputs in the order of Plan::arrays, temporaries left out.
+    Bound bound(std::vector<std::int64_t> extents, const std::vector<BoundArray>& arrays,
+                std::vector<std::uint64_t> parameters = {}) const {
+        Bound b;
+        b.extents = std::move(extents);
+        b.parameters = std::move(parameters);
+        std::size_t next = 0;
+        for (const Array& array : plan->arrays)
+            b.arrays.push_back(array.role == ArrayRole::temporary ? BoundArray{} : arrays.at(next++));
+        return b;
+    }
+
+    std::vector<ScalarResult> none() const { return std::vector<ScalarResult>(plan->scalars.size()); }
+    std::vector<ScalarResult> run_on(const Build& build, const Bound& b) const {
+        auto runner = build.runner();
+        runner->bind(b);
+        auto scalars = none();
+        runner->run(scalars, {});
+        return scalars;
+    }
+
+    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<const Build> cuda, cpu;
+};
+
+constexpr const char* three_results =
+    "stats(x: f32[n]) -> cubes = sum(x * x * x), peak = max(abs(x)), odd = count(x > 2)";
+constexpr const char* standardise = "z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)";
+
+TEST_F(BackendCuda, scalars_are_the_cpus_at_every_size) {
+    build(three_results);
+    for (const std::size_t n :
+         {1u, 2u, 31u, 33u, 257u, 2047u, 2048u, 2049u, 16384u, 16385u, 65536u, 1000003u, 5000000u}) {
+        const auto x = digits<float>(n);
+        const DeviceBuffer there = upload(x);
+        const auto extent = static_cast<std::int64_t>(n);
+        EXPECT_TRUE(
+            same(run_on(*cuda, bound({extent}, {on_device(there)})), run_on(*cpu, bound({extent}, {on_host(x)}))))
+            << n << " elements";
+    }
+}
+
+TEST_F(BackendCuda, host_arrays_are_staged_in_and_out) {
+    build(standardise);
+    for (const std::size_t n : {3u, 1000u, 3000001u}) { // the last is several chunks
+        const auto x = digits<float>(n);
+        std::vector<float> out(n, -1.0f), expected(n, -2.0f);
+        const auto extent = static_cast<std::int64_t>(n);
+        run_on(*cuda, bound({extent}, {on_host(x), on_host(out)}));
+        run_on(*cpu, bound({extent}, {on_host(x), on_host(expected)}));
+        EXPECT_EQ(std::memcmp(out.data(), expected.data(), n * sizeof(float)), 0) << n;
+    }
+}
+
+TEST_F(BackendCuda, page_locked_arrays_need_no_staging) {
+    build(standardise);
+    constexpr std::size_t n = 100'000;
+    const auto x = digits<float>(n);
+    const PinnedBuffer in(device, n * sizeof(float)), out(device, n * sizeof(float));
+    std::memcpy(in.address(), x.data(), in.bytes());
+    std::vector<float> expected(n);
+    run_on(*cuda, bound({n}, {{in.address(), Memory::host}, {out.address(), Memory::host}}));
+    run_on(*cpu, bound({n}, {on_host(x), on_host(expected)}));
+    EXPECT_EQ(std::memcmp(out.address(), expected.data(), out.bytes()), 0);
+}
+
+TEST_F(BackendCuda, a_runner_follows_what_changes_at_the_same_address) {
+    build(three_results);
+    auto x = digits<float>(10'000);
+    auto runner = cuda->runner();
+    runner->bind(bound({10'000}, {on_host(x)}));
+    for (int i = 0; i < 5; ++i) {
+        x[static_cast<std::size_t>(i) * 2000] = 100.0f + static_cast<float>(i);
+        auto scalars = none();
+        runner->run(scalars, {});
+        EXPECT_TRUE(same(scalars, run_on(*cpu, bound({10'000}, {on_host(x)}))));
+    }
+}
+
+TEST_F(BackendCuda, rebinding_changes_arrays_and_extents_in_place) {
+    build(standardise);
+    auto runner = cuda->runner();
+    for (const std::size_t n : {100'000u, 1'000'000u, 5u, 300'000u, 300'000u}) {
+        const auto x = digits<float>(n, static_cast<std::uint32_t>(n));
+        const DeviceBuffer in = upload(x), out(device, n * sizeof(float));
+        std::vector<float> expected(n);
+        const auto extent = static_cast<std::int64_t>(n);
+        runner->bind(bound({extent}, {on_device(in), on_device(out)}));
+        auto scalars = none();
+        runner->run(scalars, {});
+        run_on(*cpu, bound({extent}, {on_host(x), on_host(expected)}));
+        EXPECT_EQ(std::memcmp(download<float>(out).data(), expected.data(), n * sizeof(float)), 0) << n;
+    }
+}
+
+TEST_F(BackendCuda, run_again_gives_the_same_bits) {
+    build(three_results);
+    const DeviceBuffer x = upload(digits<float>(1'000'000));
+    auto runner = cuda->runner();
+    runner->bind(bound({1'000'000}, {on_device(x)}));
+    auto first = none();
+    runner->run(first, {});
+    for (int i = 0; i < 2000; ++i) {
+        auto again = none();
+        runner->run(again, {});
+        ASSERT_TRUE(same(first, again)) << "run " << i;
+    }
+}
+
+TEST_F(BackendCuda, run_time_scalars_reach_the_kernel) {
+    build("scaled(x: i32[n], k: i64) -> total = sum(x * k)");
+    const auto x = digits<std::int32_t>(5000);
+    const DeviceBuffer there = upload(x);
+    auto runner = cuda->runner();
+    for (const std::int64_t k : {3, -7}) {
+        const auto bits = static_cast<std::uint64_t>(k);
+        runner->bind(bound({5000}, {on_device(there)}, {bits}));
+        auto scalars = none();
+        runner->run(scalars, {});
+        EXPECT_TRUE(same(scalars, run_on(*cpu, bound({5000}, {on_host(x)}, {bits}))));
+    }
+}
+
+TEST_F(BackendCuda, work_is_ordered_in_the_callers_stream) {
+    build(three_results);
+    const auto x = digits<float>(400'000, 1), y = digits<float>(400'000, 2);
+    const DeviceBuffer there = upload(x);
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::independent);
+    const PinnedBuffer next(device, there.bytes());
+    std::memcpy(next.address(), y.data(), next.bytes());
+    auto runner = cuda->runner();
+    runner->bind(bound({400'000}, {on_device(there)}));
+    copy_to_device(there.address(), next.address(), next.bytes(), stream);
+    auto scalars = none();
+    runner->run(scalars, stream);
+    EXPECT_TRUE(same(scalars, run_on(*cpu, bound({400'000}, {on_host(y)}))));
+}
+
+TEST_F(BackendCuda, enqueued_runs_are_waited_for_and_the_last_one_counts) {
+    build(three_results);
+    const auto x = digits<float>(200'000, 1), y = digits<float>(200'000, 2);
+    const DeviceBuffer a = upload(x), b = upload(y);
+    const Stream one(device, StreamKind::independent), two(device, StreamKind::independent);
+    auto runner = cuda->runner();
+    for (int i = 0; i < 50; ++i) {
+        runner->bind(bound({200'000}, {on_device(a)}));
+        runner->enqueue(one);
+        runner->bind(bound({200'000}, {on_device(b)}));
+        runner->enqueue(two);
+    }
+    auto scalars = none();
+    runner->wait(scalars);
+    EXPECT_TRUE(same(scalars, run_on(*cpu, bound({200'000}, {on_host(y)}))));
+}
+
+TEST_F(BackendCuda, a_captured_run_replays_with_what_memory_then_holds) {
+    build("z(x: f32[n]) -> z = (x - mean(x)) / stddev(x), top = max(x)");
+    constexpr std::size_t n = 300'000;
+    const auto x = digits<float>(n, 1), y = digits<float>(n, 2);
+    const DeviceBuffer in = upload(x), out(device, n * sizeof(float));
+    std::vector<float> expected(n);
+    const auto expected_scalars = run_on(*cpu, bound({n}, {on_host(y), on_host(expected)}));
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::independent);
+    UserGraph graph;
+    auto runner = cuda->runner();
+    runner->bind(bound({n}, {on_device(in), on_device(out)}));
+    UserGraph::begin(stream);
+    runner->enqueue(stream);
+    graph.end(stream);
+    auto scalars = none();
+    EXPECT_THROW(runner->wait(scalars), DeviceError) << "nothing has run yet";
+    for (int i = 0; i < 3; ++i) {
+        graph.launch(stream);
+        if (i == 0) copy_to_device(in.address(), y.data(), in.bytes(), stream);
+    }
+    stream.wait();
+    runner->wait(scalars);
+    for (const Output& output : plan->outputs) {
+        if (output.scalar < 0) continue;
+        const auto i = static_cast<std::size_t>(output.scalar);
+        EXPECT_EQ(scalars[i].bits, expected_scalars[i].bits) << output.name;
+    }
+    EXPECT_EQ(std::memcmp(download<float>(out).data(), expected.data(), out.bytes()), 0);
+
+    runner->run(scalars, {}); // the runner's own launches are untouched by the graph's
+    runner.reset();
+    cuda.reset();
+    graph.launch(stream); // the graph owns what it needs
+    stream.wait();
+    EXPECT_EQ(std::memcmp(download<float>(out).data(), expected.data(), out.bytes()), 0);
+}
+
+TEST_F(BackendCuda, what_cannot_be_captured_is_refused_and_the_capture_goes_on) {
+    build(three_results);
+    const auto x = digits<float>(1000);
+    const DeviceBuffer there = upload(x);
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::independent);
+    auto on_device_runner = cuda->runner(), host_runner = cuda->runner();
+    on_device_runner->bind(bound({1000}, {on_device(there)}));
+    host_runner->bind(bound({1000}, {on_host(x)}));
+    UserGraph graph;
+    UserGraph::begin(stream);
+    auto scalars = none();
+    EXPECT_THROW(on_device_runner->run(scalars, stream), InvalidGraph) << "it would wait";
+    EXPECT_THROW(host_runner->enqueue(stream), InvalidGraph) << "host arrays";
+    on_device_runner->enqueue(stream);
+    graph.end(stream);
+    graph.launch(stream);
+    stream.wait();
+    on_device_runner->wait(scalars);
+    EXPECT_TRUE(same(scalars, run_on(*cpu, bound({1000}, {on_host(x)}))));
+}
+
+TEST_F(BackendCuda, many_threads_share_a_build) {
+    build(three_results);
+    const auto x = digits<float>(500'000);
+    const DeviceBuffer there = upload(x);
+    const Bound b = bound({500'000}, {on_device(there)});
+    const auto expected = run_on(*cpu, bound({500'000}, {on_host(x)}));
+    std::vector<int> wrong(8, 0);
+    {
+        std::vector<std::thread> threads;
+        for (int& count : wrong)
+            threads.emplace_back([&] {
+                auto runner = cuda->runner();
+                runner->bind(b);
+                for (int i = 0; i < 200; ++i) {
+                    auto scalars = none();
+                    runner->run(scalars, {});
+                    count += same(scalars, expected) ? 0 : 1;
+                }
+            });
+        for (std::thread& thread : threads) thread.join();
+    }
+    EXPECT_EQ(wrong, std::vector<int>(8, 0));
+}
+
+TEST_F(BackendCuda, the_callers_context_is_left_as_it_was) {
+    build(three_results);
+    const DeviceBuffer there = upload(digits<float>(1000));
+    CUctx_st* before = nullptr;
+    CUctx_st* after = nullptr;
+    call("cuCtxGetCurrent", &before);
+    run_on(*cuda, bound({1000}, {on_device(there)}));
+    call("cuCtxGetCurrent", &after);
+    EXPECT_EQ(before, after);
+}
+
+TEST_F(BackendCuda, facts_tell_registers_and_the_second_build_compiles_nothing) {
+    build(three_results);
+    const auto again = build_cuda(plan, device, {});
+    for (const SweepFacts& facts : again->facts()) {
+        EXPECT_TRUE(facts.cached);
+        EXPECT_GT(facts.registers, 0);
+        EXPECT_GT(facts.threads, 0);
+        EXPECT_NE(facts.source.find("gridfold_sweep"), std::string::npos);
+    }
+    EXPECT_EQ(cuda->device().substr(0, 8), "cuda:0 (");
+}
+
+} // namespace
+} // namespace gf
