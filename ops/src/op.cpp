@@ -54,18 +54,17 @@ template <template <class, class> class Monoid> int state_words(DType element, D
     });
 }
 
-template <template <class, class> class Monoid>
-constexpr bool in_steps = requires { &Monoid<float, float>::start; };
+template <template <class, class> class Monoid> constexpr bool in_steps = requires { &Monoid<float, float>::start; };
 
 namespace monoid_row {
-#define MONOID(name, integers, floats)                                                                                \
-    constinit const MonoidRow name{#name,                                                                              \
-                                   "",                                                                                 \
-                                   integers,                                                                           \
-                                   floats,                                                                             \
-                                   static_cast<int>(MonoidPosition::name),                                             \
-                                   &state_words<device::name>,                                                         \
-                                   nullptr,                                                                            \
+#define MONOID(name, integers, floats)                                     \
+    constinit const MonoidRow name{#name,                                  \
+                                   "",                                     \
+                                   integers,                               \
+                                   floats,                                 \
+                                   static_cast<int>(MonoidPosition::name), \
+                                   &state_words<device::name>,             \
+                                   nullptr,                                \
                                    in_steps<device::name>};
 #define REDUCE(...)
 #include <gridfold/ops/reduce.def>
@@ -76,28 +75,32 @@ namespace monoid_row {
 } // namespace
 
 namespace map_row {
-#define MAP(name, arity, rule, facts, ulps, low, high, doc, ...)                                                       \
-    constinit const MapRow name{#name, arity, TypeRule::rule, facts_of(facts), ulps, low, high, doc, #__VA_ARGS__,    \
-                                static_cast<int>(MapPosition::name), nullptr};
+#define MAP(name, arity, rule, facts, ulps, low, high, doc, ...)                     \
+    constinit const MapRow name{#name,          arity,                               \
+                                TypeRule::rule, facts_of(facts),                     \
+                                ulps,           low,                                 \
+                                high,           doc,                                 \
+                                #__VA_ARGS__,   static_cast<int>(MapPosition::name), \
+                                nullptr};
 #include <gridfold/ops/map.def>
 #undef MAP
 } // namespace map_row
 
 namespace reduce_row {
 #define MONOID(...)
-#define REDUCE(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...)                \
-    constinit const ReduceRow name{#name,                                                                              \
-                                   &monoid_row::monoid,                                                                \
-                                   AccumulatorRule::accumulator,                                                       \
-                                   ResultRule::result,                                                                 \
-                                   OnEmpty::on_empty,                                                                  \
-                                   takes_ddof,                                                                         \
-                                   needs_elements,                                                                     \
-                                   ulps,                                                                               \
-                                   doc,                                                                                \
-                                   #__VA_ARGS__,                                                                       \
-                                   static_cast<int>(ReducePosition::name),                                             \
-                                   nullptr,                                                                            \
+#define REDUCE(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
+    constinit const ReduceRow name{#name,                                                               \
+                                   &monoid_row::monoid,                                                 \
+                                   AccumulatorRule::accumulator,                                        \
+                                   ResultRule::result,                                                  \
+                                   OnEmpty::on_empty,                                                   \
+                                   takes_ddof,                                                          \
+                                   needs_elements,                                                      \
+                                   ulps,                                                                \
+                                   doc,                                                                 \
+                                   #__VA_ARGS__,                                                        \
+                                   static_cast<int>(ReducePosition::name),                              \
+                                   nullptr,                                                             \
                                    nullptr};
 #include <gridfold/ops/reduce.def>
 #undef REDUCE

@@ -74,11 +74,26 @@ DType floating_type(DType promoted) {
     }
 }
 
+/// The same for several operands: the first of f16, f32 and f64 that holds each of them, which is less than their promoted
+/// integer needs (i8 and u8 promote to i16, and hypot takes both as f16).
+DType floating_type(std::span<const OperandType> operands, DType promoted) {
+    if (is_floating(promoted)) return promoted;
+    DType type = DType::f16;
+    bool only_bool = true;
+    for (const OperandType& operand : operands)
+        if (operand.type) {
+            type = promote(type, floating_type(*operand.type));
+            only_bool &= *operand.type == DType::boolean;
+        }
+    return only_bool ? floating_type(promoted) : type; // an integer literal makes bool i64
+}
+
 /// The compute type of a row whose operands promote to `promoted`, or why it has none: the rule and the fix.
 struct Refused {
     std::string_view rule, fix;
 };
-DType compute_of(const MapRow& row, DType promoted, std::optional<Refused>& refused) {
+DType compute_of(const MapRow& row, std::span<const OperandType> operands, DType promoted,
+                 std::optional<Refused>& refused) {
     constexpr std::string_view to_integer = "cast the operands to one integer type";
     switch (row.rule) {
     case TypeRule::same:
@@ -89,7 +104,7 @@ DType compute_of(const MapRow& row, DType promoted, std::optional<Refused>& refu
         if (promoted == DType::boolean) refused = {"it takes numbers, not bool", "cast an operand, as in i32(x)"};
         return promoted;
     case TypeRule::quotient: return is_floating(promoted) ? promoted : DType::f64;
-    case TypeRule::floating: return floating_type(promoted);
+    case TypeRule::floating: return floating_type(operands, promoted);
     case TypeRule::integer:
         if (is_floating(promoted)) refused = {"it takes integers and bool", to_integer};
         return promoted;
@@ -164,19 +179,19 @@ DType promote(DType a, DType b) {
 
 MapTyping map_typing(const MapRow& row, std::span<const OperandType> operands) {
     const bool selects = row.rule == TypeRule::select;
-    if (selects && (operands[0].type ? *operands[0].type != DType::boolean
-                                     : operands[0].literal->kind != Literal::Kind::boolean))
+    if (selects &&
+        (operands[0].type ? *operands[0].type != DType::boolean : operands[0].literal->kind != Literal::Kind::boolean))
         throw refusal(in_words(row, operands), "its first operand is bool", "compare it, as in x != 0");
 
     const auto promoted_operands = operands.subspan(selects ? 1 : 0);
     const DType promoted = common_type(promoted_operands);
     std::optional<Refused> refused;
-    const DType compute = compute_of(row, promoted, refused);
+    const DType compute = compute_of(row, promoted_operands, promoted, refused);
     if (!refused && row.user_kernels && !(*row.user_kernels)[static_cast<std::size_t>(compute_type(compute))])
         refused = {"its expression has no meaning for the type", "cast the operands to a type that it is written for"};
     if (refused)
-        throw refusal(in_words(row, operands), fmt::format("{}, and these compute in {}", refused->rule, to_text(compute)),
-                      refused->fix);
+        throw refusal(in_words(row, operands),
+                      fmt::format("{}, and these compute in {}", refused->rule, to_text(compute)), refused->fix);
 
     if (is_integer(compute))
         for (const OperandType& operand : promoted_operands)

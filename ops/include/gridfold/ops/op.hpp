@@ -18,7 +18,7 @@ enum class TypeRule : std::uint8_t {
     same,     ///< T = the promoted operand type; result T
     number,   ///< as same; bool is refused (cast it), as NumPy refuses it
     quotient, ///< true division: floating T as promoted, integers and bool in f64
-    floating, ///< floating T as promoted; bool and 8-bit integers in f16, 16-bit in f32, wider in f64
+    floating, ///< floating T as promoted; else what holds each operand: bool and 8-bit f16, 16-bit f32, wider f64
     integer,  ///< T promoted, bool or integer; floating is refused
     shift,    ///< T promoted, integer; bool and floating are refused
     compare,  ///< T = the promoted operand type; result bool

@@ -55,59 +55,60 @@
 ///   static constexpr bool floating_accumulator = true; A is f32 or f64 (else also i64 for bool and integers, u64)
 ///   static constexpr double ulps = 4;                  how far the CPU and the GPU may be apart (else 0: same bits)
 /// `accumulate` chooses A = f64, as for sum. A macro in the tokens, other than GRIDFOLD_FN, does not reach the device.
-#define GRIDFOLD_REDUCTION(name, doc, ...)                                                                             \
-    GRIDFOLD_EXACT_BEGIN                                                                                               \
-    namespace gf::device {                                                                                             \
-    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                                      \
-    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");             \
-    template <class E, class A> struct monoid_##name { __VA_ARGS__ };                                                  \
-    }                                                                                                                  \
-    GRIDFOLD_EXACT_END                                                                                                 \
-    namespace gf::detail {                                                                                             \
-    inline constexpr MonoidRow user_monoid_##name =                                                                    \
-        UserReduction<device::monoid_##name>::monoid("monoid_" #name, "template <class E, class A> struct monoid_" #name \
-                                                                      " { " #__VA_ARGS__ " };\n");                     \
-    }                                                                                                                  \
-    namespace gf::reduce_row {                                                                                         \
-    inline constexpr ReduceRow name =                                                                                  \
-        detail::UserReduction<device::monoid_##name>::row(#name, detail::user_monoid_##name, doc);                     \
-    }                                                                                                                  \
-    namespace gf::detail {                                                                                             \
-    inline const bool reduction_##name##_is_registered = register_at_start(reduce_row::name);                          \
-    }                                                                                                                  \
-    namespace gf {                                                                                                     \
-    inline Value name(Value value, const ReduceOptions& options = {}) {                                                \
-        return reduce(reduce_row::name, value, options);                                                               \
-    }                                                                                                                  \
+#define GRIDFOLD_REDUCTION(name, doc, ...)                                                                 \
+    GRIDFOLD_EXACT_BEGIN                                                                                   \
+    namespace gf::device {                                                                                 \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                          \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math"); \
+    template <class E, class A> struct monoid_##name {                                                     \
+        __VA_ARGS__                                                                                        \
+    };                                                                                                     \
+    }                                                                                                      \
+    GRIDFOLD_EXACT_END                                                                                     \
+    namespace gf::detail {                                                                                 \
+    inline constexpr MonoidRow user_monoid_##name = UserReduction<device::monoid_##name>::monoid(          \
+        "monoid_" #name, "template <class E, class A> struct monoid_" #name " { " #__VA_ARGS__ " };\n");   \
+    }                                                                                                      \
+    namespace gf::reduce_row {                                                                             \
+    inline constexpr ReduceRow name =                                                                      \
+        detail::UserReduction<device::monoid_##name>::row(#name, detail::user_monoid_##name, doc);         \
+    }                                                                                                      \
+    namespace gf::detail {                                                                                 \
+    inline const bool reduction_##name##_is_registered = register_at_start(reduce_row::name);              \
+    }                                                                                                      \
+    namespace gf {                                                                                         \
+    inline Value name(Value value, const ReduceOptions& options = {}) {                                    \
+        return reduce(reduce_row::name, value, options);                                                   \
+    }                                                                                                      \
     }
 
-#define GRIDFOLD_MAP_ROW(name, arity, rule, exact, ulps, doc, ...)                                                     \
-    GRIDFOLD_EXACT_BEGIN                                                                                               \
-    namespace gf::device {                                                                                             \
-    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                                      \
-    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");             \
-    struct map_##name {                                                                                                \
-        template <class T, class First, class Result>                                                                  \
-        GRIDFOLD_FN static auto apply([[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c)            \
-            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                            \
-            return static_cast<Result>(__VA_ARGS__);                                                                   \
-        }                                                                                                              \
-    };                                                                                                                 \
-    }                                                                                                                  \
-    GRIDFOLD_EXACT_END                                                                                                 \
-    namespace gf::map_row {                                                                                            \
-    inline constexpr MapRow name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(                    \
-        #name, exact, ulps, doc, GRIDFOLD_TEXT(__VA_ARGS__));                                                          \
-    }                                                                                                                  \
-    namespace gf::detail {                                                                                             \
-    inline const bool map_##name##_is_registered = register_at_start(map_row::name);                                   \
-    }                                                                                                                  \
-    namespace gf {                                                                                                     \
-    template <class... A>                                                                                              \
-        requires detail::MapOperands<arity, A...>                                                                      \
-    Value name(const A&... operands) {                                                                                 \
-        return map(map_row::name, {operands...});                                                                      \
-    }                                                                                                                  \
+#define GRIDFOLD_MAP_ROW(name, arity, rule, exact, ulps, doc, ...)                                          \
+    GRIDFOLD_EXACT_BEGIN                                                                                    \
+    namespace gf::device {                                                                                  \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                           \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");  \
+    struct map_##name {                                                                                     \
+        template <class T, class First, class Result>                                                       \
+        GRIDFOLD_FN static auto apply([[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c) \
+            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                 \
+            return static_cast<Result>(__VA_ARGS__);                                                        \
+        }                                                                                                   \
+    };                                                                                                      \
+    }                                                                                                       \
+    GRIDFOLD_EXACT_END                                                                                      \
+    namespace gf::map_row {                                                                                 \
+    inline constexpr MapRow name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(         \
+        #name, exact, ulps, doc, GRIDFOLD_TEXT(__VA_ARGS__));                                               \
+    }                                                                                                       \
+    namespace gf::detail {                                                                                  \
+    inline const bool map_##name##_is_registered = register_at_start(map_row::name);                        \
+    }                                                                                                       \
+    namespace gf {                                                                                          \
+    template <class... A>                                                                                   \
+        requires detail::MapOperands<arity, A...>                                                           \
+    Value name(const A&... operands) {                                                                      \
+        return map(map_row::name, {operands...});                                                           \
+    }                                                                                                       \
     }
 
 #define GRIDFOLD_TEXT(...) #__VA_ARGS__
@@ -158,8 +159,7 @@ template <class T> constexpr bool computes_in(TypeRule rule) {
 template <class Body, TypeRule rule, int arity> struct UserMap {
     static_assert(arity >= 1 && arity <= max_arity, "a map has 1, 2 or 3 operands");
 
-    static constexpr bool gives_bool =
-        rule == TypeRule::compare || rule == TypeRule::logical || rule == TypeRule::test;
+    static constexpr bool gives_bool = rule == TypeRule::compare || rule == TypeRule::logical || rule == TypeRule::test;
     template <class T> using First = std::conditional_t<rule == TypeRule::select, bool, T>;
     template <class T> using Result = std::conditional_t<gives_bool, bool, T>;
 
@@ -196,9 +196,10 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
             if (k) return true;
         return false;
     }
-    static_assert(compiles_for_any_type(),
-                  "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
-                  "its arity says, and the functions of gridfold/core/device/prelude.cuh");
+    static_assert(
+        compiles_for_any_type(),
+        "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
+        "its arity says, and the functions of gridfold/core/device/prelude.cuh");
 
     static constexpr MapRow row(std::string_view name, bool exact, double ulps, std::string_view doc,
                                 std::string_view expression) {
@@ -232,9 +233,10 @@ template <class M, class E> struct UserMonoid {
     static_assert(std::is_trivially_copyable_v<State>,
                   "a State travels between threads and devices as bytes: it must be trivially copyable");
     static_assert(sizeof(State) <= 64 * 4, "a State has at most 64 words of 32 bits");
-    static_assert(!std::is_trivially_copyable_v<State> || WholeWords<State>,
-                  "a State is made of numbers, whole 32-bit words without padding: use Word<A> for what may be smaller, "
-                  "and put 8-byte members first");
+    static_assert(
+        !std::is_trivially_copyable_v<State> || WholeWords<State>,
+        "a State is made of numbers, whole 32-bit words without padding: use Word<A> for what may be smaller, "
+        "and put 8-byte members first");
 
     GRIDFOLD_EXACT_KERNEL static void identity(void* states, std::size_t n) {
         auto* s = static_cast<State*>(states);

@@ -18,17 +18,17 @@ DType promote(DType a, DType b);
 
 /// What an operand of a map is, as far as types go: a value's type, or a literal.
 struct OperandType {
-    std::optional<DType> type;      ///< a value's, or
-    std::optional<Literal> literal; ///< a literal: weak
+    std::optional<DType> type;                          ///< a value's, or
+    std::optional<Literal> literal;                     ///< a literal: weak
     OperandType(DType value_type) : type(value_type) {} // NOLINT(google-explicit-constructor)
     OperandType(Literal number) : literal(number) {}    // NOLINT(google-explicit-constructor)
 };
 
 /// The types of one use of a map.
 struct MapTyping {
-    DType compute;                                ///< T
+    DType compute; ///< T
     DType result;
-    std::array<DType, max_arity> operands{};      ///< what each operand is converted to
+    std::array<DType, max_arity> operands{}; ///< what each operand is converted to
 };
 
 /// Types a map. Values are promoted together first; then literals: a floating literal makes integers and bool f64, an

@@ -5,9 +5,10 @@
 // increasing index order; combine(s, t) gets s from before t. A State is trivially copyable, whole 32-bit words without
 // padding, at most 64 of them. Depends on prelude.cuh alone.
 //
-// A monoid may also offer accumulate in three steps, for lanes that no mask interrupts: start(s, x) sees a lane's first element
-// and prepares the identity for it; advance(s, x) takes each element in turn, the first included; end(s, n) says how many they
-// were. Bits are those of accumulate.
+// A monoid may also offer accumulate in three steps, for lanes that no mask interrupts; the result is the same. start(s, x) sees
+// a lane's first element and prepares the identity for it; advance(s, x, row) takes each element in turn, the first included, row
+// counting from 0 (a lane has fewer than 2^32 elements); end(s, rows, index, stride) says how many they were, the index of the
+// first, and how far apart they stood.
 //
 // Each definition starts with `template <` and ends with `};`, both alone at the start of a line, and needs no other:
 // a generated kernel holds the text of those that it uses (monoid_source).
@@ -84,9 +85,23 @@ template <class E, class A> struct ArgMin {
     GRIDFOLD_FN static State identity() { return {Word<A>(highest<A>()), ~0u, ~0u}; }
     /// −1 if there was no element.
     GRIDFOLD_FN static i64 index(const State& s) { return i64(u64(s.index_high) << 32 | s.index_low); }
-    GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) { return x < over || (is_nan(x) && !is_nan(over)); }
+    GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) { return !(x >= over) && !is_nan(over); }
+    GRIDFOLD_FN static void set_index(State& s, i64 i) {
+        s.index_low = u32(i);
+        s.index_high = u32(u64(i) >> 32);
+    }
+    // In steps, the low word counts rows: an index of 64 bits an element would cost more than the comparison.
+    GRIDFOLD_FN static void start(State& s, E x) { s = {Word<A>(x), 0, 0}; }
+    GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
+        const bool better = wins(Word<A>(x), s.value);
+        s.value = better ? Word<A>(x) : s.value;
+        s.index_low = better ? row : s.index_low;
+    }
+    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride) { set_index(s, first + s.index_low * stride); }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
-        if (index(s) < 0 || wins(Word<A>(x), s.value)) s = {Word<A>(x), u32(i), u32(u64(i) >> 32)};
+        if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;
+        s.value = Word<A>(x);
+        set_index(s, i);
     }
     GRIDFOLD_FN static void combine(State& s, const State& t) {
         // As unsigned numbers, "no element" is the last of all indices, and its value wins over none.
@@ -106,9 +121,23 @@ template <class E, class A> struct ArgMax {
     GRIDFOLD_FN static State identity() { return {Word<A>(lowest<A>()), ~0u, ~0u}; }
     /// −1 if there was no element.
     GRIDFOLD_FN static i64 index(const State& s) { return i64(u64(s.index_high) << 32 | s.index_low); }
-    GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) { return x > over || (is_nan(x) && !is_nan(over)); }
+    GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) { return !(x <= over) && !is_nan(over); }
+    GRIDFOLD_FN static void set_index(State& s, i64 i) {
+        s.index_low = u32(i);
+        s.index_high = u32(u64(i) >> 32);
+    }
+    // In steps, the low word counts rows: an index of 64 bits an element would cost more than the comparison.
+    GRIDFOLD_FN static void start(State& s, E x) { s = {Word<A>(x), 0, 0}; }
+    GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
+        const bool better = wins(Word<A>(x), s.value);
+        s.value = better ? Word<A>(x) : s.value;
+        s.index_low = better ? row : s.index_low;
+    }
+    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride) { set_index(s, first + s.index_low * stride); }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
-        if (index(s) < 0 || wins(Word<A>(x), s.value)) s = {Word<A>(x), u32(i), u32(u64(i) >> 32)};
+        if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;
+        s.value = Word<A>(x);
+        set_index(s, i);
     }
     GRIDFOLD_FN static void combine(State& s, const State& t) {
         // As unsigned numbers, "no element" is the last of all indices, and its value wins over none.
@@ -124,7 +153,14 @@ template <class E, class A> struct Any {
         u32 any;
     };
     GRIDFOLD_FN static State identity() { return {0}; }
-    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.any |= u32(x != E(0)); }
+    /// Not 0 exactly where x is not 0: OR-ing such words is cheaper than comparing every element.
+    GRIDFOLD_FN static u32 truth(E x) {
+        if constexpr (sizeof(E) == 4 && is_floating<E>)
+            return to_bits(x) & 0x7fffffffu;
+        else
+            return u32(x != E(0));
+    }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.any |= truth(x); }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.any |= t.any; }
 };
 
@@ -135,7 +171,7 @@ template <class E, class A> struct All {
         u32 all;
     };
     GRIDFOLD_FN static State identity() { return {1}; }
-    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.all &= u32(x != E(0)); }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.all = x == E(0) ? 0u : s.all; }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.all &= t.all; }
 };
 
@@ -147,6 +183,9 @@ template <class E, class A> struct Count {
     };
     GRIDFOLD_FN static State identity() { return {0}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.count += i64(x != E(0)); }
+    GRIDFOLD_FN static void start(State&, E) {}
+    GRIDFOLD_FN static void advance(State& s, E x, u32) { s.count = i64(u32(s.count) + u32(x != E(0))); }
+    GRIDFOLD_FN static void end(State&, i64, i64, i64) {}
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
 };
 
@@ -168,16 +207,16 @@ template <class E, class A> struct Moments {
         const f64 x = convert<f64>(element);
         s.origin = is_finite(x) ? x : 0.0;
     }
-    GRIDFOLD_FN static void advance(State& s, E element) {
+    GRIDFOLD_FN static void advance(State& s, E element, u32) {
         const f64 d = convert<f64>(element) - s.origin;
         s.sum = s.sum + d;
         s.squares = s.squares + d * d;
     }
-    GRIDFOLD_FN static void end(State& s, i64 elements) { s.count = elements; }
+    GRIDFOLD_FN static void end(State& s, i64 rows, i64, i64) { s.count = rows; }
     GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
         if (s.count == 0) start(s, element);
         s.count += 1;
-        advance(s, element);
+        advance(s, element, 0);
     }
     /// Makes the mean the origin: squares are about the mean then, and the sum is 0.
     GRIDFOLD_FN static void centre(State& s) {
@@ -209,7 +248,8 @@ template <class E, class A> struct Moments {
     GRIDFOLD_FN static f64 variance(State s, f64 ddof) {
         centre(s);
         const f64 divisor = f64(s.count) - ddof;
-        return divisor > 0.0 ? (s.squares > 0.0 || s.squares != s.squares ? s.squares : 0.0) / divisor : quiet_nan<f64>();
+        return divisor > 0.0 ? (s.squares > 0.0 || s.squares != s.squares ? s.squares : 0.0) / divisor
+                             : quiet_nan<f64>();
     }
 };
 

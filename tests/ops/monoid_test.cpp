@@ -1,0 +1,324 @@
+// The monoids: what they compute, that grouping does not matter where it must not, that nothing is nothing, and that
+// their states are whole words.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/core/device/prelude.cuh>
+#include <gridfold/ops/device/monoid.cuh>
+#include <gridfold/ops/op.hpp>
+
+namespace {
+
+namespace device = gf::device;
+using std::int64_t, std::uint64_t, std::int32_t, std::int8_t, std::uint8_t;
+template <class T> using Limits = std::numeric_limits<T>;
+constexpr double inf = Limits<double>::infinity(), not_a_number = Limits<double>::quiet_NaN();
+
+/// Folds elements [begin, end) of x from the identity.
+template <class M, class E> typename M::State fold(const std::vector<E>& x, std::size_t begin, std::size_t end) {
+    typename M::State s = M::identity();
+    for (std::size_t i = begin; i < end; ++i) M::accumulate(s, x[i], static_cast<int64_t>(i));
+    return s;
+}
+template <class M, class E> typename M::State fold(const std::vector<E>& x) { return fold<M>(x, 0, x.size()); }
+
+template <class S> bool same_bytes(const S& a, const S& b) { return std::memcmp(&a, &b, sizeof(S)) == 0; }
+
+/// Every split of x into two, folded apart and combined, is the whole, by bits; and the identity changes nothing on
+/// either side.
+template <class M, class E> void any_split_is_the_whole(const std::vector<E>& x) {
+    const auto whole = fold<M>(x);
+    for (std::size_t cut = 0; cut <= x.size(); ++cut) {
+        auto s = fold<M>(x, 0, cut);
+        M::combine(s, fold<M>(x, cut, x.size()));
+        EXPECT_TRUE(same_bytes(s, whole)) << "split at " << cut;
+        auto swapped = fold<M>(x, cut, x.size());
+        M::combine(swapped, fold<M>(x, 0, cut));
+        EXPECT_TRUE(same_bytes(swapped, whole)) << "split at " << cut << ", the later part first";
+    }
+}
+template <class M, class E> void identity_changes_nothing(const std::vector<E>& x) {
+    const auto whole = fold<M>(x);
+    auto left = M::identity(), right = whole;
+    M::combine(left, whole);
+    M::combine(right, M::identity());
+    EXPECT_TRUE(same_bytes(left, whole)) << "identity first";
+    EXPECT_TRUE(same_bytes(right, whole)) << "identity last";
+    auto none = M::identity();
+    M::combine(none, M::identity());
+    EXPECT_TRUE(same_bytes(none, M::identity()));
+}
+
+template <class E> std::vector<E> integers_of(std::vector<int> values) { return {values.begin(), values.end()}; }
+const std::vector<float> mixed{3.0f, -0.0f, 0.0f, -7.5f, 1e30f, -7.5f, 0x1p-149f, 12.0f, 1e30f};
+
+template <class E> int64_t argmin(const std::vector<E>& x) {
+    using M = device::ArgMin<E, E>;
+    return M::index(fold<M>(x));
+}
+template <class E> int64_t argmax(const std::vector<E>& x) {
+    using M = device::ArgMax<E, E>;
+    return M::index(fold<M>(x));
+}
+
+} // namespace
+
+TEST(Sum, WidensBeforeItAdds) {
+    using M = device::Sum<int8_t, int64_t>;
+    EXPECT_EQ(fold<M>(std::vector<int8_t>(1000, 127)).sum, 127000);
+    EXPECT_EQ((fold<device::Sum<bool, int64_t>>(std::vector<bool>{true, true, false, true}).sum), 3);
+    any_split_is_the_whole<M>(integers_of<int8_t>({5, -128, 127, 127, 1}));
+}
+
+TEST(Sum, WrapsAround) {
+    using M = device::Sum<uint64_t, uint64_t>;
+    EXPECT_EQ(fold<M>(std::vector<uint64_t>{~uint64_t{0}, 3}).sum, 2u);
+    EXPECT_EQ((fold<device::Sum<int64_t, int64_t>>(std::vector<int64_t>{Limits<int64_t>::max(), 1}).sum),
+              Limits<int64_t>::min());
+}
+
+TEST(Product, MultipliesFromOne) {
+    using M = device::Product<int32_t, int64_t>;
+    EXPECT_EQ(M::identity().product, 1);
+    EXPECT_EQ(fold<M>(std::vector<int32_t>{100000, 100000, -3}).product, -30000000000);
+    any_split_is_the_whole<M>(std::vector<int32_t>{3, -5, 7, 1 << 30, 11, 1 << 30});
+}
+
+TEST(SumOfSquares, SquaresInTheAccumulator) {
+    using M = device::SumOfSquares<int8_t, int64_t>;
+    EXPECT_EQ(fold<M>(std::vector<int8_t>{-128, 100}).sum, 26384);
+    any_split_is_the_whole<M>(integers_of<int8_t>({5, -128, 127, 127, 1}));
+}
+
+TEST(MinMax, PropagatesNaNAndOrdersZeros) {
+    using Min = device::Min<float, float>;
+    using Max = device::Max<float, float>;
+    EXPECT_EQ(fold<Min>(mixed).value, -7.5f);
+    EXPECT_EQ(fold<Max>(mixed).value, 1e30f);
+    EXPECT_TRUE(std::signbit(fold<Min>(std::vector<float>{0.0f, -0.0f, 0.0f}).value));
+    EXPECT_FALSE(std::signbit(fold<Max>(std::vector<float>{-0.0f, 0.0f, -0.0f}).value));
+    constexpr float none = Limits<float>::quiet_NaN(), infinite = Limits<float>::infinity();
+    for (const float other : {-1.0f, 1.0f, -infinite, infinite})
+        for (const auto& x : {std::vector<float>{other, none}, std::vector<float>{none, other}}) {
+            EXPECT_TRUE(std::isnan(fold<Min>(x).value)) << other;
+            EXPECT_TRUE(std::isnan(fold<Max>(x).value)) << other;
+        }
+    any_split_is_the_whole<Min>(mixed);
+    any_split_is_the_whole<Max>(mixed);
+}
+
+TEST(MinMax, CoversTheWholeRangeOfEveryType) {
+    const auto check = []<class T>(T) {
+        const T low = device::lowest<T>(), high = device::highest<T>();
+        EXPECT_EQ(static_cast<T>(device::Min<T, T>::identity().value), high);
+        EXPECT_EQ(static_cast<T>(device::Max<T, T>::identity().value), low);
+        EXPECT_EQ((static_cast<T>(fold<device::Min<T, T>>(std::vector<T>{high, low}).value)), low);
+        EXPECT_EQ((static_cast<T>(fold<device::Max<T, T>>(std::vector<T>{low, high}).value)), high);
+        EXPECT_EQ((static_cast<T>(fold<device::Min<T, T>>(std::vector<T>{high}).value)), high);
+        EXPECT_EQ((static_cast<T>(fold<device::Max<T, T>>(std::vector<T>{low}).value)), low);
+        if constexpr (std::is_integral_v<T>)
+            EXPECT_TRUE(low == Limits<T>::min() && high == Limits<T>::max());
+        else
+            EXPECT_TRUE(low == -Limits<T>::infinity() && high == Limits<T>::infinity());
+    };
+    check(bool{}), check(int8_t{}), check(std::int16_t{}), check(int32_t{}), check(int64_t{}), check(uint8_t{});
+    check(std::uint16_t{}), check(std::uint32_t{}), check(uint64_t{}), check(float{}), check(double{});
+}
+
+TEST(ArgMinArgMax, FindTheFirstOfEquals) {
+    EXPECT_EQ(argmin<int32_t>({4, 2, 9, 2}), 1);
+    EXPECT_EQ(argmax<int32_t>({4, 9, 2, 9}), 1);
+    EXPECT_EQ(argmin<float>({0.0f, -0.0f}), 0) << "zeros tie";
+    EXPECT_EQ(argmax<float>({-0.0f, 0.0f}), 0) << "zeros tie";
+    EXPECT_EQ(argmin<bool>({true, false, false}), 1);
+    EXPECT_EQ(argmin<uint8_t>({255, 255}), 0) << "the identity's value is an element too";
+    EXPECT_EQ(argmax<double>({-inf, -inf}), 0) << "the identity's value is an element too";
+    EXPECT_EQ(argmin<double>({}), -1);
+    any_split_is_the_whole<device::ArgMin<float, float>>(mixed);
+    any_split_is_the_whole<device::ArgMax<float, float>>(mixed);
+    any_split_is_the_whole<device::ArgMin<uint64_t, uint64_t>>(std::vector<uint64_t>{~uint64_t{0}, ~uint64_t{0}});
+}
+
+TEST(ArgMinArgMax, LetTheFirstNaNWin) {
+    const std::vector<double> x{1.0, not_a_number, -inf, not_a_number, inf};
+    EXPECT_EQ(argmin(x), 1);
+    EXPECT_EQ(argmax(x), 1);
+    any_split_is_the_whole<device::ArgMin<double, double>>(x);
+    any_split_is_the_whole<device::ArgMax<double, double>>(x);
+}
+
+TEST(ArgMinArgMax, HoldIndicesBeyond32Bits) {
+    using M = device::ArgMax<int8_t, int8_t>;
+    M::State s = M::identity();
+    const int64_t far = (int64_t{5} << 32) + 3;
+    M::accumulate(s, 1, 4), M::accumulate(s, 2, far);
+    EXPECT_EQ(M::index(s), far);
+    M::State t = M::identity();
+    M::accumulate(t, 2, far - 1);
+    M::combine(s, t);
+    EXPECT_EQ(M::index(s), far - 1) << "the smaller index wins a tie from either side";
+}
+
+TEST(AnyAllCount, TestAgainstZero) {
+    using Any = device::Any<double, bool>;
+    using All = device::All<double, bool>;
+    using Count = device::Count<double, bool>;
+    const std::vector<double> x{0.0, -0.0, not_a_number, 2.0};
+    EXPECT_EQ(fold<Any>(x).any, 1u);
+    EXPECT_EQ(fold<All>(x).all, 0u);
+    EXPECT_EQ(fold<Count>(x).count, 2);
+    EXPECT_EQ(fold<Any>(std::vector<double>{0.0, -0.0}).any, 0u);
+    EXPECT_EQ(fold<All>(std::vector<double>{not_a_number, -1.0}).all, 1u);
+    EXPECT_EQ(Any::identity().any, 0u);
+    EXPECT_EQ(All::identity().all, 1u);
+    EXPECT_EQ((fold<device::Any<int32_t, bool>>(std::vector<int32_t>{0, 256}).any), 1u)
+        << "no narrowing before the test";
+    any_split_is_the_whole<Any>(x);
+    any_split_is_the_whole<All>(x);
+    any_split_is_the_whole<Count>(x);
+}
+
+TEST(Moments, StayExactFarFromZero) {
+    using M = device::Moments<float, double>;
+    std::mt19937 random(3);
+    std::vector<float> x(20000);
+    for (float& v : x) v = 1e6f + static_cast<float>(random() % 1000) / 64;
+    const long double mean = std::accumulate(x.begin(), x.end(), 0.0L) / static_cast<long double>(x.size());
+    long double squares = 0;
+    for (const float v : x) squares += (v - mean) * (v - mean);
+    const auto check = [&](const M::State& s) {
+        EXPECT_NEAR(M::mean(s), static_cast<double>(mean), 1e-9);
+        EXPECT_NEAR(M::variance(s, 1) / static_cast<double>(squares / (x.size() - 1)), 1, 1e-10);
+    };
+    check(fold<M>(x));
+    // As a sweep does it: lanes, then pairwise.
+    std::vector<M::State> lanes(2048, M::identity());
+    for (std::size_t i = 0; i < x.size(); ++i) M::accumulate(lanes[i % 2048], x[i], static_cast<int64_t>(i));
+    for (std::size_t step = 1; step < lanes.size(); step *= 2)
+        for (std::size_t i = 0; i + step < lanes.size(); i += 2 * step) M::combine(lanes[i], lanes[i + step]);
+    check(lanes[0]);
+    identity_changes_nothing<M>(x);
+}
+
+TEST(Moments, SurviveASentinelAtTheOrigin) {
+    using M = device::Moments<float, double>;
+    std::vector<M::State> lanes(64, M::identity());
+    M::accumulate(lanes[0], -1e30f, 0);
+    for (int i = 0; i < 6400; ++i)
+        M::accumulate(lanes[static_cast<std::size_t>(1 + i % 63)], static_cast<float>(i % 7), i);
+    M::State rest = M::identity();
+    for (std::size_t lane = 1; lane < 64; ++lane) M::combine(rest, lanes[lane]);
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 6400; ++i) sum += i % 7;
+    for (int i = 0; i < 6400; ++i) squares += (i % 7 - sum / 6400) * (i % 7 - sum / 6400);
+    EXPECT_NEAR(M::variance(rest, 0), squares / 6400, 1e-12 * squares / 6400);
+}
+
+TEST(Moments, CarryNaNAndInfinity) {
+    using M = device::Moments<double, double>;
+    EXPECT_TRUE(std::isnan(M::mean(fold<M>(std::vector<double>{1, not_a_number, 3}))));
+    EXPECT_EQ(M::mean(fold<M>(std::vector<double>{1, inf, 3})), inf);
+    EXPECT_TRUE(std::isnan(M::variance(fold<M>(std::vector<double>{1, inf, 3}), 0)));
+    EXPECT_EQ(M::variance(fold<M>(std::vector<double>{5, 5, 5}), 1), 0.0);
+    EXPECT_TRUE(std::isnan(M::variance(fold<M>(std::vector<double>{5}), 1))) << "nothing to divide by";
+}
+
+TEST(LogSumExp, StreamsWithoutOverflow) {
+    const auto check = []<class A>(A, std::vector<A> x, double tolerance) {
+        using M = device::LogSumExp<A, A>;
+        long double largest = -inf, sum = 0;
+        for (const A v : x) largest = std::max<long double>(largest, v);
+        for (const A v : x) sum += std::exp(static_cast<long double>(v) - largest);
+        const double expected = static_cast<double>(largest + std::log(sum));
+        for (std::size_t cut = 0; cut <= x.size(); cut += 37) {
+            auto s = fold<M>(x, 0, cut);
+            M::combine(s, fold<M>(x, cut, x.size()));
+            EXPECT_NEAR(M::value(s), expected, tolerance) << cut;
+        }
+        identity_changes_nothing<M>(x);
+    };
+    std::mt19937 random(11);
+    std::vector<double> x(1000);
+    for (double& v : x) v = 1000 + static_cast<double>(random() % 1000) / 100;
+    check(double{}, x, 1e-11);
+    check(float{}, std::vector<float>(x.begin(), x.end()), 1e-3);
+    for (double& v : x) v -= 3000;
+    check(double{}, x, 1e-11);
+}
+
+TEST(LogSumExp, KnowsInfinitiesAndNaN) {
+    using M = device::LogSumExp<double, double>;
+    const auto value = [](const std::vector<double>& x) { return M::value(fold<M>(x)); };
+    EXPECT_EQ(value({-inf, -inf}), -inf);
+    EXPECT_EQ(value({-inf, 2.0}), 2.0);
+    EXPECT_EQ(value({2.0, -inf}), 2.0);
+    EXPECT_EQ(value({1.0, inf, inf, 2.0}), inf);
+    EXPECT_TRUE(std::isnan(value({1.0, not_a_number, 2.0})));
+    EXPECT_TRUE(std::isnan(value({not_a_number})));
+    EXPECT_TRUE(std::isnan(value({not_a_number, inf})));
+    EXPECT_EQ(value({}), -inf);
+    auto split = fold<M>(std::vector<double>{-inf});
+    M::combine(split, fold<M>(std::vector<double>{-inf}));
+    EXPECT_EQ(M::value(split), -inf);
+}
+
+namespace {
+
+/// A State built over two different backgrounds is the same bytes: it has no padding.
+template <class M> void has_no_padding(const char* name) {
+    using State = typename M::State;
+    static_assert(M::associative_and_commutative && std::is_trivially_copyable_v<State>);
+    static_assert(sizeof(State) % 4 == 0 && sizeof(State) <= 64 * 4);
+    static_assert(requires {
+        typename std::bool_constant<(std::bit_cast<std::array<unsigned, sizeof(State) / 4>>(State{}), true)>;
+    });
+    EXPECT_GE(sizeof(State), 4u) << name;
+}
+
+} // namespace
+
+TEST(States, AreWholeWordsWithoutPadding) {
+    const auto check = []<class E>(E) {
+        has_no_padding<device::Sum<E, int64_t>>("Sum");
+        has_no_padding<device::Product<E, double>>("Product");
+        has_no_padding<device::SumOfSquares<E, float>>("SumOfSquares");
+        has_no_padding<device::Min<E, E>>("Min");
+        has_no_padding<device::Max<E, E>>("Max");
+        has_no_padding<device::ArgMin<E, E>>("ArgMin");
+        has_no_padding<device::ArgMax<E, E>>("ArgMax");
+        has_no_padding<device::Any<E, bool>>("Any");
+        has_no_padding<device::All<E, bool>>("All");
+        has_no_padding<device::Count<E, bool>>("Count");
+        has_no_padding<device::Moments<E, double>>("Moments");
+        has_no_padding<device::LogSumExp<E, float>>("LogSumExp");
+    };
+    check(bool{}), check(int8_t{}), check(std::uint16_t{}), check(int32_t{}), check(int64_t{}), check(float{}),
+        check(double{});
+}
+
+TEST(MonoidRow, KnowsItsStateAndItsText) {
+    using enum gf::DType;
+    EXPECT_EQ(gf::reduce_row::sum.monoid->state_words(f32, f32), 1);
+    EXPECT_EQ(gf::reduce_row::sum.monoid->state_words(i8, i64), 2);
+    EXPECT_EQ(gf::reduce_row::argmin.monoid->state_words(f16, f32), 3);
+    EXPECT_EQ(gf::reduce_row::argmin.monoid->state_words(f64, f64), 4);
+    EXPECT_EQ(gf::reduce_row::mean.monoid->state_words(f32, f64), 8);
+    for (const gf::ReduceRow* row : gf::all_reductions()) {
+        if (row->builtin < 0) continue;
+        const std::string_view text = gf::monoid_source(*row->monoid);
+        EXPECT_TRUE(text.starts_with("/// ")) << text;
+        EXPECT_TRUE(text.ends_with("\n};\n")) << text;
+        EXPECT_EQ(text.find("\n};\n"), text.size() - 4) << "one definition, not more: " << text;
+        EXPECT_NE(text.find(" struct " + std::string(row->monoid->name) + " {"), text.npos) << text;
+    }
+    EXPECT_EQ(gf::find_reduction("argmin"), &gf::reduce_row::argmin);
+    EXPECT_EQ(gf::find_reduction("none"), nullptr);
+}

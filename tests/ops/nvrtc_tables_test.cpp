@@ -1,0 +1,123 @@
+// NVRTC compiles every map for every type it computes in, and every monoid for the types it folds, for each
+// architecture that the library supports, without a warning.
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/device_text.hpp>
+#include <gridfold/core/error.hpp>
+#include <gridfold/core/nvrtc.hpp>
+#include <gridfold/ops/compute_type.hpp>
+#include <gridfold/ops/type_rule.hpp>
+
+#include "own_ops.hpp"
+
+namespace {
+
+using gf::DType;
+
+std::set<DType> compute_types() {
+    std::set<DType> types;
+    for (const DType type : gf::all_dtypes()) types.insert(gf::compute_type(type));
+    return types;
+}
+
+bool computes_in(const gf::MapRow& row, DType type) {
+    if (row.user_kernels) return (*row.user_kernels)[static_cast<std::size_t>(type)] != nullptr;
+    return gf::with_compute_type(type, [&row]<class T>(T) { return gf::detail::computes_in<T>(row.rule); });
+}
+
+/// One kernel for each type that the row computes in, reading and writing memory so that nothing is dropped.
+std::string map_kernels(const gf::MapRow& row) {
+    using gf::TypeRule;
+    const bool to_bool = row.rule == TypeRule::compare || row.rule == TypeRule::logical || row.rule == TypeRule::test;
+    const std::string first = row.rule == TypeRule::select ? "bool" : "T";
+    const std::string parameters[] = {first + " a", first + " a, T b", first + " a, T b, T c"};
+    std::string text = fmt::format("template <class T> GRIDFOLD_FN {} map_{}({}) {{ return {}; }}\n",
+                                   to_bool ? "bool" : "T", row.name, parameters[row.arity - 1], row.expression);
+    for (const DType type : compute_types()) {
+        if (!computes_in(row, type)) continue;
+        const std::string_view t = type == DType::boolean ? "bool" : to_text(type);
+        const std::string_view arguments[] = {"a[0]", "a[0], b[0]", "a[0], b[0], c[0]"};
+        text +=
+            fmt::format("extern \"C\" __global__ void {}_{}({}* out, const {}* a, const {}* b, const {}* c) {{ *out = "
+                        "map_{}<{}>({}); }}\n",
+                        row.name, t, to_bool ? "bool" : t, row.rule == TypeRule::select ? "bool" : t, t, t, row.name, t,
+                        arguments[row.arity - 1]);
+    }
+    return text;
+}
+
+/// One kernel for each element type and accumulator of a reduction: all five parts of the monoid.
+std::string reduce_kernels(const gf::ReduceRow& row) {
+    std::string text = fmt::format("template <class M, class R> GRIDFOLD_FN R finalize_{}(const typename M::State& s, "
+                                   "[[maybe_unused]] f64 ddof) {{ return {}; }}\n",
+                                   row.name, row.finalize);
+    for (const DType element : compute_types()) {
+        std::set<DType> accumulators{gf::accumulator_type(row, element, {})};
+        try {
+            accumulators.insert(gf::accumulator_type(row, element, DType::f64));
+        } catch (const gf::InvalidGraph&) { // it takes its own alone
+        }
+        for (const DType accumulator : accumulators) {
+            const auto spell = [](DType type) { return type == DType::boolean ? "bool" : to_text(type); };
+            const std::string monoid = fmt::format("{}<{}, {}>", row.monoid->name, spell(element), spell(accumulator));
+            const DType result = gf::compute_type(gf::result_type(row, element, accumulator));
+            text +=
+                fmt::format("static_assert(sizeof({0}::State) == {1}, \"words\");\n"
+                            "extern \"C\" __global__ void {2}_{3}_{4}({5}* out, {0}::State* states, const {3}* x) {{\n"
+                            "    auto s = {0}::identity();\n"
+                            "    {0}::accumulate(s, x[0], 7);\n"
+                            "    {0}::combine(s, states[1]);\n"
+                            "    states[0] = s;\n"
+                            "    *out = finalize_{2}<{0}, {5}>(s, 1.0);\n"
+                            "}}\n",
+                            monoid, 4 * row.monoid->state_words(element, accumulator), row.name, spell(element),
+                            spell(accumulator), spell(result));
+        }
+    }
+    return text;
+}
+
+/// Every row's kernels, behind the prelude.
+const std::string& tables_text() {
+    static const std::string text = [] {
+        std::string maps, reductions;
+        std::map<std::string_view, std::string_view> monoids;
+        for (const gf::MapRow* row : gf::all_maps()) maps += map_kernels(*row);
+        for (const gf::ReduceRow* row : gf::all_reductions()) {
+            monoids[row->monoid->name] = gf::monoid_source(*row->monoid);
+            reductions += reduce_kernels(*row);
+        }
+        std::string all(gf::detail::prelude_text());
+        all += "namespace gf::device {\n";
+        for (const auto& [name, source] : monoids) all += source;
+        return all + maps + reductions + "}\n";
+    }();
+    return text;
+}
+
+} // namespace
+
+class NvrtcTables : public testing::TestWithParam<const char*> {};
+
+TEST_P(NvrtcTables, CompileForEveryType) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    const std::vector<std::string> options{"--std=c++17", "--fmad=false"};
+    try {
+        const gf::nvrtc::Compiled compiled = gf::nvrtc::compile(tables_text(), GetParam(), options);
+        EXPECT_FALSE(compiled.image.empty());
+        EXPECT_EQ(compiled.log, "");
+    } catch (const gf::CompileError& error) {
+        FAIL() << error.what() << '\n' << error.log();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, NvrtcTables, testing::Values("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"),
+                         [](const auto& architecture) { return std::string(architecture.param); });

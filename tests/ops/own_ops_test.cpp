@@ -1,0 +1,141 @@
+// Users' own maps and reductions: rows, kernels, types, and bits that no build flag changes. This file is compiled with
+// -O3 -mfma where the compiler and the machine have it.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/ops/type_rule.hpp>
+
+#include "own_ops.hpp"
+
+namespace {
+
+using gf::DType;
+
+/// R: the result type, or char for bool, whose vector has no array.
+template <class R, class T>
+std::vector<R> apply(const gf::MapRow& row, const std::vector<T>& a, const std::vector<T>& b = {},
+                     const std::vector<T>& c = {}) {
+    const gf::MapKernel kernel = (*row.user_kernels)[static_cast<std::size_t>(gf::dtype_of<T>)];
+    std::vector<R> out(a.size());
+    kernel(out.data(), a.data(), b.data(), c.data(), a.size());
+    return out;
+}
+
+/// Folds x over lanes, combines them, and finalises.
+template <class R, class E>
+R reduce(const gf::ReduceRow& row, DType accumulator, const std::vector<E>& x, std::size_t lanes) {
+    const DType element = gf::dtype_of<E>;
+    const gf::MonoidKernels& kernels = *row.monoid->user_kernels(element, accumulator);
+    EXPECT_EQ(kernels.state_bytes, 4 * static_cast<std::size_t>(row.monoid->state_words(element, accumulator)));
+    std::vector<double> states(lanes * kernels.state_bytes / sizeof(double) + 1);
+    kernels.identity(states.data(), lanes);
+    for (std::size_t i = 0; i < x.size(); i += lanes)
+        kernels.fold(states.data(), x.data() + i, nullptr, static_cast<std::int64_t>(i), std::min(lanes, x.size() - i));
+    kernels.pairwise(states.data(), lanes);
+    R result{};
+    row.user_finalize(element, accumulator, states.data(), 0, &result);
+    return result;
+}
+
+} // namespace
+
+TEST(OwnMap, IsARowLikeAnyOther) {
+    EXPECT_EQ(gf::find_map("softplus"), &gf::map_row::softplus);
+    EXPECT_EQ(gf::map_row::softplus.expression, "maximum(a, T(0)) + log1p(exp(-abs(a)))");
+    EXPECT_EQ(gf::map_row::softplus.builtin, -1);
+    EXPECT_FALSE(gf::map_row::softplus.facts.exact);
+    EXPECT_TRUE(gf::map_row::lerp.facts.exact);
+}
+
+TEST(OwnMap, ComputesInEveryTypeOfItsRule) {
+    EXPECT_NEAR(apply<double>(gf::map_row::softplus, std::vector<double>{0.0})[0], std::log(2.0), 1e-15);
+    EXPECT_EQ(apply<float>(gf::map_row::softplus, std::vector<float>{1000.0f})[0], 1000.0f);
+    EXPECT_EQ(apply<char>(gf::map_row::within, std::vector<int>{1, 2, 3}, {2, 2, 2}, {2, 2, 2}),
+              (std::vector<char>{0, 1, 0}));
+    EXPECT_EQ(apply<std::uint8_t>(gf::map_row::low_bit, std::vector<std::uint8_t>{12, 128, 0}),
+              (std::vector<std::uint8_t>{4, 128, 0}));
+}
+
+TEST(OwnMap, HasNoKernelWhereItsExpressionHasNoMeaning) {
+    const auto& kernels = *gf::map_row::low_bit.user_kernels;
+    EXPECT_EQ(kernels[static_cast<std::size_t>(DType::f32)], nullptr);
+    EXPECT_EQ(kernels[static_cast<std::size_t>(DType::f16)], nullptr);
+    EXPECT_NE(kernels[static_cast<std::size_t>(DType::i64)], nullptr);
+    gf::Graph g;
+    const gf::Value x = g.input<float>("x", {g.dim("n")});
+    try {
+        gf::low_bit(x);
+        FAIL();
+    } catch (const gf::InvalidGraph& error) {
+        EXPECT_NE(std::string(error.what()).find("low_bit(f32): its expression has no meaning for the type"),
+                  std::string::npos)
+            << error.what();
+    }
+}
+
+TEST(OwnMap, BuildsGraphsWithValuesAndNumbers) {
+    gf::Graph g;
+    const gf::Value x = g.input<float>("x", {g.dim("n")});
+    EXPECT_EQ(softplus(x).type(), DType::f32); // found by its operand's namespace
+    EXPECT_EQ(gf::lerp(x, 1, 0.5).type(), DType::f32);
+    EXPECT_EQ(gf::within(x, 0, 1).type(), DType::boolean);
+    EXPECT_EQ(gf::range(x).type(), DType::f32);
+    EXPECT_EQ(gf::range(x, {.where = x > 0, .accumulate = DType::f64}).type(), DType::f64);
+}
+
+TEST(OwnOps, KeepTheirBitsUnderContractingFlags) {
+    // a + (b − a)·c and s + v·v differ in the last place if the product is not rounded.
+    const std::vector<float> a(37, -1 - 0x1p-11f), b(37, -0x1p-12f), c(37, 1 + 0x1p-12f);
+    volatile float difference = b[0] - a[0];
+    volatile float product = difference * c[0];
+    volatile float sum = a[0] + product;
+    ASSERT_NE(sum, std::fmaf(difference, c[0], a[0])) << "the data would not notice contraction";
+    for (const float x : apply<float>(gf::map_row::lerp, a, b, c)) EXPECT_EQ(x, sum);
+
+    const double v = 1.0 / 3.0;
+    volatile double square = v * v;
+    volatile double squares = square + square;
+    volatile double three = squares + square;
+    ASSERT_NE(three, std::fma(v, v, squares)) << "the data would not notice contraction";
+    EXPECT_EQ((reduce<double>(gf::reduce_row::mean_of_squares, DType::f64, std::vector<double>{v, v, v}, 1)),
+              three / 3);
+}
+
+TEST(OwnReduction, FoldsCombinesAndFinalises) {
+    std::vector<std::int32_t> x(10000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * 7919 % 10007);
+    const auto [low, high] = std::minmax_element(x.begin(), x.end());
+    for (const std::size_t lanes : {std::size_t{1}, std::size_t{3}, std::size_t{2048}}) {
+        EXPECT_EQ((reduce<std::int64_t>(gf::reduce_row::range, DType::i64, x, lanes)), *high - *low);
+        EXPECT_EQ((reduce<double>(gf::reduce_row::range, DType::f64, x, lanes)), *high - *low);
+    }
+}
+
+TEST(OwnReduction, SkipsWhatItsMaskSays) {
+    const gf::MonoidKernels& kernels = *gf::reduce_row::range.monoid->user_kernels(DType::f32, DType::f32);
+    float state[2];
+    const float x[]{5, 100, 2, 9};
+    const bool mask[]{true, false, true, true};
+    for (int i = 0; i < 4; ++i) {
+        if (i == 0) kernels.identity(state, 1);
+        kernels.fold(state, x + i, mask + i, i, 1);
+    }
+    EXPECT_EQ(state[0], 2);
+    EXPECT_EQ(state[1], 9);
+}
+
+TEST(OwnReduction, SaysItsTypesAndWhatNothingIs) {
+    EXPECT_EQ(gf::reduce_row::range.on_empty, gf::OnEmpty::undefined);
+    EXPECT_EQ(gf::reduce_row::mean_of_squares.on_empty, gf::OnEmpty::value);
+    EXPECT_EQ(gf::accumulator_type(gf::reduce_row::range, DType::u8, {}), DType::u64);
+    EXPECT_EQ(gf::accumulator_type(gf::reduce_row::mean_of_squares, DType::u8, {}), DType::f64);
+    EXPECT_EQ(gf::result_type(gf::reduce_row::range, DType::u8, DType::u64), DType::u64);
+    EXPECT_EQ(gf::result_type(gf::reduce_row::mean_of_squares, DType::f16, DType::f32), DType::f32);
+    EXPECT_TRUE(gf::monoid_source(*gf::reduce_row::range.monoid)
+                    .starts_with("template <class E, class A> struct monoid_range {"));
+}

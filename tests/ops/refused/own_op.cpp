@@ -1,0 +1,43 @@
+// A user's op that breaks a rule does not compile, and the compiler says which rule. WRONG chooses the mistake; without
+// it the file compiles.
+#include <gridfold/ops/op_macros.hpp>
+
+#ifndef WRONG
+#define WRONG 0
+#endif
+
+#if WRONG == 1
+#define DECLARATION
+#else
+#define DECLARATION static constexpr bool associative_and_commutative = true;
+#endif
+
+#if WRONG == 2
+#define STATE struct State { A sum; State() = default; State(const State&) {} };
+#elif WRONG == 3
+#define STATE struct State { A sum; A more[64]; };
+#elif WRONG == 4
+#define STATE struct State { i32 count; f64 sum; };
+#else
+#define STATE struct State { A sum; };
+#endif
+
+#if WRONG == 5
+namespace somewhere {
+#endif
+
+GRIDFOLD_REDUCTION(total, "the sum", DECLARATION STATE
+    GRIDFOLD_FN static State identity() { return State{}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = s.sum + convert<decltype(s.sum)>(x); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = s.sum + t.sum; }
+    GRIDFOLD_FN static A finalize(const State& s) { return convert<A>(s.sum); })
+
+#if WRONG == 5
+}
+#endif
+
+#if WRONG == 6
+GRIDFOLD_MAP(nonsense, 1, floating, "no such function", frobnicate(a))
+#else
+GRIDFOLD_MAP(twice, 1, same, "a + a", add(a, a))
+#endif
