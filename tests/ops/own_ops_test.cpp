@@ -97,13 +97,14 @@ TEST(OwnOps, KeepTheirBitsUnderContractingFlags) {
     ASSERT_NE(sum, std::fmaf(difference, c[0], a[0])) << "the data would not notice contraction";
     for (const float x : apply<float>(gf::map_row::lerp, a, b, c)) EXPECT_EQ(x, sum);
 
-    const double v = 1.0 / 3.0;
-    volatile double square = v * v;
-    volatile double squares = square + square;
-    volatile double three = squares + square;
-    ASSERT_NE(three, std::fma(v, v, squares)) << "the data would not notice contraction";
-    EXPECT_EQ((reduce<double>(gf::reduce_row::mean_of_squares, DType::f64, std::vector<double>{v, v, v}, 1)),
-              three / 3);
+    double v = 1.1;
+    const auto rounded_twice = [&v] {
+        volatile double square = v * v;
+        return 1 + square;
+    };
+    while (rounded_twice() == std::fma(v, v, 1.0)) v += 0.1; // until the data notices contraction
+    EXPECT_EQ((reduce<double>(gf::reduce_row::mean_of_squares, DType::f64, std::vector<double>{1.0, v}, 1)),
+              rounded_twice() / 2);
 }
 
 TEST(OwnReduction, FoldsCombinesAndFinalises) {
