@@ -200,8 +200,8 @@ private:
     }
 
     void fold() {
-        line("    template <bool whole> GRIDFOLD_FN void fold(States<width>& s, const Loads& l, i64 first, int count) "
-             "const {{");
+        line("    template <bool whole>");
+        line("    GRIDFOLD_FN void fold(States<width>& s, const Loads& l, i64 first, int count, u32 row) const {{");
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
             line("        Pack<{}, width> stored{};", spell_stored(array(sweep_.stores[i].array).type), i);
         line("#pragma unroll");
@@ -213,7 +213,8 @@ private:
             const std::string monoid = spell_monoid(fold);
             const std::string guard = fold.mask < 0 ? "" : fmt::format("if (v{}) ", fold.mask);
             if (in_steps(fold))
-                line("            if (whole) {}::advance(s.s{}[n], v{});\n            else", monoid, f, fold.value);
+                line("            if (whole) {}::advance(s.s{}[n], v{}, row);\n            else", monoid, f,
+                     fold.value);
             line("            {}{}::accumulate(s.s{}[n], v{}, first + n);", guard, monoid, f, fold.value);
         }
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
@@ -237,10 +238,10 @@ private:
         for (int v = sweep_.body; v < sweep_.epilogue; ++v) instruction(v, "            ");
         each_in_steps("            {}::start(s.s{}[n], v{});");
         line("        }}\n    }}");
-        line("    GRIDFOLD_FN static void end(States<width>& s, i64 count) {{");
+        line("    GRIDFOLD_FN static void end(States<width>& s, i64 rows, i64 first, i64 stride) {{");
         line("#pragma unroll");
         line("        for (int n = 0; n < width; ++n) {{");
-        each_in_steps("            {}::end(s.s{}[n], count);");
+        each_in_steps("            {}::end(s.s{}[n], rows, first + n, stride);");
         line("        }}\n    }}\n");
     }
 
@@ -253,7 +254,7 @@ private:
     }
 
     void finish() {
-        line("    GRIDFOLD_FN void finish(States<1>& s, u32 tag) const {{");
+        line("    GRIDFOLD_FN void finish(const States<width>& s, u32 tag) const {{");
         for (int v = sweep_.epilogue; v < int(sweep_.code.size()); ++v) instruction(v, "        ");
         for (const Yield& y : sweep_.yields) {
             const DType type = plan_.scalars[std::size_t(y.scalar)].type;

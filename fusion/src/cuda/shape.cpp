@@ -41,10 +41,10 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     if (words > 6) width = std::max(width, 4);
     while (width > 4 && width * words > 128) width /= 2;
 
-    // 64 bytes in flight a thread saturate memory; more loads cost registers that the states need.
+    // What a multiprocessor must have in flight: 64 bytes a thread where two blocks or more share it, twice that where wide
+    // states leave room for one.
     const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
-    const bool folds = !sweep.folds.empty();
-    const int in_flight = folds ? std::clamp(64 / bytes, 1, 4) : 1;
+    const int in_flight = sweep.folds.empty() ? 1 : std::clamp((words > 8 ? 128 : 64) / bytes, 1, 8);
     return {int(slab_elements) / width, width, in_flight};
 }
 

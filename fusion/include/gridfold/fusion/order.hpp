@@ -11,8 +11,9 @@ namespace gf {
 
 inline constexpr std::int64_t slab_elements = 2048;
 
-/// The most blocks of one reduction. A power of two: the last block reads max_blocks / T partial states a thread.
-inline constexpr std::int64_t max_blocks = 1024;
+/// The most blocks of one reduction. On an H200 256 blocks reach the bandwidth of any larger grid, and what a block costs to
+/// combine is paid 256 times, not more (bench/NOTES.md).
+inline constexpr std::int64_t max_blocks = 256;
 
 constexpr std::int64_t slab_count(std::int64_t elements) { return (elements + slab_elements - 1) / slab_elements; }
 

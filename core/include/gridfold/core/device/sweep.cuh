@@ -9,10 +9,10 @@
 //   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, number, word (its first slot row) and of(states)
 //   elements, workspace, aligned the extent of the domain; device memory; may loads and stores be 16 bytes wide?
 //   load<aligned, whole>(loads, first, count)  reads `count` elements from number `first` on; whole: count == width
-//   fold<whole>(states, loads, first, count)   maps, accumulates and stores them
-//   starts, start(states, loads, first), end(states, count)   what monoids that accumulate in steps need: is there such a
-//                                              fold, its lanes' first elements, and how many elements a lane got
-//   finish(results, tag)         finalises, computes the epilogue and yields; one thread, once
+//   fold<whole>(states, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
+//   starts, start(states, loads, first), end(states, rows, first, stride)  is there a monoid that accumulates in steps
+//                                (monoid.cuh)? and those steps, for all lanes of a thread
+//   finish(states, tag)          finalises the states in place 0, computes the epilogue and yields; one thread, once
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -61,6 +61,8 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
     const i64 whole_slabs = kernel.elements / slab_elements;
     const i64 lane = i64(thread_index()) * width;
 
+    u32 row = 0; // slabs of this block that were folded
+
     // Loads `count` slabs of this block from `slab` on, then folds them.
     const auto fold_batch = [&](auto count, i64 slab) {
         typename Kernel::Loads loads[count()];
@@ -73,18 +75,24 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
             for (int u = 0; u < count(); ++u) kernel.template load<false, true>(loads[u], first(u), width);
         }
         if constexpr (Kernel::starts)
-            if (slab == own) kernel.start(states, loads[0], first(0));
+            if (row == 0) kernel.start(states, loads[0], first(0));
 #pragma unroll
-        for (int u = 0; u < count(); ++u) kernel.template fold<true>(states, loads[u], first(u), width);
+        for (int u = 0; u < count(); ++u) kernel.template fold<true>(states, loads[u], first(u), width, row + u);
+        row += count();
     };
     i64 slab = own;
     if constexpr (in_flight > 1)
         for (; slab + (in_flight - 1) * blocks < whole_slabs; slab += in_flight * blocks)
             fold_batch(Constant<in_flight>{}, slab);
+    if constexpr (in_flight > 2)
+        if (slab + (in_flight / 2 - 1) * blocks < whole_slabs) {
+            fold_batch(Constant<in_flight / 2>{}, slab);
+            slab += in_flight / 2 * blocks;
+        }
 #pragma unroll 1
     for (; slab < whole_slabs; slab += blocks) fold_batch(Constant<1>{}, slab);
     if constexpr (Kernel::starts)
-        if (own < whole_slabs) kernel.end(states, (whole_slabs - own + blocks - 1) / blocks);
+        if (row > 0) kernel.end(states, row, own * slab_elements + lane, blocks * slab_elements);
 
     // The last slab may have a gap at its end.
     const i64 first = whole_slabs * slab_elements + lane;
@@ -93,32 +101,41 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
         const int count = rest < width ? int(rest) : width;
         typename Kernel::Loads loads;
         kernel.template load<false, false>(loads, first, count);
-        kernel.template fold<false>(states, loads, first, count);
+        kernel.template fold<false>(states, loads, first, count, row);
     }
 }
 
-/// One state a warp for every fold, and the block's.
-template <class Kernel> struct Block {
-    typename Kernel::template States<Kernel::threads / 32> warps;
-    typename Kernel::template States<1> result;
-};
+/// Reduces the states of every fold at `places` to one, which thread 0 gets in its place 0. Every thread of the block calls
+/// it; `warps` is shared memory that nobody else reads or writes.
+template <class Kernel>
+GRIDFOLD_FN void reduce_block(typename Kernel::template States<Kernel::width>& states,
+                              typename Kernel::template States<Kernel::threads / 32>& warps, Places places) {
+    constexpr int width = Kernel::width, warp_count = Kernel::threads / 32;
+    const i32 first = i32(thread_index()) * width;
+    // All folds take a step together: their latencies overlap. Steps of wide states are long already, and unrolling them
+    // costs compile time.
+    constexpr int unrolled = Kernel::words <= 4 ? 5 : 1;
 
-/// Reduces the states of every fold at `places` to one; `take(f, state)` gets it in one thread.
-template <class Kernel, class Take>
-GRIDFOLD_FN void reduce_block(typename Kernel::template States<Kernel::width>& states, Block<Kernel>& block,
-                              Places places, Take take) {
+    Kernel::each_fold([&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(states), first, places); });
+#pragma unroll(unrolled)
+    for (int lanes = 1; lanes < 32; lanes *= 2)
+        Kernel::each_fold([&](auto f) {
+            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes,
+                                                        places.has_partner(first, lanes * width));
+        });
     Kernel::each_fold([&](auto f) {
-        auto& own = f.of(states);
-        reduce_warp<typename decltype(f)::Monoid>(own, places);
-        if (warp_lane() == 0) f.of(block.warps)[warp_index()] = own[0];
+        if (warp_lane() == 0) f.of(warps)[warp_index()] = f.of(states)[0];
     });
     barrier();
-    Kernel::each_fold([&](auto f) {
-        constexpr int warps = Kernel::threads / 32;
-        if (warp_index() != u32(f.number % warps)) return; // the folds' last steps run side by side
-        const auto state = reduce_warps<typename decltype(f)::Monoid, warps, Kernel::width>(f.of(block.warps), places);
-        if (warp_lane() == 0) take(f, state);
-    });
+    if (warp_index() != 0) return;
+    const i32 warp = i32(warp_lane()) % warp_count; // of this lane, from here on
+    Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(warps)[warp]; });
+#pragma unroll(unrolled)
+    for (int lanes = 1; lanes < warp_count; lanes *= 2)
+        Kernel::each_fold([&](auto f) {
+            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes,
+                                                        places.has_partner(warp * 32 * width, lanes * 32 * width));
+        });
 }
 
 /// Waits for the states of all blocks and puts that of block b into place b · spread. Every thread of the block calls it.
@@ -144,28 +161,28 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<Kernel::width>&
 template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states,
                          const Workspace& workspace, u32 tag) {
+    struct Shared {
+        typename Kernel::template States<Kernel::threads / 32> warps[2];
+    };
+    auto& block = shared<Shared>();
     const i32 blocks = i32(grid_blocks());
-    auto& block = shared<Block<Kernel>>();
 
     // First the block's lanes; then, in the last block, the blocks: the same code, so that it is compiled once.
     Places places{i32(slab_elements), 0};
     for (bool publishing = blocks > 1;; publishing = false) {
-        reduce_block<Kernel>(states, block, places, [&](auto f, const auto& state) {
-            if (publishing)
-                publish<Kernel::blocks>(workspace, f.word, tag, state);
-            else
-                f.of(block.result)[0] = state;
-        });
-        barrier();
+        reduce_block<Kernel>(states, block.warps[publishing], places);
         if (!publishing) break;
+        Kernel::each_fold([&](auto f) {
+            if (thread_index() == 0) publish<Kernel::blocks>(workspace, f.word, tag, f.of(states)[0]);
+        });
         if (i32(block_index()) + 1 < blocks) return;
-        if constexpr (Kernel::words == 0) continue; // nothing to collect
+        if constexpr (Kernel::words == 0) break; // nothing to collect
         while (blocks << (places.log2_spread + 1) <= i32(slab_elements)) ++places.log2_spread;
         places.end = blocks << places.log2_spread;
         collect_blocks<Kernel>(states, workspace, tag, places);
     }
     if (thread_index() != 0) return;
-    kernel.finish(block.result, tag);
+    kernel.finish(states, tag);
     workspace.advance<Kernel::words, Kernel::blocks>(tag);
 }
 

@@ -90,8 +90,11 @@ template <class E, class A> struct ArgMin {
         s.index_low = u32(i);
         s.index_high = u32(u64(i) >> 32);
     }
-    // In steps, the low word counts rows: an index of 64 bits an element would cost more than the comparison.
-    GRIDFOLD_FN static void start(State& s, E x) { s = {Word<A>(x), 0, 0}; }
+    // In steps, the low word is a row, and end() makes it an index: 64 bits an element would cost more than the comparison.
+    GRIDFOLD_FN static void start(State& s, E x) {
+        s.value = Word<A>(x);
+        s.index_low = 0;
+    }
     GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
         const bool better = wins(Word<A>(x), s.value);
         s.value = better ? Word<A>(x) : s.value;
@@ -126,8 +129,11 @@ template <class E, class A> struct ArgMax {
         s.index_low = u32(i);
         s.index_high = u32(u64(i) >> 32);
     }
-    // In steps, the low word counts rows: an index of 64 bits an element would cost more than the comparison.
-    GRIDFOLD_FN static void start(State& s, E x) { s = {Word<A>(x), 0, 0}; }
+    // In steps, the low word is a row, and end() makes it an index: 64 bits an element would cost more than the comparison.
+    GRIDFOLD_FN static void start(State& s, E x) {
+        s.value = Word<A>(x);
+        s.index_low = 0;
+    }
     GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
         const bool better = wins(Word<A>(x), s.value);
         s.value = better ? Word<A>(x) : s.value;
