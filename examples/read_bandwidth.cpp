@@ -73,7 +73,8 @@ void Reader::read() {
     const auto* const words = static_cast<const std::uint64_t*>(impl_->address);
     const std::int64_t count = 2 * impl_->words;
     std::uint64_t mixed = 0;
-#pragma omp parallel for simd reduction(^ : mixed) schedule(static)
+    constexpr std::int64_t worth_a_team = 1 << 15;
+#pragma omp parallel for simd reduction(^ : mixed) schedule(static) if (parallel : count >= worth_a_team)
     for (std::int64_t i = 0; i < count; ++i) mixed ^= words[i];
     impl_->kept = mixed;
 }

@@ -108,10 +108,10 @@ void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFa
     else
         fmt::format_to(out, "  why:     a sweep of its own because of {}\n", sweep.reason);
     if (sweep.folds.empty())
-        fmt::format_to(out, "  grid:    one block for each slab of {} elements\n", slab_elements);
+        fmt::format_to(out, "  grid:    a block for each slab of {} elements\n", slab_elements);
     else
-        fmt::format_to(out, "  grid:    slabs of {} elements; 1 block up to 8 slabs, then slabs / 4, at most {}\n",
-                       slab_elements, max_blocks);
+        fmt::format_to(out, "  grid:    by the number of elements alone: {} block up to 2^14, {} at 2^20, {} at 2^28\n",
+                       block_count(1 << 14), block_count(1 << 20), block_count(1 << 28));
     if (facts) explain_kernel(out, *facts);
 }
 

@@ -230,10 +230,10 @@ TEST(Options, a_verified_run_gives_what_a_plain_one_gives) {
 TEST(Explain, says_what_is_read_written_folded_and_why) {
     const gf::Graph g = gf::parse("z(x: f32[n], k: i8[n]) -> z = (x - mean(x)) / stddev(x), c = sum(k)");
     const std::string text = gf::compile(g, on_cpu).explain();
-    for (const char* words :
-         {"graph z: 2 results in 2 sweeps", "5*n bytes in, 4*n bytes out", "device cpu", "asked for by name",
-          "sweep 0: domain [n], stage 0", "sweep 1: domain [n], stage 1", "reads:   x (f32[n])",
-          "writes:  z (f32[n]): 4*n bytes", "Moments<f32, f64>", "mean", "slabs of 2048 elements"})
+    for (const char* words : {"graph z: 2 results in 2 sweeps", "5*n bytes in, 4*n bytes out", "device cpu",
+                              "asked for by name", "sweep 0: domain [n], stage 0", "sweep 1: domain [n], stage 1",
+                              "reads:   x (f32[n])", "writes:  z (f32[n]): 4*n bytes", "Moments<f32, f64>", "mean",
+                              "1 block up to 2^14", "a block for each slab of 2048 elements"})
         EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
 }
 

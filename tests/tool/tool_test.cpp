@@ -82,9 +82,9 @@ TEST_F(Tool, reads_graphs_from_files_and_arrays_from_raw_files) {
 
 TEST_F(Tool, takes_run_time_scalars_and_extents_by_value) {
     expect_output(
-        "run --device cpu 'f(x: f32[i, j], a: f32, b: bool, k: i64) -> s = sum(select(b, x * a, 0.0)), k = k' "
+        "run --device cpu 'f(x: f32[i, j], a: f32, b: bool, k: i64) -> s = sum(select(b, x * a, 0.0)), last = k' "
         "x=table.npy a=-0.5 b=true k=-9223372036854775808",
-        "s = -10.5\nk = -9223372036854775808\n");
+        "s = -10.5\nlast = -9223372036854775808\n");
     expect_output("run --device cpu 'f([n]) -> s = sum(index(n))' n=5", "s = 10\n");
 }
 
