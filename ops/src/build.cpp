@@ -31,13 +31,13 @@ std::vector<int> sorted_dims(const Node& node) {
 int add_constant(Dag& dag, std::uint64_t bits, DType type) {
     Node node{.kind = NodeKind::constant, .type = type, .dims = {}, .name = {}};
     node.bits = bits;
-    return detail::add_node(dag, std::move(node), {});
+    return detail::add_node(dag, node, {});
 }
 
 int add_cast(Dag& dag, int node, DType type) {
     Node cast{
         .kind = NodeKind::cast, .type = type, .dims = sorted_dims(dag[static_cast<std::size_t>(node)]), .name = {}};
-    return detail::add_node(dag, std::move(cast), std::array{node});
+    return detail::add_node(dag, cast, std::array{node});
 }
 
 /// The one graph that the operands are values of.
@@ -142,7 +142,7 @@ Value map(const MapRow& row, std::span<const Operand> operands) {
     Node node{.kind = NodeKind::map, .type = typing.result, .dims = std::move(dims), .name = {}};
     node.map = &row;
     node.compute = typing.compute;
-    return dag.value(detail::add_node(dag, std::move(node), nodes));
+    return dag.value(detail::add_node(dag, node, nodes));
 }
 
 Value map(const MapRow& row, std::initializer_list<Operand> operands) {
@@ -174,7 +174,7 @@ Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options) {
     node.masked = options.where.has_value();
     node.ddof = options.ddof;
     const std::array operands{value.node(), options.where ? options.where->node() : -1};
-    return dag.value(detail::add_node(dag, std::move(node), std::span(operands).first(node.masked ? 2 : 1)));
+    return dag.value(detail::add_node(dag, node, std::span(operands).first(node.masked ? 2 : 1)));
 }
 
 Value Graph::constant(Literal literal, DType type) {

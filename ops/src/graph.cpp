@@ -63,8 +63,8 @@ std::string describe(const Dag& dag, int node) {
     return text + (n.dims.empty() ? ")" : "])");
 }
 
-int add_node(Dag& dag, Node node, std::span<const int> operands) {
-    const auto vertex = boost::add_vertex(std::move(node), dag);
+int add_node(Dag& dag, const Node& node, std::span<const int> operands) {
+    const auto vertex = boost::add_vertex(node, dag);
     try {
         for (std::size_t slot = 0; slot < operands.size(); ++slot)
             boost::add_edge(static_cast<std::size_t>(operands[slot]), vertex, OperandSlot{static_cast<int>(slot)}, dag);
@@ -166,7 +166,7 @@ Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims)
     }
     dag_->value_names.insert(text);
     dag_->input_names.insert(std::move(text));
-    return dag_->value(detail::add_node(*dag_, std::move(node), {}));
+    return dag_->value(detail::add_node(*dag_, node, {}));
 }
 
 Value Graph::scalar(std::string_view name, DType type) { return input(name, type, {}); }
@@ -177,7 +177,7 @@ Value Graph::index(Dim dim) {
                       "the dim is of this graph", "declare it with dim() of the same graph");
     Node node{.kind = NodeKind::index, .type = DType::i64, .dims = {dim.position()}, .name = {}};
     node.dim = dim.position();
-    return dag_->value(detail::add_node(*dag_, std::move(node), {}));
+    return dag_->value(detail::add_node(*dag_, node, {}));
 }
 
 Value Graph::let(std::string_view name, Value value) {
@@ -224,11 +224,11 @@ std::vector<int> Graph::users(int node) const {
 std::span<const Graph::DimInfo> Graph::dims() const { return dag_->dims; }
 std::span<const Graph::Output> Graph::outputs() const { return dag_->outputs; }
 
-int Graph::append(Node node, std::span<const int> operands) {
+int Graph::append(const Node& node, std::span<const int> operands) {
     for (const int operand : operands) check_range(*dag_, operand);
     if (!node.name.empty()) dag_->value_names.insert(node.name);
     if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) dag_->input_names.insert(node.name);
-    return detail::add_node(*dag_, std::move(node), operands);
+    return detail::add_node(*dag_, node, operands);
 }
 
 Graph Graph::like() const {

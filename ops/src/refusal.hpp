@@ -26,7 +26,7 @@ std::string quoted(std::string_view name);
 void check_name(std::string_view what, std::string_view name);
 
 /// Adds a node and the edges from its operands. Nothing is added if it throws.
-int add_node(Dag& dag, Node node, std::span<const int> operands);
+int add_node(Dag& dag, const Node& node, std::span<const int> operands);
 
 /// The operands of a node, by slot.
 std::vector<int> operands_of(const Dag& dag, int node);

@@ -189,7 +189,7 @@ public:
 
     /// Appends a node exactly as given, its operands by number, unchecked but for their range (InternalError): how a
     /// pass rebuilds a graph, node by node in topological order. Returns its number.
-    int append(Node node, std::span<const int> operands);
+    int append(const Node& node, std::span<const int> operands);
     /// An empty graph with this one's name and dims: where such a rebuilding starts.
     Graph like() const;
     void append_output(std::string name, int node);
