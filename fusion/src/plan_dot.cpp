@@ -13,7 +13,7 @@ namespace gf {
 namespace {
 
 /// A Graphviz string literal.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') out += '\\';
@@ -27,13 +27,13 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
     const auto value_name = [number](int value) { return fmt::format("s{}v{}", number, value); };
     std::string edges; // that leave the cluster
     out << fmt::format("  subgraph cluster_{} {{\n    label={};\n", number,
-                       quoted(fmt::format("sweep {} over {}{}{}", number, domain_text(plan, sweep.dims),
+                       in_quotes(fmt::format("sweep {} over {}{}{}", number, domain_text(plan, sweep.dims),
                                           sweep.reason.empty() ? "" : ": ", sweep.reason)));
     for (int value = 0; value < static_cast<int>(sweep.code.size()); ++value) {
         const Instruction& instruction = sweep.code[static_cast<std::size_t>(value)];
         const bool once = value < sweep.body || value >= sweep.epilogue;
         out << fmt::format("    {} [label={}{}];\n", value_name(value),
-                           quoted(fmt::format("{}\n{}", action_of(plan, instruction), to_text(instruction.type))),
+                           in_quotes(fmt::format("{}\n{}", action_of(plan, instruction), to_text(instruction.type))),
                            once ? ", style=dashed" : "");
         for (const int operand : instruction.operands)
             if (operand >= 0) out << fmt::format("    {} -> {};\n", value_name(operand), value_name(value));
@@ -48,7 +48,7 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
     }
     for (std::size_t f = 0; f < sweep.folds.size(); ++f) {
         out << fmt::format("    s{}f{} [shape=invtrapezium, label={}];\n", number, f,
-                           quoted(monoid_of(sweep.folds[f])));
+                           in_quotes(monoid_of(sweep.folds[f])));
         out << fmt::format("    {} -> s{}f{};\n", value_name(sweep.folds[f].value), number, f);
         if (sweep.folds[f].mask >= 0)
             out << fmt::format("    {} -> s{}f{} [label=where];\n", value_name(sweep.folds[f].mask), number, f);
@@ -64,20 +64,20 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
 } // namespace
 
 void write_dot(std::ostream& out, const Plan& plan) {
-    out << fmt::format("digraph {} {{\n  node [shape=box];\n", quoted(plan.name));
+    out << fmt::format("digraph {} {{\n  node [shape=box];\n", in_quotes(plan.name));
     for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
         const Array& array = plan.arrays[a];
         out << fmt::format(
             "  a{} [shape=cylinder, label={}];\n", a,
-            quoted(fmt::format("{}: {}{}", array.name, to_text(array.type), domain_text(plan, array.dims))));
+            in_quotes(fmt::format("{}: {}{}", array.name, to_text(array.type), domain_text(plan, array.dims))));
     }
     for (std::size_t p = 0; p < plan.parameters.size(); ++p)
-        out << fmt::format("  p{} [shape=ellipse, label={}];\n", p, quoted(plan.parameters[p].name));
+        out << fmt::format("  p{} [shape=ellipse, label={}];\n", p, in_quotes(plan.parameters[p].name));
     for (std::size_t r = 0; r < plan.scalars.size(); ++r) {
         std::string label = fmt::format("scalar {}", r);
         for (const Output& output : plan.outputs)
             if (output.scalar == static_cast<int>(r)) label += "\n" + output.name;
-        out << fmt::format("  r{} [shape=ellipse, label={}];\n", r, quoted(label));
+        out << fmt::format("  r{} [shape=ellipse, label={}];\n", r, in_quotes(label));
     }
     for (std::size_t s = 0; s < plan.sweeps.size(); ++s) write_sweep(out, plan, s);
     out << "}\n";
