@@ -1,6 +1,7 @@
 // A dozen statistics of one array in one sweep: each element is read once, whatever the number of results.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <numeric>
 #include <random>

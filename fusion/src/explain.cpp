@@ -106,7 +106,7 @@ void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFa
     if (sweep.reason.empty())
         fmt::format_to(out, "  why:     its domain is traversed once for all of this\n");
     else
-        fmt::format_to(out, "  why:     a sweep of its own because of {}\n", sweep.reason);
+        fmt::format_to(out, "  why:     a sweep of its own: {}\n", sweep.reason);
     if (sweep.folds.empty())
         fmt::format_to(out, "  grid:    a block for each slab of {} elements\n", slab_elements);
     else

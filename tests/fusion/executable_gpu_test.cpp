@@ -1,0 +1,131 @@
+// Bindings and results in device memory. Skipped where CUDA can't be used.
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/gridfold.hpp>
+
+#include "error/refusal.hpp"
+
+namespace {
+
+using gf::test::expect_refused;
+
+/// A device array with these elements.
+class DeviceArray {
+public:
+    explicit DeviceArray(const std::vector<float>& elements)
+        : buffer_(0, elements.size() * sizeof(float)), extents_{static_cast<std::int64_t>(elements.size())} {
+        const gf::CurrentDevice current(0);
+        const gf::Stream stream(0, gf::StreamKind::ordered_with_default);
+        gf::copy_to_device(buffer_.address(), elements.data(), buffer_.bytes(), stream);
+        stream.wait();
+    }
+    gf::View view() const { return buffer_.view(gf::DType::f32, extents_); }
+    float* pointer() const { return static_cast<float*>(buffer_.address()); }
+
+private:
+    gf::DeviceBuffer buffer_;
+    gf::Extents extents_;
+};
+
+std::vector<float> to_host(const gf::View& view) {
+    std::vector<float> elements(static_cast<std::size_t>(view.extents[0]));
+    const gf::CurrentDevice current(0);
+    const gf::Stream stream(0, gf::StreamKind::ordered_with_default);
+    gf::copy_to_host(elements.data(), view.address, elements.size() * sizeof(float), stream);
+    stream.wait();
+    return elements;
+}
+
+class GpuExecutable : public testing::Test {
+protected:
+    void SetUp() override {
+        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    }
+    gf::Executable compile(bool verify = false) {
+        return gf::compile(gf::parse("scale(x: f32[n], a: f32) -> y = x * a, total = sum(x * a)"),
+                           {.device = "cuda", .verify = verify});
+    }
+    const std::vector<float> values{1, 2, 3, 4, 5};
+};
+
+TEST_F(GpuExecutable, results_are_in_the_memory_that_the_inputs_are_in) {
+    const gf::Executable exe = compile();
+    const DeviceArray x(values);
+    const gf::Results on_device = exe.run({{"x", x.view()}, {"a", 2}}), on_host = exe.run({{"x", values}, {"a", 2}});
+    EXPECT_EQ(on_device.get<float>("total"), 30);
+    EXPECT_EQ(on_host.get<float>("total"), 30);
+    EXPECT_EQ(on_device.array("y").memory, gf::Memory::device);
+    EXPECT_EQ(on_host.array("y").memory, gf::Memory::host);
+    EXPECT_EQ(to_host(on_device.array("y")), (std::vector<float>{2, 4, 6, 8, 10}));
+    EXPECT_EQ(on_host.span<float>("y")[4], 10);
+    expect_refused<gf::InvalidGraph>([&] { on_device.span<float>("y"); },
+                                     {"\"y\" is in device memory", "array(\"y\")"});
+}
+
+TEST_F(GpuExecutable, host_memory_that_is_claimed_to_be_device_memory_is_refused) {
+    const gf::Executable exe = compile();
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            exe.run({{"x", gf::device_view(values.data(), {5})}, {"a", 2}});
+        },
+        {"input \"x\"", "as device memory", "is host memory", "host_view or view"});
+    EXPECT_EQ(exe.run({{"x", values}, {"a", 1}}).get<float>("total"), 15);
+}
+
+TEST_F(GpuExecutable, device_memory_that_is_claimed_to_be_host_memory_is_refused) {
+    const gf::Executable exe = compile();
+    const DeviceArray x(values);
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            exe.run({{"x", gf::host_view(x.pointer(), {5})}, {"a", 2}});
+        },
+        {"input \"x\"", "as host memory", "is device memory", "device_view or view"});
+    EXPECT_EQ(exe.run({{"x", x.view()}, {"a", 1}}).get<float>("total"), 15);
+}
+
+TEST_F(GpuExecutable, device_memory_of_unknown_kind_is_found_out_by_either_backend) {
+    const DeviceArray x(values);
+    EXPECT_EQ(compile().run({{"x", gf::view(x.pointer(), {5})}, {"a", 3}}).get<float>("total"), 45);
+    const gf::Executable on_cpu = gf::compile(gf::parse("f(x: f32[n]) -> s = sum(x)"), {.device = "cpu"});
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            on_cpu.run({{"x", gf::view(x.pointer(), {5})}});
+        },
+        {"input \"x\"", "is device memory", "runs on the cpu", "bind a host array"});
+    EXPECT_EQ(on_cpu.run({{"x", values}}).get<float>("s"), 15);
+}
+
+TEST_F(GpuExecutable, a_verified_run_holds_every_output_to_its_bound) {
+    EXPECT_EQ(compile(true).run({{"x", values}, {"a", 2}}).get<float>("total"), 30);
+    const gf::Executable exe = gf::compile(gf::parse("f(x: f32[n]) -> y = exp(x), p = max(exp(x)), s = sum(exp(x))"),
+                                           {.device = "cuda", .verify = true});
+    const DeviceArray x(std::vector<float>{-20, -1, 0, 1, 20});
+    EXPECT_NEAR(exe.run({{"x", x.view()}}).get<float>("p"), 4.85165e8F, 1e3F);
+    const std::string text = exe.explain();
+    EXPECT_NE(text.find("y within"), std::string::npos) << text;
+    EXPECT_NE(text.find("s not compared"), std::string::npos) << text;
+}
+
+TEST_F(GpuExecutable, a_prepared_run_follows_rebinding_between_host_and_device) {
+    const DeviceArray x(values);
+    gf::Prepared prepared = compile().prepare({{"x", x.view()}, {"a", 1}});
+    EXPECT_EQ(prepared.run().get<float>("total"), 15);
+    prepared.rebind("x", values);
+    EXPECT_EQ(prepared.run().get<float>("total"), 15);
+    EXPECT_EQ(prepared.run().array("y").memory, gf::Memory::host);
+    prepared.rebind({{"x", x.view()}, {"a", -1}});
+    EXPECT_EQ(prepared.run().get<float>("total"), -15);
+    EXPECT_EQ(to_host(prepared.run().array("y"))[4], -5);
+}
+
+TEST_F(GpuExecutable, explains_its_kernels) {
+    const std::string text = compile().explain();
+    for (const char* words : {"device cuda:0", "asked for by name", "registers a thread", "threads a block"})
+        EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+}
+
+} // namespace
