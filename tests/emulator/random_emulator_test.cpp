@@ -11,11 +11,12 @@
 #include "bound_case.hpp"
 #include "emulated_plan.hpp"
 #include "generate.hpp"
+#include "settings.hpp"
 
 namespace gf::emulator {
 namespace {
 
-constexpr std::uint64_t batches = 6, graphs_per_batch = 20;
+constexpr std::uint64_t batches = 6, graphs_per_batch = 24 / oracle::sanitizer_share;
 constexpr oracle::GenerateOptions options{.max_elements = 21'000};
 
 /// A case, its plan and kernels.
