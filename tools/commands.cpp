@@ -29,7 +29,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 Files read_files(const Plan& plan, const std::vector<std::string>& words) {
     Files files;
     for (const std::string& word : words) {
-        auto [name, path] = split_at_equals("-o", word);
+        const auto parts = split_at_equals("-o", word);
+        const std::string &name = parts.first, &path = parts.second;
         const auto output =
             std::find_if(plan.outputs.begin(), plan.outputs.end(), [&](const Output& o) { return o.name == name; });
         if (output == plan.outputs.end() || output->array < 0)
