@@ -13,7 +13,7 @@ namespace gf {
 namespace {
 
 using detail::describe;
-using detail::quoted;
+using detail::in_quotes;
 using detail::refusal;
 
 constexpr std::string_view null_value_rule = "it is a default-constructed Value, which is no value of any graph";
@@ -64,7 +64,7 @@ void check_dims_to_fold(const Value& value, const ReduceRow& row, const std::vec
     const std::vector<int> dims = sorted_dims(node_of(value));
     std::vector<int> folded;
     for (const Dim& dim : over) {
-        const std::string subject = fmt::format("{} over {}", row.name, quoted(dim.name()));
+        const std::string subject = fmt::format("{} over {}", row.name, in_quotes(dim.name()));
         if (dim.dag() != value.dag())
             throw refusal(subject, "the dims to fold are of the value's graph", "use the Dim that its graph gave");
         if (!std::binary_search(dims.begin(), dims.end(), dim.position()))

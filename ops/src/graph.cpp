@@ -26,7 +26,7 @@ constexpr bool continues_name(char c) { return starts_name(c) || (c >= '0' && c 
 
 } // namespace
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
     constexpr std::size_t longest = 64;
     std::string text = "'";
     for (const char c : name.substr(0, longest)) text += c >= ' ' && c <= '~' ? c : '?';
@@ -34,7 +34,7 @@ std::string quoted(std::string_view name) {
 }
 
 void check_name(std::string_view what, std::string_view name) {
-    const std::string subject = fmt::format("{} {}", what, quoted(name));
+    const std::string subject = fmt::format("{} {}", what, in_quotes(name));
     if (name.empty() || !starts_name(name.front()) || !std::all_of(name.begin(), name.end(), continues_name))
         throw refusal(subject, "a name is a letter or _, then letters, digits and _", "choose such a name");
     if (std::find(reserved_words.begin(), reserved_words.end(), name) != reserved_words.end())
@@ -87,7 +87,7 @@ std::vector<int> operands_of(const Dag& dag, int node) {
 } // namespace detail
 
 using detail::check_name;
-using detail::quoted;
+using detail::in_quotes;
 using detail::refusal;
 
 std::string_view Dim::name() const {
@@ -104,7 +104,7 @@ const Node& node_of(const Dag* dag, int node) {
 void check_range(const Dag& dag, int node) {
     if (node < 0 || static_cast<std::size_t>(node) >= boost::num_vertices(dag))
         throw InternalError(
-            fmt::format("node {} of graph {}, which has {} nodes", node, quoted(dag.name), boost::num_vertices(dag)));
+            fmt::format("node {} of graph {}, which has {} nodes", node, in_quotes(dag.name), boost::num_vertices(dag)));
 }
 
 } // namespace
@@ -133,11 +133,11 @@ const std::string& Graph::name() const noexcept { return dag_->name; }
 Dim Graph::dim(std::string_view name, std::optional<std::int64_t> extent) {
     check_name("the dim", name);
     if (extent && *extent < 0)
-        throw refusal(fmt::format("the dim {}", quoted(name)),
+        throw refusal(fmt::format("the dim {}", in_quotes(name)),
                       fmt::format("an extent is not negative, and this is {}", *extent), "give the number of elements");
     std::string text(name);
     if (dag_->dim_names.contains(text))
-        throw refusal(fmt::format("the dim {}", quoted(name)), "a graph declares a dim once",
+        throw refusal(fmt::format("the dim {}", in_quotes(name)), "a graph declares a dim once",
                       "use the Dim that it gave");
     dag_->dims.push_back({text, extent});
     dag_->dim_names.insert(std::move(text));
@@ -146,7 +146,7 @@ Dim Graph::dim(std::string_view name, std::optional<std::int64_t> extent) {
 
 Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims) {
     check_name("the input", name);
-    const std::string subject = fmt::format("the input {}", quoted(name));
+    const std::string subject = fmt::format("the input {}", in_quotes(name));
     std::string text(name);
     if (dag_->value_names.contains(text))
         throw refusal(subject, "another value of this graph has that name", "choose another name");
@@ -160,7 +160,7 @@ Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims)
         if (dim.dag() != dag_.get())
             throw refusal(subject, "its dims are of this graph", "declare them with dim() of the same graph");
         if (std::find(node.dims.begin(), node.dims.end(), dim.position()) != node.dims.end())
-            throw refusal(subject, fmt::format("an input lists a dim once, and {} is there twice", quoted(dim.name())),
+            throw refusal(subject, fmt::format("an input lists a dim once, and {} is there twice", in_quotes(dim.name())),
                           "declare a second dim");
         node.dims.push_back(dim.position());
     }
@@ -182,11 +182,11 @@ Value Graph::index(Dim dim) {
 
 Value Graph::let(std::string_view name, Value value) {
     check_name("the value", name);
-    const std::string subject = fmt::format("the value {}", quoted(name));
+    const std::string subject = fmt::format("the value {}", in_quotes(name));
     if (value.dag() != dag_.get()) throw refusal(subject, "it is of this graph", "name it in its own graph");
     std::string& given = (*dag_)[static_cast<std::size_t>(value.node())].name;
     if (!given.empty())
-        throw refusal(subject, fmt::format("it already has the name {}", quoted(given)), "keep that name");
+        throw refusal(subject, fmt::format("it already has the name {}", in_quotes(given)), "keep that name");
     std::string text(name);
     if (!dag_->value_names.insert(text).second)
         throw refusal(subject, "another value of this graph has that name", "choose another name");
@@ -196,7 +196,7 @@ Value Graph::let(std::string_view name, Value value) {
 
 void Graph::output(std::string_view name, Value value) {
     check_name("the output", name);
-    const std::string subject = fmt::format("the output {}", quoted(name));
+    const std::string subject = fmt::format("the output {}", in_quotes(name));
     std::string text(name);
     if (value.dag() != dag_.get())
         throw refusal(subject, value.valid() ? "its value is of this graph, and this is of another" : "it has no value",
@@ -252,7 +252,7 @@ Value Graph::value(int node) {
 Dim Graph::dim_at(int position) const {
     if (position < 0 || static_cast<std::size_t>(position) >= dag_->dims.size())
         throw InternalError(
-            fmt::format("dim {} of graph {}, which has {} dims", position, quoted(dag_->name), dag_->dims.size()));
+            fmt::format("dim {} of graph {}, which has {} dims", position, in_quotes(dag_->name), dag_->dims.size()));
     return dag_->dim(position);
 }
 

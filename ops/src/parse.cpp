@@ -21,7 +21,7 @@ namespace {
 
 using detail::located;
 using detail::OperatorRow;
-using detail::quoted;
+using detail::in_quotes;
 using detail::Token;
 
 /// An operand while it is parsed: a value or a literal, and where it starts.
@@ -77,7 +77,7 @@ private:
         if (const auto type = dtype_from_text(name.text)) return *type;
         std::vector<std::string_view> types;
         for (const DType type : all_dtypes()) types.push_back(to_text(type));
-        fail(name.position, fmt::format("{} is no element type{}: they are {}", quoted(name.text),
+        fail(name.position, fmt::format("{} is no element type{}: they are {}", in_quotes(name.text),
                                         detail::suggestion(name.text, types), fmt::join(types, " ")));
     }
     [[noreturn]] void fail(std::size_t position, std::string_view message) const {
@@ -85,7 +85,7 @@ private:
     }
     [[noreturn]] void fail_expected(std::string_view what) const {
         const Token& token = lexer_.peek();
-        const std::string found = token.kind == Token::Kind::end ? "the text ends" : "here is " + quoted(token.text);
+        const std::string found = token.kind == Token::Kind::end ? "the text ends" : "here is " + in_quotes(token.text);
         fail(token.position, fmt::format("{} was expected, and {}", what, found));
     }
     /// Runs a builder of the graph; what it refuses is located at `position`.
@@ -145,11 +145,11 @@ private:
             }
             const Dim dim = known->second;
             const auto fixed = graph_.dims()[static_cast<std::size_t>(dim.position())].extent;
-            if (declaring) fail(name.position, fmt::format("the dim {} is declared twice", quoted(name.text)));
+            if (declaring) fail(name.position, fmt::format("the dim {} is declared twice", in_quotes(name.text)));
             if (extent && extent != fixed)
                 fail(name.position,
                      fmt::format("the dim {} was {} before; a fixed extent is said where a dim first appears",
-                                 quoted(name.text), fixed ? fmt::format("= {}", *fixed) : "not fixed"));
+                                 in_quotes(name.text), fixed ? fmt::format("= {}", *fixed) : "not fixed"));
             dims.push_back(dim);
         } while (accept(","));
         expect("]", "',' or ']' after a dim");
@@ -161,10 +161,10 @@ private:
         at(name.position, [&] { detail::check_name("the value", name.text); });
         if (values_.contains(name.text))
             fail(name.position,
-                 fmt::format("{} is already the name of a value; choose another name", quoted(name.text)));
-        expect("=", "'=' and the value of " + quoted(name.text));
+                 fmt::format("{} is already the name of a value; choose another name", in_quotes(name.text)));
+        expect("=", "'=' and the value of " + in_quotes(name.text));
         const Value value = parse_value();
-        expect(";", fmt::format("an operator, or ';' after the value of {},", quoted(name.text)));
+        expect(";", fmt::format("an operator, or ';' after the value of {},", in_quotes(name.text)));
         // A second name for a value that has one is an alias within the text.
         if (graph_.node(value.node()).name.empty()) graph_.let(name.text, value);
         values_[name.text] = value;
@@ -172,7 +172,7 @@ private:
 
     void parse_output() {
         const Token name = take_name("an output's name");
-        expect("=", "'=' and the value of " + quoted(name.text));
+        expect("=", "'=' and the value of " + in_quotes(name.text));
         if (graph_.outputs().size() == static_cast<std::size_t>(max_text_nodes))
             fail(name.position, fmt::format("a text describes at most {} outputs", max_text_nodes));
         const Value value = parse_value();
@@ -268,7 +268,7 @@ private:
             if (known.size() < 1000) known.push_back(text);
         std::sort(known.begin(), known.end());
         fail(name.position,
-             fmt::format("{} is no value here{}", quoted(name.text), detail::suggestion(name.text, known)));
+             fmt::format("{} is no value here{}", in_quotes(name.text), detail::suggestion(name.text, known)));
     }
 
     // ---- calls
@@ -301,7 +301,7 @@ private:
                 fail(lexer_.peek().position,
                      fmt::format("{} is no attribute: they are where, over, by, groups, accumulate "
                                  "and ddof",
-                                 quoted(lexer_.peek().text)));
+                                 in_quotes(lexer_.peek().text)));
             operands.push_back(parse_expression().operand);
         } while (!attribute_follows() && accept(","));
         if (reduction && operands.size() == 1) return {parse_reduction(name, *reduction, operands[0]), name.position};
@@ -316,7 +316,7 @@ private:
         for (const ReduceRow* row : all_reductions()) known.push_back(row->name);
         for (const DType type : all_dtypes()) known.push_back(to_text(type));
         fail(name.position,
-             fmt::format("{} is no function{}", quoted(name.text), detail::suggestion(name.text, known)));
+             fmt::format("{} is no function{}", in_quotes(name.text), detail::suggestion(name.text, known)));
     }
 
     Dim take_dim() {
@@ -328,7 +328,7 @@ private:
             if (known.size() < 1000) known.push_back(text);
         std::sort(known.begin(), known.end());
         fail(name.position,
-             fmt::format("{} is no dim here{}", quoted(name.text), detail::suggestion(name.text, known)));
+             fmt::format("{} is no dim here{}", in_quotes(name.text), detail::suggestion(name.text, known)));
     }
 
     static bool is_attribute(const Token& word, bool followed_by_equals) {
@@ -351,7 +351,7 @@ private:
             accept(",");
             const Token word = lexer_.take();
             if (std::find(given.begin(), given.end(), word.text) != given.end())
-                fail(word.position, fmt::format("{} is given twice", quoted(word.text)));
+                fail(word.position, fmt::format("{} is given twice", in_quotes(word.text)));
             given.push_back(word.text);
             accept("=");
             if (word.text == "where") {

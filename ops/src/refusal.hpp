@@ -20,7 +20,7 @@ inline InvalidGraph refusal(std::string_view what, std::string_view rule, std::s
 std::string describe(const Dag& dag, int node);
 
 /// `name` in quotes, cut where it is longer than a message should be.
-std::string quoted(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 /// Throws InvalidGraph unless `name` may name a value, a dim or a result; `what` says which ("the input").
 void check_name(std::string_view what, std::string_view name);
