@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t shards = 8;
 constexpr GenerateOptions options{};
 
-constexpr std::uint64_t all_graphs = 5'600;
+constexpr std::uint64_t all_graphs = 20'000;
 std::uint64_t graphs() { return graph_count(all_graphs); }
 
 /// What is wrong with the library's answer to a case; nothing where it agrees with the oracle.
