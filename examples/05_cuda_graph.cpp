@@ -45,7 +45,7 @@ int run() {
     for (int round = 1; round <= 3; ++round) {
         double squares = 0;
         for (std::int64_t i = 0; i < n; ++i) {
-            host_x[i] = static_cast<float>((i * round) % 5);
+            host_x[i] = static_cast<float>(1 + i * round % 5);
             squares += host_x[i] * host_x[i];
         }
         check(cudaGraphLaunch(exec, stream));

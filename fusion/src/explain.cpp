@@ -90,8 +90,7 @@ void explain_kernel(Line out, const SweepFacts& facts) {
     if (facts.registers >= 0) fmt::format_to(out, "{} registers a thread, ", facts.registers);
     if (facts.spill_bytes == 0) fmt::format_to(out, "no spills, ");
     if (facts.spill_bytes > 0) fmt::format_to(out, "{} bytes spilled, ", facts.spill_bytes);
-    fmt::format_to(out, "{}\n",
-                   facts.cached ? "cached: running it compiles nothing" : "not cached: it is compiled once");
+    fmt::format_to(out, "{}\n", facts.cached ? "from the cache" : "compiled now");
 }
 
 void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFacts* facts) {
