@@ -265,11 +265,24 @@ private:
         line("    }}");
     }
 
-    /// One instruction, as a definition with its text form behind it.
+    /// One instruction, as a definition.
     void instruction(int v, std::string_view indent) {
         const Instruction& i = code(v);
-        line("{}const {} v{} = {};", indent, spell(i.type), v, expression(v));
         if (i.may_be_empty) line("{}const bool empty{} = {};", indent, v, emptiness(v));
+        line("{}const {} v{} = {};", indent, spell(i.type), v, value(v));
+    }
+
+    /// What stands for a value that is empty.
+    static std::string nothing(DType type) {
+        return is_floating(type) ? fmt::format("quiet_nan<{}>()", spell(type)) : fmt::format("{}(0)", spell(type));
+    }
+
+    /// expression(), but nothing() where the value is empty.
+    std::string value(int v) const {
+        const Instruction& i = code(v);
+        // A yielded scalar holds nothing() already, and so does what a fold of nothing is finalised to.
+        if (!i.may_be_empty || i.opcode == Opcode::read || i.opcode == Opcode::finalize) return expression(v);
+        return fmt::format("empty{} ? {} : {}", v, nothing(i.type), expression(v));
     }
 
     std::string expression(int v) const {
@@ -293,9 +306,7 @@ private:
             const std::string value = fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name,
                                                   spell_monoid(f), spell(i.type), i.slot, i.ddof);
             if (i.operands[0] < 0) return value;
-            const std::string none = is_floating(i.type) ? fmt::format("quiet_nan<{}>()", spell(i.type))
-                                                         : fmt::format("{}(0)", spell(i.type));
-            return fmt::format("{} ? {} : {}", operand(0), value, none);
+            return fmt::format("{} ? {} : {}", operand(0), value, nothing(i.type));
         }
         }
         return {};
@@ -326,8 +337,8 @@ private:
             for (std::size_t d = 0; d < sweep_.dims.size(); ++d)
                 line("        extents[{}] = extent_{};", d, sweep_.dims[d]);
         for (int v = 0; v < sweep_.body; ++v) {
-            line("        v{} = {};", v, expression(v));
             if (code(v).may_be_empty) line("        empty{} = {};", v, emptiness(v));
+            line("        v{} = {};", v, value(v));
         }
         line("    }}\n");
     }

@@ -15,6 +15,13 @@ struct Workspace {
     /// The tag of this launch. Read before the block publishes: the last block moves it on only when all have.
     GRIDFOLD_FN u32 tag() const { return u32(load_relaxed(memory)) + 1u; }
     GRIDFOLD_FN u64* slot(i64 word, i64 block, i64 blocks) const { return memory + 1 + word * blocks + block; }
+    /// Asks for the slots that this launch will use, `words` rows of them: they are seldom in the cache, and a store to one
+    /// that is not waits for memory. Called by the threads of one block, ahead of time.
+    template <int Words, i64 Blocks> GRIDFOLD_FN void prefetch_slots() const {
+        if (thread_index() < grid_blocks())
+#pragma unroll
+            for (int word = 0; word < Words; ++word) prefetch(slot(word, thread_index(), Blocks));
+    }
     /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
     template <int Words, i64 Blocks> GRIDFOLD_FN void advance(u32 tag) const {
         if (tag == 0xffffffffu)

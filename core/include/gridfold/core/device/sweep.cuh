@@ -96,7 +96,7 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
 
     // The last slab may have a gap at its end.
     const i64 first = whole_slabs * slab_elements + lane;
-    if (first < kernel.elements && whole_slabs % blocks == own) {
+    if (slab == whole_slabs && first < kernel.elements) { // it is this block's turn
         const i64 rest = kernel.elements - first;
         const int count = rest < width ? int(rest) : width;
         typename Kernel::Loads loads;
@@ -196,6 +196,9 @@ template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
     if constexpr (Kernel::finishes) {
         const Workspace workspace{kernel.workspace};
         const u32 tag = workspace.tag(); // used last, but asked for now: it comes from memory
+        const u32 blocks = grid_blocks();
+        if (blocks > 1 && block_index() + 1 == blocks)
+            workspace.template prefetch_slots<Kernel::words, Kernel::blocks>();
         fold_slabs(kernel, states);
         combine(kernel, states, workspace, tag);
     } else {

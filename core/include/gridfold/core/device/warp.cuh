@@ -28,6 +28,8 @@ GRIDFOLD_FN u64 load_relaxed(const u64* p) {
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
 }
+/// Brings the line of `p` into the L2 without waiting for it.
+GRIDFOLD_FN void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 /// Relaxed, system scope: the host polls it.
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
@@ -63,6 +65,7 @@ template <class T> GRIDFOLD_FN T& shared() {
 
 GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
+GRIDFOLD_FN void prefetch(const void*) {}
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) { emulator::store_relaxed_system(p, word); }
 
 template <int N> GRIDFOLD_FN void load_bytes(u32 (&w)[N], const void* p) { emulator::load_bytes(w, p, sizeof(w)); }
