@@ -8,7 +8,7 @@ build_packages=(
     g++:c++ cmake:cmake ninja-build:ninja
     libboost-dev:boost/graph/adjacency_list.hpp libfmt-dev:fmt/core.h)
 tool_packages=(libcli11-dev:CLI/CLI.hpp)
-test_packages=(libgtest-dev:gtest/gtest.h)
+test_packages=(libgtest-dev:gtest/gtest.h libgmock-dev:gmock/gmock.h)
 
 is_there() {
     case $1 in
