@@ -12,8 +12,9 @@ namespace GRIDFOLD_NAMESPACE {
 struct Workspace {
     u64* memory;
 
-    /// The tag of this launch. Read before the block publishes: the last block moves it on only when all have.
-    GRIDFOLD_FN u32 tag() const { return u32(load_relaxed(memory)) + 1u; }
+    /// The number of the launch before this one, whose tag is one more. Read before the block publishes: the last block
+    /// moves it on only when all have.
+    GRIDFOLD_FN u32 last_tag() const { return u32(load_relaxed(memory)); }
     GRIDFOLD_FN u64* slot(i64 word, i64 block, i64 blocks) const { return memory + 1 + word * blocks + block; }
     /// Asks for the slots that this launch will use, `words` rows of them: they are seldom in the cache, and a store to one
     /// that is not waits for memory. Called by the threads of one block, ahead of time.

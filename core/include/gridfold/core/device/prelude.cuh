@@ -137,9 +137,28 @@ template <class T> GRIDFOLD_FN T add(T a, T b) {
     else
         return T(Unsigned<T>(a) + Unsigned<T>(b));
 }
+// ptxas 13.0 takes a 16-bit negation for a 32-bit one where its result is widened: -(-32768) came out as 32768. 16-bit
+// differences and products are therefore taken in 32 bits, where no compiler sees that they are negations.
+#if defined(__CUDA_ARCH__)
+GRIDFOLD_FN u32 sub_words(u32 a, u32 b) {
+    u32 difference;
+    asm("sub.u32 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
+    return difference;
+}
+GRIDFOLD_FN u32 mul_words(u32 a, u32 b) {
+    u32 product;
+    asm("mul.lo.u32 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+    return product;
+}
+#else
+GRIDFOLD_FN u32 sub_words(u32 a, u32 b) { return a - b; }
+GRIDFOLD_FN u32 mul_words(u32 a, u32 b) { return a * b; }
+#endif
 template <class T> GRIDFOLD_FN T sub(T a, T b) {
     if constexpr (is_floating<T>)
         return a - b;
+    else if constexpr (sizeof(T) == 2)
+        return T(sub_words(u32(a), u32(b)));
     else
         return T(Unsigned<T>(a) - Unsigned<T>(b));
 }
@@ -148,6 +167,8 @@ template <class T> GRIDFOLD_FN T mul(T a, T b) {
         return a * b;
     else if constexpr (is_bool<T>)
         return a && b;
+    else if constexpr (sizeof(T) == 2)
+        return T(mul_words(u32(a), u32(b)));
     else
         return T(Unsigned<T>(a) * Unsigned<T>(b));
 }
@@ -155,7 +176,7 @@ template <class T> GRIDFOLD_FN T neg(T a) {
     if constexpr (is_floating<T>)
         return -a;
     else
-        return T(Unsigned<T>(0) - Unsigned<T>(a));
+        return sub(T(0), a);
 }
 GRIDFOLD_FN f32 abs(f32 a) { return from_bits(to_bits(a) & 0x7fffffffu); }
 GRIDFOLD_FN f64 abs(f64 a) { return from_bits(u64(to_bits(a) & 0x7fffffffffffffffull)); }

@@ -195,12 +195,13 @@ template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
     });
     if constexpr (Kernel::finishes) {
         const Workspace workspace{kernel.workspace};
-        const u32 tag = workspace.tag(); // used last, but asked for now: it comes from memory
+        // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
+        const u32 last_tag = workspace.last_tag();
         const u32 blocks = grid_blocks();
         if (blocks > 1 && block_index() + 1 == blocks)
             workspace.template prefetch_slots<Kernel::words, Kernel::blocks>();
         fold_slabs(kernel, states);
-        combine(kernel, states, workspace, tag);
+        combine(kernel, states, workspace, last_tag + 1u);
     } else {
         fold_slabs(kernel, states);
     }
