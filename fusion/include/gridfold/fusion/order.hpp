@@ -21,7 +21,7 @@ constexpr std::int64_t slab_count(std::int64_t elements) { return (elements + sl
 constexpr std::int64_t block_count(std::int64_t elements) {
     const std::int64_t slabs = slab_count(elements);
     if (slabs <= 8) return 1;
-    const std::int64_t wanted = (slabs + 3) / 4;
+    const std::int64_t wanted = (slabs + 1) / 2;
     return wanted < max_blocks ? wanted : max_blocks;
 }
 
