@@ -28,7 +28,7 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
     std::string edges; // that leave the cluster
     out << fmt::format("  subgraph cluster_{} {{\n    label={};\n", number,
                        in_quotes(fmt::format("sweep {} over {}{}{}", number, domain_text(plan, sweep.dims),
-                                          sweep.reason.empty() ? "" : ": ", sweep.reason)));
+                                             sweep.reason.empty() ? "" : ": ", sweep.reason)));
     for (int value = 0; value < static_cast<int>(sweep.code.size()); ++value) {
         const Instruction& instruction = sweep.code[static_cast<std::size_t>(value)];
         const bool once = value < sweep.body || value >= sweep.epilogue;

@@ -7,7 +7,7 @@
 
 namespace gf {
 
-/// Throws InternalError with the broken rule and the graph's text.
+/// Throws InternalError with the broken rule and the text of the graph up to the node that breaks it.
 void verify(const Graph& graph);
 /// Throws InternalError with the broken rule, the graph's text and the plan's.
 void verify(const Plan& plan);

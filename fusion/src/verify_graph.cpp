@@ -40,14 +40,20 @@ public:
         }
         std::set<std::string> results;
         for (const Graph::Output& output : graph_.outputs()) {
-            require(output.node >= 0 && output.node < graph_.node_count(), -1, "a result is a node");
-            require(results.insert(output.name).second, output.node, "results have names of their own");
+            require(output.node >= 0 && output.node < graph_.node_count(), graph_.node_count(), "a result is a node");
+            require(results.insert(output.name).second, graph_.node_count(), "results have names of their own");
         }
     }
 
 private:
+    /// `node` is the one that breaks the rule, or node_count() for a result.
     void require(bool holds, int node, std::string_view rule) const {
-        if (!holds) throw InternalError(fmt::format("verify: node {}: {}\n{}", node, rule, to_text(graph_)));
+        if (holds) return;
+        // Only what is legal can be printed: the nodes before, which have been verified.
+        Graph legal = graph_.like();
+        for (int n = 0; n < node; ++n) legal.append(graph_.node(n), graph_.operands(n));
+        throw InternalError(
+            fmt::format("verify: node {} of {}: {}; before it:\n{}", node, graph_.node_count(), rule, to_text(legal)));
     }
 
     void verify_node(int n) const {

@@ -229,10 +229,10 @@ private:
         const auto slot = static_cast<std::size_t>(store.array);
         const Instruction& value =
             use(sweep, store.value, sweep.body, sweep.epilogue, "a store takes a value of the body");
+        require(plan_.arrays[slot].role != ArrayRole::input, "inputs are not stored");
         require(touched_.insert(store.array).second && stored_in_[slot] < 0,
                 "an array is stored once, and not loaded beside");
         stored_in_[slot] = sweep_number_;
-        require(plan_.arrays[slot].role != ArrayRole::input, "inputs are not stored");
         require(plan_.arrays[slot].dims == sweep.dims, "a store covers the domain");
         require(value.type == held_as(plan_.arrays[slot].type), "a store has its array's type");
     }

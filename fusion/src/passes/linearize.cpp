@@ -245,7 +245,8 @@ void mark_needed_dims(const Graph& graph, const Placement& placement, std::vecto
             const Node& operand = graph.node(graph.operands(reduce)[0]);
             for (const int dim : operand.dims) {
                 if (std::exchange(dims[at(dim)].must_not_be_empty, true)) continue;
-                dims[at(dim)].needs_elements_of = fmt::format("{}({})", node.reduce->name, label_of(operand));
+                dims[at(dim)].needs_elements_of = fmt::format(
+                    "{}({})", node.reduce->name, operand.name.empty() ? operation_of(operand) : operand.name);
             }
         }
 }

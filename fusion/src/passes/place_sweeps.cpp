@@ -146,7 +146,7 @@ private:
                 throw InvalidGraph(
                     fmt::format("{}: reads {} arrays, but one sweep takes at most {}; split the expression, "
                                 "or bring the inputs together in one array with one more dim",
-                                label_of(graph_.node(roots[0])), arrays, max_sweep_arrays));
+                                operation_of(graph_.node(roots[0])), arrays, max_sweep_arrays));
             begin_sweep(group, words_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
                                          : fmt::format("a sweep folds at most {} words a lane", max_sweep_words));
         }
@@ -213,7 +213,7 @@ private:
             path = placement_.arrays[at(sweep.stores[0].array)].name;
         } else {
             node = forcing_operand(sweep.reduces[0], sweep.stage);
-            path = label_of(graph_.node(sweep.reduces[0]));
+            path = operation_of(graph_.node(sweep.reduces[0]));
         }
         for (int steps = 0; graph_.node(node).kind != NodeKind::reduce; ++steps) {
             if (steps == shown) {
@@ -221,10 +221,10 @@ private:
                 node = origin_[at(node)];
                 break;
             }
-            path = label_of(graph_.node(node)) + " → " + path;
+            path = operation_of(graph_.node(node)) + " → " + path;
             node = forcing_operand(node, sweep.stage);
         }
-        return label_of(graph_.node(node)) + " → " + path;
+        return operation_of(graph_.node(node)) + " → " + path;
     }
 
     const Graph& graph_;

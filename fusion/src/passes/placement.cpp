@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/error.hpp>
+
 namespace gf {
 
 namespace {
@@ -40,8 +42,7 @@ bool needs_acceptance(const Node& reduce) {
     return reduce.reduce->on_empty == OnEmpty::undefined && (reduce.masked || !reduce.reduce->needs_elements);
 }
 
-std::string label_of(const Node& node) {
-    if (!node.name.empty()) return node.name;
+std::string operation_of(const Node& node) {
     switch (node.kind) {
     case NodeKind::input:
     case NodeKind::scalar: return node.name;
@@ -96,6 +97,7 @@ Placement placement_of(const Graph& graph) {
 
 void complete(const Graph& graph, Placement& placement) {
     std::vector<int> seen_by(at(graph.node_count()), -1);
+    std::size_t placed_nodes = 0;
     for (int s = 0; s < static_cast<int>(placement.sweeps.size()); ++s) {
         PlacedSweep& sweep = placement.sweeps[at(s)];
         std::vector<int> open = roots_of(graph, sweep);
@@ -107,6 +109,12 @@ void complete(const Graph& graph, Placement& placement) {
             if (is_fetched(graph, placement, s, node) || graph.node(node).kind == NodeKind::reduce) continue;
             for (const int operand : graph.operands(node)) open.push_back(operand);
         }
+        placed_nodes += sweep.nodes.size();
+        if (placed_nodes > max_placed_nodes)
+            throw InvalidGraph(fmt::format("graph {}: its sweeps recompute more than {} values together; make an "
+                                           "elementwise value of a middle stage a result, and go on from it in a graph "
+                                           "of its own",
+                                           graph.name(), max_placed_nodes));
         std::sort(sweep.nodes.begin(), sweep.nodes.end());
         for (const int node : sweep.nodes) {
             const int maker = placement.made_in[at(node)];
@@ -129,7 +137,7 @@ std::string to_text(const Graph& graph, const Placement& placement) {
             fmt::format_to(out, "{}{}", d ? ", " : "", graph.dims()[at(sweep.dims[d])].name);
         fmt::format_to(out, "], stage {}: {} nodes", sweep.stage, sweep.nodes.size());
         for (const int reduce : sweep.reduces)
-            fmt::format_to(out, "; folds {} {}", label_of(graph.node(reduce)), reduce);
+            fmt::format_to(out, "; folds {} {}", operation_of(graph.node(reduce)), reduce);
         for (const PlacedStore& store : sweep.stores)
             fmt::format_to(out, "; stores {}", placement.arrays[at(store.array)].name);
         for (const int node : sweep.yields) fmt::format_to(out, "; yields {}", node);

@@ -52,8 +52,12 @@ std::vector<bool> live_nodes(const Graph& graph);
 /// By node: the stage of its value (design: inputs 0, a map the highest of its operands, a reduction that + 1).
 std::vector<int> stages_of(const Graph& graph);
 
+/// The most nodes that the slices of a plan hold together. Sweeps recompute what they need, so a graph of many stages can
+/// ask for the square of its size: about a thousand stages that all lead back to one input reach this.
+inline constexpr std::size_t max_placed_nodes = std::size_t{1} << 20;
+
 /// Completes sweeps that hold what they fold and store, and in `yields` the scalar results they make: slices, the
-/// scalars that other sweeps read, and `after`.
+/// scalars that other sweeps read, and `after`. Throws InvalidGraph beyond max_placed_nodes.
 void complete(const Graph& graph, Placement& placement);
 
 /// The dims of a node's value in the graph's order (an input lists its own in memory order).
@@ -62,8 +66,8 @@ std::vector<int> domain_of(const Node& node);
 /// Does the value need a "some element was accepted" bool beside it? (undefined over nothing, and nothing is possible)
 bool needs_acceptance(const Node& reduce);
 
-/// The word for a node in a path: the user's name for it, or what it does.
-std::string label_of(const Node& node);
+/// The word for what a node does: "x", "sub", "f32", "mean".
+std::string operation_of(const Node& node);
 
 /// One line a sweep: domain, stage, what it folds, stores and yields.
 std::string to_text(const Graph& graph, const Placement& placement);

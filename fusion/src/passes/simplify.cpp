@@ -11,23 +11,41 @@ namespace gf {
 
 namespace {
 
+/// How many bits a value of the type can have without losing any: a floating type's significand, an integer's magnitude.
+int precision_of(DType type) {
+    switch (type) {
+    case DType::boolean: return 1;
+    case DType::f16: return 11;
+    case DType::bf16: return 8;
+    case DType::f32: return 24;
+    case DType::f64: return 53;
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64: return 8 * static_cast<int>(size_of(type)) - 1;
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64: return 8 * static_cast<int>(size_of(type));
+    }
+    return 0;
+}
+
 /// Constants that mean something to a map, in any type.
 enum class Special : std::uint8_t { nothing, zero, minus_zero, one, all_ones };
 
 std::optional<std::uint64_t> bits_of(Special special, DType type) {
-    const auto bits = 8 * static_cast<unsigned>(size_of(type));
+    const int bits = 8 * static_cast<int>(size_of(type));
     switch (special) {
     case Special::nothing: return {};
     case Special::zero: return 0;
     case Special::minus_zero: return is_floating(type) ? std::uint64_t{1} << (bits - 1) : 0;
-    case Special::one:
-        switch (type) {
-        case DType::f16: return 0x3c00;
-        case DType::bf16: return 0x3f80;
-        case DType::f32: return 0x3f800000;
-        case DType::f64: return 0x3ff0000000000000;
-        default: return 1; // clang-format off
-        } // clang-format on
+    case Special::one: {
+        if (!is_floating(type)) return 1;
+        const int mantissa = precision_of(type) - 1, exponent = bits - 1 - mantissa;
+        const std::uint64_t bias = (std::uint64_t{1} << (exponent - 1)) - 1;
+        return bias << mantissa;
+    }
     case Special::all_ones: return type == DType::boolean ? 1 : ~std::uint64_t{0} >> (64 - bits);
     }
     return {};
@@ -73,26 +91,6 @@ const Absorber absorbers[] = {
 
 /// f(f(a)) = a.
 const MapRow* const involutions[] = {&map_row::neg, &map_row::logical_not, &map_row::bitwise_not};
-
-/// How many bits a value of the type can have without losing any: a floating type's significand, an integer's magnitude.
-int precision_of(DType type) {
-    switch (type) {
-    case DType::boolean: return 1;
-    case DType::f16: return 11;
-    case DType::bf16: return 8;
-    case DType::f32: return 24;
-    case DType::f64: return 53;
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64: return 8 * static_cast<int>(size_of(type)) - 1;
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64: return 8 * static_cast<int>(size_of(type));
-    }
-    return 0;
-}
 
 /// Does every value of `from` keep its value as `to`?
 bool widens(DType from, DType to) {
@@ -156,7 +154,8 @@ private:
     bool decides_emptiness(const Node& node, const std::vector<int>& operands, int same) const {
         if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
         return std::all_of(operands.begin(), operands.end(), [&](int operand) {
-            return operand == same || made(operand).kind == NodeKind::constant || made(operand).kind == NodeKind::scalar;
+            return operand == same || made(operand).kind == NodeKind::constant ||
+                   made(operand).kind == NodeKind::scalar;
         });
     }
 

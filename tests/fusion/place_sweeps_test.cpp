@@ -1,0 +1,300 @@
+// From graphs to sweeps: how many, over what, in which order, and what each holds.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/expr.hpp>
+#include <gridfold/ops/text.hpp>
+
+#include "passes/place_sweeps.hpp"
+#include "verify.hpp"
+
+namespace gf {
+namespace {
+
+Plan fused(std::string_view text) {
+    Plan plan = fuse(parse(text));
+    verify(plan);
+    return plan;
+}
+
+Plan unfused(std::string_view text) {
+    FuseOptions options;
+    options.fuse = false;
+    Plan plan = fuse(parse(text), options);
+    verify(plan);
+    return plan;
+}
+
+int count(const Sweep& sweep, Opcode opcode) {
+    return static_cast<int>(
+        std::count_if(sweep.code.begin(), sweep.code.end(), [&](const Instruction& i) { return i.opcode == opcode; }));
+}
+
+TEST(PlaceSweeps, sum_of_cubes_is_one_sweep_with_one_load) {
+    const Plan plan = fused("f(x: i32[n]) -> r = sum(x * x * x)");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    EXPECT_EQ(count(plan.sweeps[0], Opcode::load), 1);
+    EXPECT_EQ(count(plan.sweeps[0], Opcode::map), 2);
+    ASSERT_EQ(plan.sweeps[0].folds.size(), 1U);
+    EXPECT_EQ(plan.sweeps[0].folds[0].accumulator, DType::i64);
+    EXPECT_EQ(plan.scalars[0].type, DType::i64);
+}
+
+TEST(PlaceSweeps, reductions_and_stores_of_any_type_over_one_domain_are_one_sweep) {
+    const Plan plan =
+        fused("f(x: f32[n], y: i8[n]) -> a = sum(x), b = max(y), c = argmin(x * 2), d = x * f32(y), e = any(x > 0)");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    EXPECT_EQ(plan.sweeps[0].folds.size(), 4U);
+    EXPECT_EQ(plan.sweeps[0].stores.size(), 1U);
+    EXPECT_EQ(count(plan.sweeps[0], Opcode::load), 2);
+}
+
+TEST(PlaceSweeps, the_dozen_statistics_are_one_sweep) {
+    const Plan plan =
+        fused("f(x: f32[n]) -> a = sum(x), b = sum_of_squares(x), c = l2_norm(x), d = mean(x), e = variance(x), "
+              "g = stddev(x), h = min(x), i = max(x), j = count(x > 0), k = argmin(x), l = argmax(x), m = product(x)");
+    EXPECT_EQ(plan.sweeps.size(), 1U);
+}
+
+TEST(PlaceSweeps, z_score_is_two_sweeps) {
+    const Plan plan = fused("f(x: f32[n]) -> z = (x - mean(x)) / stddev(x)");
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    EXPECT_EQ(plan.sweeps[0].folds.size(), 1U); // mean and stddev share their moments
+    EXPECT_EQ(plan.sweeps[1].stage, 1);
+    EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
+    EXPECT_EQ(plan.sweeps[1].reason, "mean → sub → divide → z");
+    EXPECT_EQ(count(plan.sweeps[1], Opcode::read), 2);
+}
+
+TEST(PlaceSweeps, normalise_takes_its_square_root_once_beside_the_sweep) {
+    const Plan plan = fused("f(x: f32[n]) -> r = x / sqrt(sum(x * x))");
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    const Sweep& second = plan.sweeps[1];
+    EXPECT_EQ(second.body, 2); // read the sum, take its root
+    EXPECT_EQ(second.code[1].map, &map_row::sqrt);
+}
+
+TEST(PlaceSweeps, a_chain_of_reductions_has_a_stage_for_each) {
+    const Plan plan = fused("f(x: f64[n]) let a = x - mean(x); let b = a / max(abs(a)); -> r = sum(b), s = sum(a)");
+    ASSERT_EQ(plan.sweeps.size(), 3U);
+    EXPECT_EQ(plan.sweeps[1].folds.size(), 2U); // max and s
+    EXPECT_EQ(plan.sweeps[2].after, (std::vector{0, 1}));
+    EXPECT_EQ(count(plan.sweeps[2], Opcode::load), 1); // recomputed from x
+    EXPECT_EQ(plan.arrays.size(), 1U);
+}
+
+TEST(PlaceSweeps, each_domain_has_a_sweep_of_its_own) {
+    const Plan plan = fused("f(x: f32[i], y: f32[j]) -> a = sum(x), b = sum(y), c = sum(x * y), d = x + 1");
+    ASSERT_EQ(plan.sweeps.size(), 3U);
+    EXPECT_EQ(plan.sweeps[0].dims, std::vector{0});
+    EXPECT_EQ(plan.sweeps[0].stores.size(), 1U);
+    EXPECT_EQ(plan.sweeps[1].dims, std::vector{1});
+    EXPECT_EQ(plan.sweeps[2].dims, (std::vector{0, 1}));
+    for (const Sweep& sweep : plan.sweeps) EXPECT_TRUE(sweep.after.empty());
+}
+
+TEST(PlaceSweeps, sweeps_are_ordered_by_stage_before_appearance) {
+    const Plan plan = fused("f(x: f32[i], y: f32[j]) -> a = sum(x - mean(x)), b = sum(y)");
+    ASSERT_EQ(plan.sweeps.size(), 3U);
+    EXPECT_EQ(plan.sweeps[1].dims, std::vector{1});
+    EXPECT_EQ(plan.sweeps[2].after, std::vector{0});
+}
+
+TEST(PlaceSweeps, a_scalar_of_two_sweeps_is_made_by_the_later_one) {
+    const Plan plan = fused("f(x: f32[i], y: f32[j]) -> r = sum(x) / sum(y)");
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
+    EXPECT_EQ(plan.sweeps[1].body, 1);
+    EXPECT_EQ(plan.sweeps[0].yields.size(), 1U);
+    EXPECT_EQ(plan.sweeps[1].yields.size(), 1U); // the quotient alone: nobody reads the second sum
+}
+
+TEST(PlaceSweeps, scalars_without_a_sweep_have_one_over_the_empty_domain) {
+    const Plan plan = fused("f(x: f32[n], a: f32) -> s = sum(x), p = a, q = a * a + 1, c = i32(7)");
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    const auto empty =
+        std::find_if(plan.sweeps.begin(), plan.sweeps.end(), [](const Sweep& s) { return s.dims.empty(); });
+    ASSERT_NE(empty, plan.sweeps.end());
+    EXPECT_EQ(empty->yields.size(), 3U);
+    EXPECT_TRUE(empty->folds.empty());
+}
+
+TEST(PlaceSweeps, a_reduction_of_a_scalar_folds_one_element) {
+    const Plan plan = fused("f(x: f32[n], a: f32) -> s = sum(a), t = sum(mean(x) where a > 0)");
+    ASSERT_EQ(plan.sweeps.size(), 3U);
+    EXPECT_TRUE(plan.sweeps.back().dims.empty());
+    EXPECT_EQ(plan.sweeps.back().stage, 1);
+    EXPECT_LT(plan.sweeps.back().folds[0].value, plan.sweeps.back().body);
+}
+
+TEST(PlaceSweeps, an_input_as_output_is_a_load_and_a_store) {
+    const Plan plan = fused("f([i, j], x: f16[j, i]) -> r = x");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    EXPECT_EQ(plan.sweeps[0].code.size(), 1U);
+    EXPECT_FALSE(is_flat(plan.arrays[0], plan.sweeps[0]));
+    EXPECT_TRUE(is_flat(plan.arrays[1], plan.sweeps[0]));
+}
+
+TEST(PlaceSweeps, one_value_may_be_two_results) {
+    const Plan plan = fused("f(x: f32[n]) let y = x + 1; let s = sum(x); -> a = y, b = y, c = s, d = s");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    EXPECT_EQ(plan.sweeps[0].stores.size(), 2U);
+    EXPECT_EQ(plan.outputs[2].scalar, plan.outputs[3].scalar);
+    EXPECT_NE(plan.outputs[0].array, plan.outputs[1].array);
+}
+
+TEST(PlaceSweeps, dead_values_are_in_no_sweep_but_their_inputs_stay_declared) {
+    const Plan plan = fused("f(x: f32[n], y: f32[m], a: f32) let dead = mean(y) * a; -> s = sum(x)");
+    EXPECT_EQ(plan.sweeps.size(), 1U);
+    EXPECT_EQ(plan.arrays.size(), 2U);
+    EXPECT_EQ(plan.parameters.size(), 1U);
+    EXPECT_FALSE(plan.dims[1].must_not_be_empty); // mean(y) does not run
+}
+
+TEST(PlaceSweeps, says_which_dims_must_have_elements_and_why) {
+    const Plan plan = fused("f(x: f32[i], y: f32[j]) -> s = sum(x), m = max(y * 2)");
+    EXPECT_FALSE(plan.dims[0].must_not_be_empty);
+    EXPECT_TRUE(plan.dims[1].must_not_be_empty);
+    EXPECT_EQ(plan.dims[1].needs_elements_of, "max(mul)");
+}
+
+TEST(PlaceSweeps, a_mask_of_an_undefined_reduction_is_folded_once) {
+    const Plan plan =
+        fused("f(x: i32[n], c: bool[n]) -> a = min(x where c), b = max(x where c), d = sum(x where c), e = any(c)");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    const Sweep& sweep = plan.sweeps[0];
+    EXPECT_EQ(sweep.folds.size(), 4U); // min, any (of the mask and of e), max, sum
+    EXPECT_TRUE(plan.scalars[static_cast<std::size_t>(plan.outputs[0].scalar)].may_be_empty);
+    EXPECT_TRUE(plan.scalars[static_cast<std::size_t>(plan.outputs[1].scalar)].may_be_empty);
+    EXPECT_FALSE(plan.scalars[static_cast<std::size_t>(plan.outputs[2].scalar)].may_be_empty);
+}
+
+TEST(PlaceSweeps, emptiness_goes_with_scalars_from_sweep_to_sweep) {
+    const Plan plan =
+        fused("f(x: i32[n], y: i32[m], c: bool[n]) -> r = min(x where c) + max(y), e = y - min(x where c)");
+    const auto& result = plan.scalars[static_cast<std::size_t>(plan.outputs[0].scalar)];
+    EXPECT_TRUE(result.may_be_empty);
+    EXPECT_FALSE(fused("f(x: f32[n], c: bool[n]) -> r = min(x where c)").scalars[0].may_be_empty); // NaN says it
+    EXPECT_FALSE(fused("f(x: i32[n]) -> r = min(x)").scalars[0].may_be_empty);                     // n = 0 is refused
+}
+
+TEST(PlaceSweeps, a_sweep_of_wide_states_splits) {
+    std::string text = "f(x: f64[n]) -> first = x + 1";
+    for (int k = 0; k < 5; ++k) text += ", m" + std::to_string(k) + " = mean(x * " + std::to_string(k + 2) + ")";
+    text += ", v0 = variance(x * 2)";
+    const Plan plan = fused(text);
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    EXPECT_EQ(plan.sweeps[0].folds.size(), 3U); // of 8 words each
+    EXPECT_EQ(plan.sweeps[1].folds.size(), 2U);
+    EXPECT_EQ(plan.sweeps[0].stores.size(), 1U);
+    EXPECT_EQ(plan.sweeps[1].reason, "a sweep folds at most 28 words a lane");
+    EXPECT_TRUE(plan.sweeps[1].after.empty());
+}
+
+TEST(PlaceSweeps, a_sweep_of_many_arrays_splits) {
+    std::string parameters, outputs;
+    for (int k = 0; k < 40; ++k) {
+        parameters += (k ? ", x" : "x") + std::to_string(k) + ": f32[n]";
+        outputs += (k ? ", r" : "r") + std::to_string(k) + " = x" + std::to_string(k) + " + 1";
+    }
+    const Plan plan = fused("f(" + parameters + ") -> " + outputs);
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    EXPECT_EQ(plan.sweeps[0].stores.size(), 32U);
+    EXPECT_EQ(plan.sweeps[1].stores.size(), 8U);
+}
+
+TEST(PlaceSweeps, a_value_of_too_many_arrays_is_refused) {
+    std::string parameters, total;
+    for (int k = 0; k < 65; ++k) {
+        parameters += (k ? ", x" : "x") + std::to_string(k) + ": f32[n]";
+        total += (k ? " + x" : "x") + std::to_string(k);
+    }
+    EXPECT_NO_THROW(fused("f(" + parameters + ") -> r = sum(x1 + x2)"));
+    try {
+        fuse(parse("f(" + parameters + ") -> r = sum(" + total + ")"));
+        FAIL() << "65 arrays in one sweep";
+    } catch (const InvalidGraph& error) {
+        EXPECT_NE(std::string(error.what()).find("reads 65 arrays"), std::string::npos) << error.what();
+    }
+}
+
+TEST(PlaceNodes, every_operation_is_a_sweep_with_temporaries_between) {
+    const Plan plan = unfused("f(x: f32[n]) -> z = (x - mean(x)) / sqrt(variance(x) + 1)");
+    // mean, sub, variance, add, sqrt, divide
+    EXPECT_EQ(plan.sweeps.size(), 6U);
+    for (const Sweep& sweep : plan.sweeps) EXPECT_LE(count(sweep, Opcode::map), 1);
+    EXPECT_EQ(std::count_if(plan.arrays.begin(), plan.arrays.end(),
+                            [](const Array& a) { return a.role == ArrayRole::temporary; }),
+              1);
+}
+
+TEST(PlaceNodes, f16_temporaries_are_f16) {
+    const Plan plan = unfused("f(x: f16[n]) -> r = sum(x * x)");
+    ASSERT_EQ(plan.arrays.size(), 2U);
+    EXPECT_EQ(plan.arrays[1].role, ArrayRole::temporary);
+    EXPECT_EQ(plan.arrays[1].type, DType::f16);
+}
+
+TEST(PlaceNodes, a_result_that_others_use_is_stored_once) {
+    const Plan plan = unfused("f(x: f32[n]) let y = x + 1; -> y = y, s = sum(y)");
+    EXPECT_EQ(plan.arrays.size(), 2U);
+    EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
+}
+
+TEST(Linearize, f16_computes_in_f32_and_rounds_after_each_operation) {
+    const Plan plan = fused("f(x: f16[n], y: f16[n]) -> r = x * y + x, c = count(x > y)");
+    const Sweep& sweep = plan.sweeps[0];
+    EXPECT_EQ(count(sweep, Opcode::round), 2);
+    EXPECT_EQ(count(sweep, Opcode::map), 3);
+    for (const Instruction& i : sweep.code) EXPECT_NE(i.type, DType::f16);
+}
+
+TEST(Linearize, casts_to_f16_round_f64_once_and_integers_by_way_of_f32) {
+    const auto opcodes = [](std::string_view text) {
+        std::string names;
+        for (const Instruction& i : fused(text).sweeps[0].code)
+            names += i.opcode == Opcode::round ? 'r' : i.opcode == Opcode::cast ? 'c' : '.';
+        return names;
+    };
+    EXPECT_EQ(opcodes("f(x: f64[n]) -> r = f16(x)"), ".r");
+    EXPECT_EQ(opcodes("f(x: f32[n]) -> r = f16(x)"), ".r");
+    EXPECT_EQ(opcodes("f(x: i32[n]) -> r = f16(x)"), ".cr");
+    EXPECT_EQ(opcodes("f(x: bf16[n]) -> r = f16(x)"), ".r");
+    EXPECT_EQ(opcodes("f(x: f16[n]) -> r = f32(x)"), ".");
+    EXPECT_EQ(opcodes("f(x: f16[n]) -> r = f64(x)"), ".c");
+}
+
+TEST(Linearize, constants_of_f16_and_bf16_are_f32_of_the_same_value) {
+    const Plan plan = fused("f(x: f16[n], y: bf16[n]) -> r = x + 1.5, s = y + 1.5");
+    for (const Instruction& i : plan.sweeps[0].code) {
+        if (i.opcode == Opcode::constant) {
+            EXPECT_EQ(i.bits, 0x3fc00000U);
+        }
+    }
+}
+
+TEST(Fuse, a_deep_graph_is_one_sweep) {
+    Graph graph("deep");
+    Value x = graph.input<float>("x", {graph.dim("n")});
+    for (int k = 0; k < 10000; ++k) x = gf::neg(x) + x;
+    graph.output("r", gf::sum(x));
+    EXPECT_EQ(fuse(graph).sweeps.size(), 1U);
+}
+
+TEST(Fuse, more_recomputation_than_a_plan_holds_is_refused) {
+    Graph graph("stages");
+    Value x = graph.input<float>("x", {graph.dim("n")});
+    for (int k = 0; k < 1500; ++k) x = x - gf::mean(x);
+    graph.output("r", x);
+    EXPECT_THROW(fuse(graph), InvalidGraph);
+    FuseOptions options;
+    options.fuse = false;
+    EXPECT_EQ(fuse(graph, options).sweeps.size(), 3000U);
+}
+
+} // namespace
+} // namespace gf

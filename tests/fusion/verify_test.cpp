@@ -1,0 +1,152 @@
+// The verifier: plans and graphs broken by hand, each refused by the rule it breaks.
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/text.hpp>
+
+#include "verify.hpp"
+
+namespace gf {
+namespace {
+
+Plan whole() {
+    return fuse(
+        parse("f(x: f16[n], c: bool[n], a: f32) -> z = (f32(x) - mean(x)) * a, m = argmin(x where c), k = count(c)"));
+}
+
+void expect_broken(std::string_view rule, const std::function<void(Plan&)>& breaking) {
+    Plan plan = whole();
+    ASSERT_NO_THROW(verify(plan));
+    breaking(plan);
+    try {
+        verify(plan);
+        ADD_FAILURE() << "not refused: " << rule;
+    } catch (const InternalError& error) {
+        EXPECT_NE(std::string(error.what()).find(rule), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("f(x: f16[n]"), std::string::npos) << "no graph text";
+    }
+}
+
+Instruction& first(Plan& plan, Opcode opcode, std::size_t sweep = 0) {
+    for (Instruction& i : plan.sweeps[sweep].code)
+        if (i.opcode == opcode) return i;
+    throw InternalError("no such instruction");
+}
+
+TEST(VerifyPlan, refuses_broken_instructions) {
+    expect_broken("operands come before their users", [](Plan& p) { first(p, Opcode::map, 1).operands[0] = 99; });
+    expect_broken("operands come before their users", [](Plan& p) { first(p, Opcode::map, 1).operands[0] = -2; });
+    expect_broken("has its row's operands", [](Plan& p) { first(p, Opcode::map, 1).operands[1] = -1; });
+    expect_broken("operands fill the first places", [](Plan& p) {
+        first(p, Opcode::map, 1).operands = {-1, first(p, Opcode::map, 1).operands[0], -1};
+    });
+    expect_broken("has its row's operands", [](Plan& p) { first(p, Opcode::map, 1).map = nullptr; });
+    expect_broken("the type it computes in",
+                  [](Plan& p) { first(p, Opcode::map, 1).compute = first(p, Opcode::map, 1).type = DType::f64; });
+    expect_broken("live as f32", [](Plan& p) { first(p, Opcode::load).type = DType::f16; });
+    expect_broken("an array is declared", [](Plan& p) { first(p, Opcode::load).slot = 99; });
+    expect_broken("a load has its array's type", [](Plan& p) { first(p, Opcode::load).slot = 1; });
+    expect_broken("stands in a section of its opcode", [](Plan& p) { p.sweeps[1].body -= 1; });
+    expect_broken("what is finalised is folded", [](Plan& p) { first(p, Opcode::finalize).slot = 7; });
+    expect_broken("read off a fold of its monoid",
+                  [](Plan& p) { first(p, Opcode::finalize).reduce = &reduce_row::sum; });
+    expect_broken("a parameter is declared", [](Plan& p) { first(p, Opcode::parameter, 1).slot = 1; });
+    expect_broken("may be empty", [](Plan& p) { first(p, Opcode::read, 1).may_be_empty = true; });
+    expect_broken("every value is used", [](Plan& p) { p.sweeps[0].code.push_back(first(p, Opcode::finalize)); });
+    expect_broken("sections follow each other", [](Plan& p) { p.sweeps[0].epilogue = 99; });
+}
+
+TEST(VerifyPlan, refuses_epilogues_that_use_the_body) {
+    expect_broken("uses no value of the body", [](Plan& p) {
+        Sweep& sweep = p.sweeps[0];
+        for (Instruction& i : sweep.code)
+            if (i.opcode == Opcode::finalize && i.operands[0] >= 0) i.operands[0] = sweep.body;
+    });
+}
+
+TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {
+    expect_broken("element type is its value's",
+                  [](Plan& p) { p.sweeps[0].folds[0].element = first(p, Opcode::finalize).element = DType::f64; });
+    expect_broken("accumulate in f32", [](Plan& p) {
+        p.sweeps[0].folds[0].accumulator = first(p, Opcode::finalize).accumulator = DType::f16;
+    });
+    expect_broken("folds differ", [](Plan& p) { p.sweeps[0].folds.push_back(p.sweeps[0].folds[0]); });
+    expect_broken("a mask is bool", [](Plan& p) { p.sweeps[0].folds[0].mask = p.sweeps[0].folds[0].value; });
+    expect_broken("a value of the prologue or body",
+                  [](Plan& p) { p.sweeps[0].folds[0].value = p.sweeps[0].epilogue; });
+    expect_broken("stored once", [](Plan& p) { p.sweeps[1].stores.push_back(p.sweeps[1].stores[0]); });
+    expect_broken("inputs are not stored", [](Plan& p) { p.sweeps[0].stores.push_back({p.sweeps[0].body, 1}); });
+    expect_broken("a store has its array's type", [](Plan& p) { p.arrays[2].type = DType::f64; });
+    expect_broken("a scalar is yielded once", [](Plan& p) { p.sweeps[0].yields.push_back(p.sweeps[0].yields[0]); });
+    expect_broken("a yield has its scalar's type", [](Plan& p) { p.scalars[0].type = DType::u8; });
+    expect_broken("a yield takes no value of the body",
+                  [](Plan& p) { p.sweeps[0].yields[0].value = p.sweeps[0].body; });
+}
+
+TEST(VerifyPlan, refuses_broken_order_and_results) {
+    expect_broken("`after` lists", [](Plan& p) { p.sweeps[1].after.clear(); });
+    expect_broken("`after` lists", [](Plan& p) { p.sweeps[1].after = {0, 1}; });
+    expect_broken("yielded by an earlier sweep", [](Plan& p) { std::swap(p.sweeps[0], p.sweeps[1]); });
+    expect_broken("every scalar is yielded", [](Plan& p) { p.scalars.push_back({DType::f32, false}); });
+    expect_broken("every array but an input is stored", [](Plan& p) {
+        p.arrays.push_back({"t", DType::f32, {0}, ArrayRole::temporary});
+    });
+    expect_broken("a scalar or an array", [](Plan& p) { p.outputs[0].scalar = 0; });
+    expect_broken("a result is an output", [](Plan& p) { p.outputs[0].array = 0; });
+    expect_broken("results have names", [](Plan& p) { p.outputs[1].name = p.outputs[0].name; });
+    expect_broken("a dim is listed once", [](Plan& p) { p.sweeps[0].dims = {0, 0}; });
+    expect_broken("dims are of the domain", [](Plan& p) { p.sweeps[0].dims.clear(); });
+}
+
+void expect_broken_graph(std::string_view rule, Node node, std::vector<int> operands) {
+    Graph graph = parse("f(x: f32[n], y: f64[m], c: bool[m]) -> s = sum(x)");
+    ASSERT_NO_THROW(verify(graph));
+    graph.append(std::move(node), operands);
+    try {
+        verify(graph);
+        ADD_FAILURE() << "not refused: " << rule;
+    } catch (const InternalError& error) {
+        EXPECT_NE(std::string(error.what()).find(rule), std::string::npos) << error.what();
+    }
+}
+
+Node node_of(NodeKind kind, DType type, std::vector<int> dims) {
+    Node node{};
+    node.kind = kind;
+    node.type = type;
+    node.dims = std::move(dims);
+    return node;
+}
+
+TEST(VerifyGraph, refuses_broken_nodes) {
+    Node add = node_of(NodeKind::map, DType::f32, {0});
+    add.map = &map_row::add;
+    expect_broken_graph("a map has its row's operands", add, {0});
+    expect_broken_graph("the dims of its operands", add, {0, 1});
+    add.dims = {0, 1};
+    expect_broken_graph("the type it computes in", add, {0, 1});
+    add.dims = {};
+    expect_broken_graph("the dims of its operands", add, {0, 0});
+    add.dims = {0};
+    add.type = DType::f64;
+    expect_broken_graph("the type of its row's rule", add, {0, 0});
+    expect_broken_graph("an index is i64", node_of(NodeKind::index, DType::i64, {0}), {});
+    expect_broken_graph("its kind's operands", node_of(NodeKind::cast, DType::f64, {0}), {0, 0});
+    expect_broken_graph("without dims is a scalar", node_of(NodeKind::input, DType::f64, {}), {});
+    Node sum = node_of(NodeKind::reduce, DType::f32, {});
+    sum.reduce = &reduce_row::sum;
+    expect_broken_graph("a masked reduction has a mask", sum, {0, 2});
+    sum.masked = true;
+    expect_broken_graph("a mask is bool", sum, {0, 0});
+    expect_broken_graph("a mask's dims", sum, {0, 2});
+    sum.masked = false;
+    sum.ddof = 1;
+    expect_broken_graph("ddof", sum, {0});
+}
+
+} // namespace
+} // namespace gf
