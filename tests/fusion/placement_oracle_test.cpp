@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/adjacency_matrix.hpp>
 #include <boost/graph/transitive_closure.hpp>
+#include <boost/range/iterator_range.hpp>
 #include <gtest/gtest.h>
 
 #include <gridfold/fusion/fuse.hpp>
