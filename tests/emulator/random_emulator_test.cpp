@@ -102,6 +102,8 @@ TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
              "dozen(x: f16[n]) -> a = sum(x), b = argmin(x), c = argmax(x), d = mean(x where x > f16(0))",
              "z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)",
              "unit(x: f64[n]) -> y = x / sqrt(sum(x * x))",
+             "none(x: i32[n]) let m = min(x where x > i32(2000000000)); -> m = m, half = f64(m) / 2.0, y = x + (m + "
+             "i32(1))",
              "stats(x: f32[i, j], w: f32[j], alpha: f32) let y = x * w; "
              "-> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)",
          }) {

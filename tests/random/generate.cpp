@@ -30,7 +30,7 @@ public:
 
     Case generate() {
         declare();
-        const auto steps = random_.between(2, 12);
+        const auto steps = random_.between(2, options_.max_steps);
         // A row can refuse what was drawn for it (a literal that does not fit, say): draw again.
         for (int step = 0, refusals = 0; step < steps && refusals < 100; ++step) {
             try {

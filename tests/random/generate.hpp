@@ -21,6 +21,7 @@ enum class Inexact : std::uint8_t {
 struct GenerateOptions {
     Inexact inexact = Inexact::anywhere;
     std::int64_t max_elements = 70'000; ///< of the largest domain
+    int max_steps = 12;                 ///< rows applied one after the other
 };
 
 /// How often each thing was reached: rows ("map add", "reduce sum"), compute and element types, masks …

@@ -1,8 +1,12 @@
 // Random graphs on the CUDA backend against the CPU backend: by bits, but for outputs of maps whose functions the two
 // take from different libraries; those within the ulps that their rows state.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <exception>
+#include <functional>
+#include <future>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gridfold/core/device.hpp>
@@ -52,11 +56,14 @@ std::optional<std::string> difference_within_ulps(const Graph& graph, const std:
     return difference(expected, actual);
 }
 
-std::optional<std::string> outcome(const Case& test) {
+Executable on_the_gpu(const Case& test) { return compile(test.graph, {.device = "cuda"}); }
+
+/// What is wrong with the device's answer. `compiled` gives the executable, or throws.
+std::optional<std::string> outcome(const Case& test, const std::function<Executable()>& compiled) {
     try {
         const Inputs inputs = inputs_of(test);
         const auto cpu = run(compile(test.graph, {.device = "cpu"}), test, inputs);
-        return difference_within_ulps(test.graph, cpu, run(compile(test.graph, {.device = "cuda"}), test, inputs));
+        return difference_within_ulps(test.graph, cpu, run(compiled(), test, inputs));
     } catch (const std::exception& error) {
         return fmt::format("throws: {}", error.what());
     }
@@ -67,15 +74,38 @@ protected:
     void SetUp() override {
         if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     }
+    /// Compiles a batch at a time on every core; runs one graph after the other.
     void expect_agreement(const GenerateOptions& options, std::uint64_t graphs) {
+        constexpr std::uint64_t batch = 64;
         Coverage coverage;
-        for (std::uint64_t i = 0; i < graphs && !HasFailure(); ++i) {
-            const Case test = generate(first_seed() + i, options, coverage);
-            if (!outcome(test)) continue;
-            const Case small = minimise(test, [](const Case& c) { return outcome(c).has_value(); });
-            ADD_FAILURE() << *outcome(small) << "\n" << describe(small);
+        for (std::uint64_t done = 0; done < graphs && !HasFailure(); done += batch) {
+            std::vector<Case> cases;
+            for (std::uint64_t i = done; i < std::min(done + batch, graphs); ++i)
+                cases.push_back(oracle::generate(first_seed() + i, options, coverage));
+            std::vector<std::future<Executable>> compiled(cases.size());
+            std::atomic<std::size_t> next = 0;
+            const auto compile_some = [&] {
+                for (std::size_t i = next++; i < cases.size(); i = next++) {
+                    std::packaged_task<Executable()> task([&] { return on_the_gpu(cases[i]); });
+                    compiled[i] = task.get_future();
+                    task();
+                }
+            };
+            {
+                std::vector<std::jthread> threads;
+                for (unsigned t = 0; t < std::max(std::thread::hardware_concurrency(), 1u); ++t)
+                    threads.emplace_back(compile_some);
+            }
+            for (std::size_t i = 0; i < cases.size() && !HasFailure(); ++i)
+                if (outcome(cases[i], [&] { return compiled[i].get(); })) report(cases[i]);
         }
         EXPECT_EQ(missing(coverage, options), std::vector<std::string>{});
+    }
+
+    static void report(const Case& test) {
+        const auto again = [](const Case& c) { return outcome(c, [&] { return on_the_gpu(c); }); };
+        const Case small = minimise(test, [&](const Case& c) { return again(c).has_value(); });
+        ADD_FAILURE() << again(small).value_or("not seen again") << "\n" << describe(small);
     }
 };
 
