@@ -173,17 +173,31 @@ template <class T> Table floats() {
         const T e = std::exp(-std::fabs(a));
         return (a < 0 ? e : T(1)) / (T(1) + e);
     });
-#define GRIDFOLD_STD(name) table[#name] = unary<T>([](T a) { return std::name(a); });
-    GRIDFOLD_STD(cbrt)
-    GRIDFOLD_STD(exp)
-    GRIDFOLD_STD(exp2)
-    GRIDFOLD_STD(expm1)
-    GRIDFOLD_STD(log) GRIDFOLD_STD(log2) GRIDFOLD_STD(log10) GRIDFOLD_STD(log1p) GRIDFOLD_STD(sin) GRIDFOLD_STD(cos)
-        GRIDFOLD_STD(tan) GRIDFOLD_STD(asin) GRIDFOLD_STD(acos) GRIDFOLD_STD(atan) GRIDFOLD_STD(sinh) GRIDFOLD_STD(cosh)
-            GRIDFOLD_STD(tanh) GRIDFOLD_STD(asinh) GRIDFOLD_STD(acosh) GRIDFOLD_STD(atanh) GRIDFOLD_STD(erf)
-                GRIDFOLD_STD(erfc)
+#define GRIDFOLD_STD(name) table[#name] = unary<T>([](T a) { return std::name(a); })
+    GRIDFOLD_STD(cbrt);
+    GRIDFOLD_STD(exp);
+    GRIDFOLD_STD(exp2);
+    GRIDFOLD_STD(expm1);
+    GRIDFOLD_STD(log);
+    GRIDFOLD_STD(log2);
+    GRIDFOLD_STD(log10);
+    GRIDFOLD_STD(log1p);
+    GRIDFOLD_STD(sin);
+    GRIDFOLD_STD(cos);
+    GRIDFOLD_STD(tan);
+    GRIDFOLD_STD(asin);
+    GRIDFOLD_STD(acos);
+    GRIDFOLD_STD(atan);
+    GRIDFOLD_STD(sinh);
+    GRIDFOLD_STD(cosh);
+    GRIDFOLD_STD(tanh);
+    GRIDFOLD_STD(asinh);
+    GRIDFOLD_STD(acosh);
+    GRIDFOLD_STD(atanh);
+    GRIDFOLD_STD(erf);
+    GRIDFOLD_STD(erfc);
 #undef GRIDFOLD_STD
-                    return table;
+    return table;
 }
 
 const Table& table_of(DType compute) {
