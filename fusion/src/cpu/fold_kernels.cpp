@@ -9,28 +9,33 @@ const FoldKernels* fold_kernels(int monoid, int element, int accumulator);
 
 namespace kernels {
 
-/// Calls f(field, bytes before it) for each field of a State, in order. States are aggregates of 1 to 4 scalars.
+/// Calls f(field of s, field of t, bytes before it) for each field of a State, in order. States are aggregates of 1 to 4
+/// scalars.
 struct AnyScalar {
     template <class T> operator T() const;
 };
-template <class State, class F> [[gnu::always_inline]] inline void for_fields(State& s, F f) {
+template <class State, class F> [[gnu::always_inline]] inline void for_fields(State& s, State& t, F f) {
     constexpr AnyScalar any{};
     if constexpr (requires { State{any, any, any, any}; }) {
         auto& [a, b, c, d] = s;
+        auto& [w, x, y, z] = t;
         static_assert(sizeof a + sizeof b + sizeof c + sizeof d == sizeof s, "a State has no padding");
-        f(a, 0), f(b, sizeof a), f(c, sizeof a + sizeof b), f(d, sizeof a + sizeof b + sizeof c);
+        f(a, w, 0), f(b, x, sizeof a), f(c, y, sizeof a + sizeof b), f(d, z, sizeof a + sizeof b + sizeof c);
     } else if constexpr (requires { State{any, any, any}; }) {
         auto& [a, b, c] = s;
+        auto& [w, x, y] = t;
         static_assert(sizeof a + sizeof b + sizeof c == sizeof s, "a State has no padding");
-        f(a, 0), f(b, sizeof a), f(c, sizeof a + sizeof b);
+        f(a, w, 0), f(b, x, sizeof a), f(c, y, sizeof a + sizeof b);
     } else if constexpr (requires { State{any, any}; }) {
         auto& [a, b] = s;
+        auto& [w, x] = t;
         static_assert(sizeof a + sizeof b == sizeof s, "a State has no padding");
-        f(a, 0), f(b, sizeof a);
+        f(a, w, 0), f(b, x, sizeof a);
     } else {
         auto& [a] = s;
+        auto& [w] = t;
         static_assert(sizeof a == sizeof s, "a State has no padding");
-        f(a, 0);
+        f(a, w, 0);
     }
 }
 
@@ -43,81 +48,147 @@ template <class State> struct Lanes {
     }
     [[gnu::always_inline]] State load(std::size_t i) const {
         State s;
-        for_fields(s, [&](auto& field, std::size_t offset) { field = plane(field, offset)[i]; });
+        for_fields(s, s, [&](auto& field, auto&, std::size_t offset) { field = plane(field, offset)[i]; });
         return s;
     }
     [[gnu::always_inline]] void store(std::size_t i, State s) const {
-        for_fields(s, [&](auto& field, std::size_t offset) { plane(field, offset)[i] = field; });
+        for_fields(s, s, [&](auto& field, auto&, std::size_t offset) { plane(field, offset)[i] = field; });
     }
 };
 
+/// Elements of type E in memory. A bool is read as the byte that it is: vectorisers stumble over bools.
+template <class E> struct Elements {
+    const E* x;
+    [[gnu::always_inline]] E operator[](std::size_t i) const { return x[i]; }
+};
+template <> struct Elements<bool> {
+    const u8* x;
+    [[gnu::always_inline]] bool operator[](std::size_t i) const { return x[i] != 0; }
+};
+template <class E>
+[[gnu::always_inline]] inline Elements<E> row(const void* first, std::size_t row_bytes, std::size_t row) {
+    return {reinterpret_cast<decltype(Elements<E>::x)>(static_cast<const char*>(first) + row * row_bytes)};
+}
+
+/// yes where `accept` is true, else no; by their bits, so that no compiler makes it a branch that it cannot vectorise.
+template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T no) {
+    using Bits = typename Choose<sizeof(T) == 8, u64, u32>::type;
+    const Bits mask = Bits(0) - Bits(accept);
+    return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask));
+}
+
+template <class M> constexpr bool counts_bools = false;
+template <class A> constexpr bool counts_bools<Count<bool, A>> = true;
+
 template <class M, class E> struct Monoid {
     using State = typename M::State;
+
+    /// A State of one word folds its lanes in any order, where rows have no numbers.
+    static constexpr bool in_steps = requires(State & s, E x) { M::start(s, x); }
+    &&sizeof(State) > 8;
 
     static void identity(void* lanes) {
         const Lanes<State> states{static_cast<char*>(lanes)};
         for (std::size_t i = 0; i < lane_count; ++i) states.store(i, M::identity());
     }
 
-    /// Accumulates x where `accept` is true, without a branch.
-    template <bool masked>
-    [[gnu::always_inline]] static void accumulate(State& s, E x, [[maybe_unused]] bool accept, i64 index) {
-        if constexpr (masked) {
-            State t = s;
-            M::accumulate(t, x, index);
-            // Fields are chosen one by one: a choice between whole States would be a branch.
-            char* const t_bytes = reinterpret_cast<char*>(&t);
-            for_fields(s, [&]<class Field>(Field& field, std::size_t offset) {
-                field = accept ? *reinterpret_cast<Field*>(t_bytes + offset) : field;
-            });
-        } else {
+    /// Accumulates x where `accept` is true, without a branch: fields are chosen one by one.
+    [[gnu::always_inline]] static void accumulate_if(bool accept, State& s, E x, i64 index) {
+        State t = s;
+        M::accumulate(t, x, index);
+        for_fields(s, t,
+                   [&](auto& field, auto& accumulated, std::size_t) { field = choose(accept, accumulated, field); });
+    }
+
+    /// How a loop over elements folds them.
+    enum class Way {
+        accumulate,
+        masked,
+        start,  ///< in steps, from a lane's first element on
+        advance ///< in steps, going on
+    };
+
+    template <Way way>
+    [[gnu::always_inline]] static void fold_element(State& s, E x, [[maybe_unused]] bool accept, i64 index,
+                                                    [[maybe_unused]] u32 row) {
+        if constexpr (way == Way::masked)
+            accumulate_if(accept, s, x, index);
+        else if constexpr (way == Way::accumulate)
             M::accumulate(s, x, index);
-        }
+        else
+            M::advance(s, x, row);
     }
 
-    template <bool masked> static void fold_row(Lanes<State> states, const FoldInput& in, std::size_t row) {
-        const auto* x = reinterpret_cast<const E*>(static_cast<const char*>(in.x) + row * in.x_row);
-        const bool* mask = masked ? in.mask + row * in.mask_row : nullptr;
-        const i64 index = in.index + static_cast<i64>(row) * in.index_row;
+    template <Way way> static void fold_row(Lanes<State> states, const FoldInput& in, std::size_t r) {
+        const Elements<E> x = row<E>(in.x, in.x_row, r);
+        const Elements<bool> mask = row<bool>(in.mask, in.mask_row, r);
+        const i64 index = in.index + static_cast<i64>(r) * in.index_row;
+        const u32 number = static_cast<u32>(in.first_row) + static_cast<u32>(r);
         const std::size_t n = in.n, first = in.first;
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) {
             State s = states.load(first + i);
-            accumulate<masked>(s, x[i], masked && mask[i], index + static_cast<i64>(i));
+            if constexpr (way == Way::start) M::start(s, x[i]);
+            fold_element<way>(s, x[i], way == Way::masked && mask[i], index + static_cast<i64>(i), number);
             states.store(first + i, s);
         }
     }
 
-    template <bool masked> static void fold_rows(Lanes<State> states, const FoldInput& in) {
+    template <Way way> static void fold_rows(Lanes<State> states, const FoldInput& in) {
         static_assert(max_rows == 4);
-        const auto row = [&](std::size_t r) {
-            return reinterpret_cast<const E*>(static_cast<const char*>(in.x) + r * in.x_row);
-        };
-        const E *x0 = row(0), *x1 = row(1), *x2 = row(2), *x3 = row(3);
-        const bool *m0 = in.mask, *m1 = m0, *m2 = m0, *m3 = m0;
-        if constexpr (masked) m1 += in.mask_row, m2 += 2 * in.mask_row, m3 += 3 * in.mask_row;
+        constexpr bool masked = way == Way::masked;
+        const Elements<E> x0 = row<E>(in.x, in.x_row, 0), x1 = row<E>(in.x, in.x_row, 1),
+                          x2 = row<E>(in.x, in.x_row, 2), x3 = row<E>(in.x, in.x_row, 3);
+        const Elements<bool> m0 = row<bool>(in.mask, in.mask_row, 0), m1 = row<bool>(in.mask, in.mask_row, 1),
+                             m2 = row<bool>(in.mask, in.mask_row, 2), m3 = row<bool>(in.mask, in.mask_row, 3);
         const i64 index = in.index, step = in.index_row;
+        const u32 number = static_cast<u32>(in.first_row);
         const std::size_t n = in.n, first = in.first;
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) {
             State s = states.load(first + i);
+            if constexpr (counts_bools<M>) {
+                // Added as bytes first: widening each to 64 bits would take most of the time.
+                const auto accepted = [](bool x, bool m) { return static_cast<u8>(masked ? x & m : x); };
+                s.count += static_cast<u8>(accepted(x0[i], masked && m0[i]) + accepted(x1[i], masked && m1[i]) +
+                                           accepted(x2[i], masked && m2[i]) + accepted(x3[i], masked && m3[i]));
+                states.store(first + i, s);
+                continue;
+            }
             const i64 at = index + static_cast<i64>(i);
-            accumulate<masked>(s, x0[i], masked && m0[i], at);
-            accumulate<masked>(s, x1[i], masked && m1[i], at + step);
-            accumulate<masked>(s, x2[i], masked && m2[i], at + 2 * step);
-            accumulate<masked>(s, x3[i], masked && m3[i], at + 3 * step);
+            if constexpr (way == Way::start) M::start(s, x0[i]);
+            fold_element<way>(s, x0[i], masked && m0[i], at, number);
+            fold_element<way>(s, x1[i], masked && m1[i], at + step, number + 1);
+            fold_element<way>(s, x2[i], masked && m2[i], at + 2 * step, number + 2);
+            fold_element<way>(s, x3[i], masked && m3[i], at + 3 * step, number + 3);
             states.store(first + i, s);
         }
     }
 
-    template <bool masked> static void fold_all(Lanes<State> states, const FoldInput& in) {
-        if (in.rows == max_rows) return fold_rows<masked>(states, in);
-        for (std::size_t row = 0; row < in.rows; ++row) fold_row<masked>(states, in, row);
+    template <Way way, Way next = way> static void fold_all(Lanes<State> states, const FoldInput& in) {
+        if (in.rows == max_rows) return fold_rows<way>(states, in);
+        fold_row<way>(states, in, 0);
+        for (std::size_t row = 1; row < in.rows; ++row) fold_row<next>(states, in, row);
     }
 
     static void fold(void* lanes, const FoldInput& in) {
         const Lanes<State> states{static_cast<char*>(lanes)};
-        in.mask != nullptr ? fold_all<true>(states, in) : fold_all<false>(states, in);
+        if (in.mask != nullptr) return fold_all<Way::masked>(states, in);
+        if constexpr (in_steps)
+            in.first_row == 0 ? fold_all<Way::start, Way::advance>(states, in) : fold_all<Way::advance>(states, in);
+        else
+            fold_all<Way::accumulate>(states, in);
+    }
+
+    static void end(void* lanes, const BlockRows& rows) {
+        if constexpr (in_steps) {
+            const Lanes<State> states{static_cast<char*>(lanes)};
+            for (std::size_t i = 0; i < (rows.rows > 1 ? lane_count : rows.longer); ++i) {
+                State s = states.load(i);
+                M::end(s, rows.rows - (i < rows.longer ? 0 : 1), rows.index + static_cast<i64>(i), rows.index_row);
+                states.store(i, s);
+            }
+        }
     }
 
     static void finish(void* lanes, void* state) {
@@ -140,7 +211,7 @@ template <class M, class E> struct Monoid {
             for (std::size_t i = 0; i + distance < n; i += 2 * distance) M::combine(s[i], s[i + distance]);
     }
 
-    static constexpr FoldKernels kernels{sizeof(State), identity, fold, finish, pairwise};
+    static constexpr FoldKernels kernels{sizeof(State), identity, fold, in_steps ? &end : nullptr, finish, pairwise};
 };
 
 template <template <class, class> class M, Accumulator rule, Type element, Type accumulator>

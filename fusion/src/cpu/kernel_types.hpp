@@ -16,13 +16,23 @@ constexpr std::size_t max_rows = 4;
 using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
 
 /// What one call folds: for each row r in turn, elements x[r][i] of lanes first + i, i < n, where mask is null or
-/// mask[r][i] is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index.
+/// mask[r][i] is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index. Row 0
+/// is number first_row of its block.
 struct FoldInput {
-    std::size_t first, n, rows;
-    const void* x;
-    std::size_t x_row;
-    const bool* mask;
-    std::size_t mask_row;
+    std::size_t first = 0, n = 0, rows = 0;
+    const void* x = nullptr;
+    std::size_t x_row = 0;
+    const bool* mask = nullptr;
+    std::size_t mask_row = 0;
+    std::int64_t index = 0, index_row = 0;
+    std::int64_t first_row = 0;
+};
+
+/// The elements of a block: lanes [0, longer) folded `rows` of them, the others one less; element r of lane i has index
+/// index + i + r * index_row.
+struct BlockRows {
+    std::int64_t rows;
+    std::size_t longer;
     std::int64_t index, index_row;
 };
 
@@ -32,6 +42,8 @@ struct FoldKernels {
     std::size_t state_bytes;
     void (*identity)(void* lanes);
     void (*fold)(void* lanes, const FoldInput& input);
+    /// Null, or what makes States of lanes that were folded without a mask (monoid.cuh: accumulate in three steps).
+    void (*end)(void* lanes, const BlockRows& rows);
     /// Combines all lanes pairwise by index, lowest bit first, into one State at `state`. Destroys the lanes.
     void (*finish)(void* lanes, void* state);
     /// states[0] becomes the combination of states[0 … n), in MonoidKernels::pairwise's order.

@@ -7,17 +7,25 @@
 
 namespace gf::cpu {
 
-inline constexpr std::size_t alignment = 64;
+inline constexpr std::size_t page_bytes = 4096;
 
+/// Frees memory whose first byte lies `offset` bytes into what was allocated.
 struct AlignedDelete {
-    void operator()(char* memory) const noexcept { ::operator delete (memory, std::align_val_t{alignment}); }
+    std::size_t offset = 0;
+    void operator()(char* memory) const noexcept { ::operator delete (memory - offset, std::align_val_t{page_bytes}); }
 };
 
 /// Bytes on a boundary of 64, not initialised.
 using Bytes = std::unique_ptr<char[], AlignedDelete>;
 
-inline Bytes allocate(std::size_t size) {
-    return Bytes(static_cast<char*>(::operator new (size, std::align_val_t{alignment})));
+inline Bytes allocate(std::size_t size, std::size_t offset = 0) {
+    return Bytes(static_cast<char*>(::operator new (size + offset, std::align_val_t{page_bytes})) + offset,
+                 AlignedDelete{offset});
 }
+
+/// Bytes for what is stored element by element while an array is read. Loads wait for earlier stores whose address has
+/// the same low 12 bits. Arrays mostly begin a little past a page's boundary; these begin a little before one, so that
+/// stores keep behind the loads.
+inline Bytes allocate_for_stores(std::size_t size) { return allocate(size, page_bytes - 128); }
 
 } // namespace gf::cpu

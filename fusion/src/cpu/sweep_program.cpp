@@ -43,9 +43,9 @@ namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// What a chunk touches should stay in the first-level cache, beside what the hardware prefetches.
-constexpr std::size_t chunk_budget_bytes = 24 * 1024;
-constexpr std::size_t longest_chunk = 512, shortest_chunk = 128;
+/// A tile's temporaries should stay in the first-level cache, beside what streams through it.
+constexpr std::size_t tile_budget_bytes = 20 * 1024;
+constexpr std::size_t longest_tile = 512, shortest_tile = 256;
 
 class Builder {
 public:
@@ -55,7 +55,7 @@ public:
         const int end = static_cast<int>(sweep_.code.size());
         program_.prologue = scalar_steps(plan_, sweep_, 0, sweep_.body);
         program_.epilogue = scalar_steps(plan_, sweep_, sweep_.epilogue, end);
-        program_.places.resize(sweep_.code.size() + plan_.arrays.size() + 1);
+        program_.places.resize(sweep_.code.size() + plan_.arrays.size() + 2);
         for (std::size_t a = 0; a < plan_.arrays.size(); ++a)
             program_.places[at(array_place(static_cast<int>(a)))] = {.kind = Place::Kind::array,
                                                                      .element_bytes = size_of(plan_.arrays[a].type),
@@ -64,7 +64,7 @@ public:
         for (int v = sweep_.body; v < sweep_.epilogue; ++v) append(v);
         for (const Store& store : sweep_.stores) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
-        choose_chunk();
+        choose_tile();
         return std::move(program_);
     }
 
@@ -73,6 +73,7 @@ private:
     Place& place(int number) { return program_.places[at(number)]; }
     int array_place(int array) const { return static_cast<int>(sweep_.code.size()) + array; }
     int raw_place() const { return array_place(static_cast<int>(plan_.arrays.size())); }
+    int no_place() const { return raw_place() + 1; }
 
     [[noreturn]] void fail(const std::string& what) const {
         throw InternalError(fmt::format("the CPU backend cannot run {} of {}", what, plan_.graph_text));
@@ -82,23 +83,22 @@ private:
         return kernel;
     }
 
-    /// The last instruction that reads each value, and the values that live to the end of the body: those that are
-    /// folded or stored.
+    /// The last instruction that reads each value. Those that are folded or stored live to the end of the body.
     void find_uses() {
         last_use_.assign(sweep_.code.size(), -1);
-        is_folded_.assign(sweep_.code.size(), false);
         for (int v = sweep_.body; v < sweep_.epilogue; ++v)
             for (const int operand : code(v).operands)
                 if (operand >= 0) last_use_[at(operand)] = v;
         for (const Store& store : sweep_.stores) last_use_[at(store.value)] = sweep_.epilogue;
         for (const Fold& fold : sweep_.folds)
             for (const int v : {fold.value, fold.mask})
-                if (v >= 0) is_folded_[at(v)] = true;
+                if (v >= 0) last_use_[at(v)] = sweep_.epilogue;
     }
 
     /// Prologue values that a kernel reads get a place when they are first read.
     int read(int v) {
-        if (v >= sweep_.body || v < 0) return v;
+        if (v < 0) return no_place();
+        if (v >= sweep_.body) return v;
         Place& p = place(v);
         if (p.kind == Place::Kind::none) {
             const std::size_t bytes = size_of(code(v).type);
@@ -109,8 +109,7 @@ private:
         return v;
     }
 
-    /// Where instruction v leaves its value: in an array that stores it as it is, in a row place if it is folded, else
-    /// in the temporary that its operands leave free, or a new one.
+    /// Where instruction v leaves its value: in an array that stores it as it is, else in a temporary that is free.
     void give_place(int v, bool may_be_in_array) {
         const DType type = code(v).type;
         const std::size_t bytes = size_of(type);
@@ -118,9 +117,6 @@ private:
             sweep_.stores, [&](const Store& s) { return s.value == v && plan_.arrays[at(s.array)].type == type; });
         if (may_be_in_array && stored != sweep_.stores.end()) {
             place(v) = place(array_place(stored->array));
-        } else if (is_folded_[at(v)]) {
-            place(v) = {.kind = Place::Kind::row, .element_bytes = bytes, .offset = program_.row_bytes};
-            program_.row_bytes += bytes;
         } else {
             place(v) = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
         }
@@ -153,7 +149,7 @@ private:
 
     void append(int v) {
         const Instruction& instruction = code(v);
-        BodyStep step{.kind = BodyStep::Kind::convert, .out = v};
+        BodyStep step = call(BodyStep::Kind::convert, v);
         switch (instruction.opcode) {
         case Opcode::load: return append_load(v);
         case Opcode::index:
@@ -194,7 +190,6 @@ private:
         const int number = code(v).slot;
         const Array& array = plan_.arrays[at(number)];
         const bool as_it_is = array.type == code(v).type && array.type != DType::boolean;
-        const ConvertKernel convert = checked(cast_kernel(array.type, code(v).type, set_), v);
         const std::size_t bytes = size_of(array.type);
         if (is_flat(array, sweep_)) {
             if (as_it_is) {
@@ -202,10 +197,7 @@ private:
                 return;
             }
             give_place(v, false);
-            program_.body.push_back({.kind = BodyStep::Kind::convert,
-                                     .out = v,
-                                     .operands = {array_place(number), -1, -1},
-                                     .convert = convert});
+            append_conversion(array.type, array_place(number), code(v).type, v);
             return;
         }
         give_place(v, false);
@@ -213,19 +205,29 @@ private:
         const int raw = bytes == size_of(code(v).type) ? v : raw_place();
         if (raw != v && place(raw).kind == Place::Kind::none)
             place(raw) = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
-        program_.body.push_back({.kind = BodyStep::Kind::gather, .out = raw, .number = number});
-        if (!as_it_is)
-            program_.body.push_back(
-                {.kind = BodyStep::Kind::convert, .out = v, .operands = {raw, -1, -1}, .convert = convert});
+        BodyStep step = call(BodyStep::Kind::gather, raw);
+        step.number = number;
+        program_.body.push_back(step);
+        if (!as_it_is) append_conversion(array.type, raw, code(v).type, v);
     }
 
     void append(const Store& store) {
         const Array& array = plan_.arrays[at(store.array)];
-        const int value = read(store.value), out = array_place(store.array);
+        const int value = read(store.value);
         if (place(value).kind == Place::Kind::array && place(value).array == store.array) return;
-        const ConvertKernel convert = checked(cast_kernel(code(store.value).type, array.type, set_), store.value);
-        program_.body.push_back(
-            {.kind = BodyStep::Kind::convert, .out = out, .operands = {value, -1, -1}, .convert = convert});
+        append_conversion(code(store.value).type, value, array.type, array_place(store.array));
+    }
+
+    void append_conversion(DType from, int in, DType to, int out) {
+        BodyStep step = call(BodyStep::Kind::convert, out);
+        step.operands[0] = in;
+        step.convert = cast_kernel(from, to, set_);
+        if (step.convert == nullptr) fail(fmt::format("{} as {}", gf::to_text(from), gf::to_text(to)));
+        program_.body.push_back(step);
+    }
+
+    BodyStep call(BodyStep::Kind kind, int out) const {
+        return {.kind = kind, .out = out, .operands = {no_place(), no_place(), no_place()}};
     }
 
     void append(const Fold& fold) {
@@ -239,6 +241,7 @@ private:
         step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
         step.value = read(fold.value);
         step.mask = read(fold.mask);
+        step.in_steps = step.built_in != nullptr && step.built_in->end != nullptr && fold.mask < 0;
         // A State of more than one word may hold an index, and wants to see its elements in order.
         step.in_any_order = step.built_in != nullptr && step.state_bytes <= sizeof(std::uint64_t) &&
                             (is_floating(fold.accumulator) ? monoid.exact_in_any_order_for_floats
@@ -247,14 +250,14 @@ private:
         program_.folds.push_back(step);
     }
 
-    void choose_chunk() {
-        std::size_t bytes = program_.temporary_bytes + program_.splat_bytes + max_rows * program_.row_bytes;
-        for (const FoldStep& fold : program_.folds) bytes += fold.state_bytes;
-        for (std::size_t v = 0; v < sweep_.code.size(); ++v)
-            if (const Place& p = program_.places[v]; p.kind == Place::Kind::array)
-                bytes += p.element_bytes * (is_folded_[v] ? max_rows : 1);
-        program_.chunk = longest_chunk;
-        while (program_.chunk > shortest_chunk && program_.chunk * bytes > chunk_budget_bytes) program_.chunk /= 2;
+    void choose_tile() {
+        for (BodyStep& step : program_.body) {
+            const auto is_array = [&](int p) { return place(p).kind == Place::Kind::array; };
+            step.by_row = step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
+                          is_array(step.out) || std::ranges::any_of(step.operands, is_array);
+        }
+        const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
+        program_.tile = bytes * longest_tile > tile_budget_bytes ? shortest_tile : longest_tile;
     }
 
     const Plan& plan_;
@@ -262,7 +265,6 @@ private:
     const InstructionSet set_;
     SweepProgram program_;
     std::vector<int> last_use_;
-    std::vector<bool> is_folded_;
     std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
 };
 

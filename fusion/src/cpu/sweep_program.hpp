@@ -1,7 +1,8 @@
 // A sweep as the CPU runs it: kernels by address, and a place in memory for every value of the body.
 //
-// The body is interpreted instruction by instruction over chunks of elements, small enough that its temporaries stay in
-// the first-level cache. Up to max_rows slabs of a block are in flight: values that are folded have a place for each.
+// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row a
+// slab. A tile is small enough that its temporaries stay in the first-level cache; its rows are short, so that memory is
+// read as that many streams side by side, which hardware prefetchers follow.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +16,30 @@
 
 namespace gf::cpu {
 
-/// Where the elements of a chunk are. Offsets are bytes for each element of a chunk: times the chunk, bytes.
+/// Where the elements of a tile are.
 struct Place {
     enum class Kind : std::uint8_t {
         none,
-        array,     ///< in array number `array` of the plan, at the chunk's first element
+        array,     ///< in array number `array` of the plan
         scalar,    ///< a prologue value, repeated
-        temporary, ///< in the scratch memory, the same for all rows
-        row,       ///< in the scratch memory, max_rows of it
+        temporary, ///< in the scratch memory, row after row
     };
     Kind kind = Kind::none;
     std::size_t element_bytes = 0;
-    std::size_t offset = 0;
+    std::size_t offset = 0; ///< scalar, temporary: bytes for each element of a tile before it
     int array = -1;
 };
 
-/// One kernel call for each chunk of a row. `out` and `operands` number SweepProgram::places.
+/// One kernel call for each tile or row. `out` and `operands` number SweepProgram::places.
 struct BodyStep {
     enum class Kind : std::uint8_t { map, convert, gather, index };
     Kind kind;
     int out;
-    std::array<int, max_arity> operands{-1, -1, -1};
+    std::array<int, max_arity> operands; ///< those that there are not: the last place, which is none
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr;
-    int number = -1; ///< gather: the array; index: the dim
+    int number = -1;     ///< gather: the array; index: the dim
+    bool by_row = false; ///< its rows are not one after the other everywhere: one call for each
 };
 
 /// One fold. Its lanes are planar for built-in monoids, State after State for users'.
@@ -46,9 +47,11 @@ struct FoldStep {
     const FoldKernels* built_in = nullptr;
     const MonoidKernels* user = nullptr;
     std::size_t state_bytes = 0;
-    int value = -1, mask = -1; ///< places
-    /// Exact in any order: one chunk's lanes serve all elements that a thread sees.
+    int value = -1, mask = -1; ///< places; without a mask the last one
+    /// Exact in any order: one set of lanes serves all elements that a thread sees.
     bool in_any_order = false;
+    /// The lanes of a block are States only after FoldKernels::end.
+    bool in_steps = false;
 
     void identity(void* lanes) const;
     void fold(void* lanes, const FoldInput& input) const;
@@ -65,13 +68,13 @@ struct Splat {
 struct SweepProgram {
     std::vector<ScalarStep> prologue, epilogue;
     std::vector<BodyStep> body;
-    /// One for each instruction of the sweep, then one for each array of the plan, then one for raw gathered elements.
+    /// One for each instruction of the sweep, then one for each array of the plan, then one for raw gathered elements, then none.
     std::vector<Place> places;
     std::vector<FoldStep> folds;
     std::vector<Splat> splats;
-    std::size_t chunk = 0;                                           ///< elements; divides lane_count
-    std::size_t temporary_bytes = 0, row_bytes = 0, splat_bytes = 0; ///< for each element of a chunk (and row)
-    std::size_t lane_bytes = 0;                                      ///< of one lane of all folds that keep the order
+    std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
+    std::size_t temporary_bytes = 0, splat_bytes = 0; ///< for each element of a tile
+    std::size_t lane_bytes = 0;                       ///< of one lane of all folds that keep the order
 };
 
 /// Throws InternalError for a sweep that breaks plan.hpp's rules or has an operation without a kernel.

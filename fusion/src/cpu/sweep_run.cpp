@@ -55,19 +55,18 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
     band_ = std::min(band_, (blocks_ + parts - 1) / parts);
 
     std::vector<bool> used(program.places.size(), false);
-    const auto use = [&](int place) {
-        if (place >= 0) used[at(place)] = true;
-    };
+    const auto use = [&](int place) { used[at(place)] = true; };
     for (const BodyStep& step : program.body) {
         use(step.out);
         std::ranges::for_each(step.operands, use);
         if (step.kind == BodyStep::Kind::gather)
             strides_[at(step.number)] = strides(sweep.dims, plan.arrays[at(step.number)].dims, extents);
     }
+    for (const FoldStep& fold : program.folds) use(fold.value), use(fold.mask);
     for (std::size_t p = 0; p < used.size(); ++p) {
         if (!used[p]) continue;
         if (program.places[p].kind == Place::Kind::array) array_places_.push_back(static_cast<int>(p));
-        if (program.places[p].kind == Place::Kind::row) row_places_.push_back(static_cast<int>(p));
+        if (program.places[p].kind == Place::Kind::temporary) temporary_places_.push_back(static_cast<int>(p));
     }
 
     std::size_t common_bytes = 0, kept_bytes = 0;
@@ -79,18 +78,19 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         offset += fold.state_bytes;
     }
 
-    splats_ = allocate(program.splat_bytes * program.chunk);
+    splats_ = allocate(program.splat_bytes * program.tile);
     values_.resize(sweep.code.size());
     for (std::int64_t p = 0; p < parts; ++p) {
         Part& part = parts_.emplace_back();
-        part.scratch = allocate((program.temporary_bytes + program.row_bytes * max_rows) * program.chunk);
-        part.lanes = allocate(block_bytes * unsigned_of(band_));
-        part.common_lanes = allocate(common_bytes * lane_count);
-        part.at.resize(program.places.size());
+        part.scratch = allocate_for_stores(program.temporary_bytes * program.tile);
+        part.lanes = allocate_for_stores(block_bytes * unsigned_of(band_));
+        part.common_lanes = allocate_for_stores(common_bytes * lane_count);
+        part.where.resize(program.places.size());
         for (std::size_t i = 0; i < program.places.size(); ++i) {
             const Place& place = program.places[i];
-            if (place.kind == Place::Kind::scalar) part.at[i] = splats_.get() + place.offset * program.chunk;
-            if (place.kind == Place::Kind::temporary) part.at[i] = part.scratch.get() + place.offset * program.chunk;
+            if (place.kind == Place::Kind::scalar) part.where[i].at = splats_.get() + place.offset * program.tile;
+            if (place.kind == Place::Kind::temporary)
+                part.where[i].at = part.scratch.get() + place.offset * program.tile;
         }
     }
 }
@@ -124,8 +124,8 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
 void SweepRun::fill_splats() {
     for (const Splat& splat : program_.splats) {
         const Place& place = program_.places[at(splat.place)];
-        char* out = splats_.get() + place.offset * program_.chunk;
-        for (std::size_t i = 0; i < program_.chunk; ++i)
+        char* out = splats_.get() + place.offset * program_.tile;
+        for (std::size_t i = 0; i < program_.tile; ++i)
             std::memcpy(out + i * place.element_bytes, &values_[at(splat.value)].bits, place.element_bytes);
     }
 }
@@ -171,87 +171,89 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
         }
     }
 
-    for (std::size_t f = 0; f < folds_.size(); ++f) {
-        const FoldStep& fold = program_.folds[f];
-        for (std::int64_t b = first_block; b < end_block && !fold.in_any_order; ++b)
-            fold.finish(lanes(part, f, b - first_block), folds_[f].states.get() + fold.state_bytes * unsigned_of(b));
+    for (std::int64_t b = first_block; b < end_block; ++b) {
+        const bool has_last = rest > 0 && full_slabs % blocks_ == b;
+        const BlockRows rows{(slabs - b + blocks_ - 1) / blocks_, has_last ? rest : lane_count, b * slab_elements,
+                             blocks_ * slab_elements};
+        for (std::size_t f = 0; f < folds_.size(); ++f) {
+            const FoldStep& fold = program_.folds[f];
+            if (fold.in_any_order) continue;
+            char* const of_block = lanes(part, f, b - first_block);
+            if (fold.in_steps && rows.rows > 0) fold.built_in->end(of_block, rows);
+            fold.finish(of_block, folds_[f].states.get() + fold.state_bytes * unsigned_of(b));
+        }
     }
 }
 
 /// Runs the body over `lanes` lanes of `rows` slabs of one block, slab, slab + blocks, …, and folds.
 void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
                          std::span<char* const> arrays) {
-    for (std::size_t first = 0; first < lanes; first += program_.chunk) {
-        const std::size_t n = std::min(program_.chunk, lanes - first);
+    const std::size_t n = rows == 1 ? program_.tile : program_.tile / max_rows;
+    const std::int64_t first_row = slab / blocks_;
+    for (std::size_t first = 0; first < lanes; first += n) {
         const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);
-        for (std::size_t row = 0; row < rows; ++row)
-            run_body(part, element + static_cast<std::int64_t>(row) * blocks_ * slab_elements, row, n, arrays);
-        fold(part, element, first, rows, n, block_in_band, arrays);
+        const Tile tile{element, first_row, first, std::min(n, lanes - first), rows};
+        place(part, tile, arrays);
+        run_body(part, tile, arrays);
+        fold(part, tile, block_in_band);
     }
 }
 
-/// Runs the body over elements [element, element + n), the given row of its block's slabs in flight.
-void SweepRun::run_body(Part& part, std::int64_t element, std::size_t row, std::size_t n,
-                        std::span<char* const> arrays) {
-    if (program_.body.empty()) return;
-    char* const rows = part.scratch.get() + program_.temporary_bytes * program_.chunk;
+/// Finds out where the tile's elements are.
+void SweepRun::place(Part& part, const Tile& tile, std::span<char* const> arrays) const {
     for (const int p : array_places_) {
         const Place& place = program_.places[at(p)];
-        part.at[at(p)] = arrays[at(place.array)] + unsigned_of(element) * place.element_bytes;
+        part.where[at(p)] = {arrays[at(place.array)] + unsigned_of(tile.element) * place.element_bytes,
+                             unsigned_of(blocks_) * lane_count * place.element_bytes};
     }
-    for (const int p : row_places_) {
-        const Place& place = program_.places[at(p)];
-        part.at[at(p)] = rows + (place.offset * max_rows + row * place.element_bytes) * program_.chunk;
-    }
-    const auto where = [&](int place) { return place < 0 ? nullptr : part.at[at(place)]; };
+    for (const int p : temporary_places_) part.where[at(p)].row_bytes = tile.n * program_.places[at(p)].element_bytes;
+}
+
+void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const {
+    const std::int64_t row_elements = blocks_ * slab_elements;
     for (const BodyStep& step : program_.body) {
-        char* const out = where(step.out);
-        switch (step.kind) {
-        case BodyStep::Kind::map:
-            step.map(out, where(step.operands[0]), where(step.operands[1]), where(step.operands[2]), n);
-            break;
-        case BodyStep::Kind::convert: step.convert(out, where(step.operands[0]), n); break;
-        case BodyStep::Kind::gather:
-            gather(out, arrays[at(step.number)], program_.places[at(step.out)].element_bytes, strides_[at(step.number)],
-                   element, n);
-            break;
-        case BodyStep::Kind::index:
-            coordinates(reinterpret_cast<std::int64_t*>(out), dim_extent_[at(step.number)], dim_inner_[at(step.number)],
-                        element, n);
-            break;
+        const std::size_t calls = step.by_row ? tile.rows : 1;
+        const std::size_t n = step.by_row ? tile.n : tile.n * tile.rows;
+        Where out = part.where[at(step.out)];
+        std::array<Where, max_arity> in;
+        for (std::size_t i = 0; i < max_arity; ++i) in[i] = part.where[at(step.operands[i])];
+        std::int64_t element = tile.element;
+        for (std::size_t row = 0; row < calls; ++row) {
+            switch (step.kind) {
+            case BodyStep::Kind::map: step.map(out.at, in[0].at, in[1].at, in[2].at, n); break;
+            case BodyStep::Kind::convert: step.convert(out.at, in[0].at, n); break;
+            case BodyStep::Kind::gather:
+                gather(out.at, arrays[at(step.number)], program_.places[at(step.out)].element_bytes,
+                       strides_[at(step.number)], element, n);
+                break;
+            case BodyStep::Kind::index:
+                coordinates(reinterpret_cast<std::int64_t*>(out.at), dim_extent_[at(step.number)],
+                            dim_inner_[at(step.number)], element, n);
+                break;
+            }
+            out.at += out.row_bytes;
+            for (Where& operand : in) operand.at += operand.row_bytes;
+            element += row_elements;
         }
     }
 }
 
-void SweepRun::fold(Part& part, std::int64_t element, std::size_t first_lane, std::size_t rows, std::size_t n,
-                    std::int64_t block_in_band, std::span<char* const> arrays) {
-    char* const row_places = part.scratch.get() + program_.temporary_bytes * program_.chunk;
-    struct Rows {
-        const char* first = nullptr;
-        std::size_t bytes = 0;
-    };
-    const auto rows_of = [&](int number) -> Rows {
-        if (number < 0) return {};
-        const Place& place = program_.places[at(number)];
-        if (place.kind == Place::Kind::array)
-            return {arrays[at(place.array)] + unsigned_of(element) * place.element_bytes,
-                    unsigned_of(blocks_) * lane_count * place.element_bytes};
-        if (place.kind == Place::Kind::row)
-            return {row_places + place.offset * max_rows * program_.chunk, place.element_bytes * program_.chunk};
-        return {part.at[at(number)], 0};
-    };
+void SweepRun::fold(const Part& part, const Tile& tile, std::int64_t block_in_band) const {
+    FoldInput input{.n = tile.n,
+                    .rows = tile.rows,
+                    .index = tile.element,
+                    .index_row = blocks_ * slab_elements,
+                    .first_row = tile.first_row};
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& step = program_.folds[f];
-        const Rows x = rows_of(step.value), mask = rows_of(step.mask);
-        step.fold(lanes(part, f, block_in_band), {.first = step.in_any_order ? 0 : first_lane,
-                                                  .n = n,
-                                                  .rows = rows,
-                                                  .x = x.first,
-                                                  .x_row = x.bytes,
-                                                  .mask = reinterpret_cast<const bool*>(mask.first),
-                                                  .mask_row = mask.bytes,
-                                                  .index = element,
-                                                  .index_row = blocks_ * slab_elements});
+        const Where& x = part.where[at(step.value)];
+        const Where& mask = part.where[at(step.mask)];
+        input.first = step.in_any_order ? 0 : tile.first;
+        input.x = x.at;
+        input.x_row = x.row_bytes;
+        input.mask = reinterpret_cast<const bool*>(mask.at);
+        input.mask_row = mask.row_bytes;
+        step.fold(lanes(part, f, block_in_band), input);
     }
 }
 

@@ -31,12 +31,25 @@ public:
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
 private:
+    /// Where a place of the current tile is: its first row, and the bytes from row to row.
+    struct Where {
+        char* at = nullptr;
+        std::size_t row_bytes = 0;
+    };
+
     /// What one thread works in.
     struct Part {
-        Bytes scratch;         ///< temporaries, then rows
-        std::vector<char*> at; ///< by place: where the current chunk and row are
-        Bytes lanes;           ///< of the folds that keep the order: fold after fold, each block of the band
-        Bytes common_lanes;    ///< of the folds in any order
+        Bytes scratch;            ///< temporaries
+        std::vector<Where> where; ///< by place
+        Bytes lanes;              ///< of the folds that keep the order: fold after fold, each block of the band
+        Bytes common_lanes;       ///< of the folds in any order
+    };
+
+    /// Lanes [first, first + n) of `rows` slabs of one block, as many blocks apart as there are.
+    struct Tile {
+        std::int64_t element;   ///< the first of its first row
+        std::int64_t first_row; ///< the number of its first row in the block
+        std::size_t first, n, rows;
     };
 
     struct FoldMemory {
@@ -50,11 +63,10 @@ private:
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
     void run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
                    std::span<char* const> arrays);
-    void run_body(Part& part, std::int64_t element, std::size_t row, std::size_t n, std::span<char* const> arrays);
-    void fold(Part& part, std::int64_t element, std::size_t first_lane, std::size_t rows, std::size_t n,
-              std::int64_t block_in_band, std::span<char* const> arrays);
+    void place(Part& part, const Tile& tile, std::span<char* const> arrays) const;
+    void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;
+    void fold(const Part& part, const Tile& tile, std::int64_t block_in_band) const;
     char* lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const;
-    void finish(std::span<char* const> arrays);
 
     const Plan& plan_;
     const Sweep& sweep_;
@@ -62,7 +74,7 @@ private:
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
     std::vector<Strides> strides_;                     ///< by array; of those that are gathered
     std::vector<std::int64_t> dim_extent_, dim_inner_; ///< by dim: of those in the domain
-    std::vector<int> array_places_, row_places_;       ///< the places that move from chunk to chunk, row to row
+    std::vector<int> array_places_, temporary_places_; ///< those that are used
     Bytes splats_;
     std::vector<Part> parts_;
     std::vector<FoldMemory> folds_;
