@@ -4,6 +4,7 @@
 # under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package; and slow, for what a sanitizer build
 # leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>". WHOLE makes the binary one entry instead:
 # for tests whose start is dear (a CUDA context, NVRTC). An entry in which every test was skipped is reported as skipped.
+# What may take long (TIMEOUT) is started first.
 include(GoogleTest)
 
 function(gridfold_test name)
@@ -19,11 +20,12 @@ function(gridfold_test name)
         "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
     if(arg_WHOLE)
         add_test(NAME ${name} COMMAND ${name})
-        set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+        set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT}
             SKIP_REGULAR_EXPRESSION
             "\\[  PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
     else()
-        gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT})
+        gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+            PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT})
         # gtest_discover_tests() takes no list as a property's value: ctest reads this after the discovered tests.
         set(labels "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
         file(WRITE "${labels}"
