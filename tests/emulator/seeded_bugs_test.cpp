@@ -23,8 +23,8 @@ struct Defect {
 };
 
 constexpr std::array defects{
-    Defect{"the tail is dropped", "if (first < kernel.elements && ", "if (false && "},
-    Defect{"every block folds the tail", " && whole_slabs % blocks == own", ""},
+    Defect{"the tail is dropped", "if (slab == whole_slabs && first", "if (false && first"},
+    Defect{"every block folds the tail", "slab == whole_slabs && first < kernel.elements", "first < kernel.elements"},
     Defect{"the tail is an element short", "? int(rest) : width", "? int(rest) - 1 : width"},
     Defect{"slabs in flight are neighbours", "(slab + u * blocks) * slab_elements", "(slab + u) * slab_elements"},
     Defect{"the last whole slab is skipped", "slab < whole_slabs; slab += blocks)",
@@ -43,7 +43,7 @@ constexpr std::array defects{
     Defect{"partials are read before they are there", "} while (!complete);", "} while (false);"},
     Defect{"partials of an earlier launch pass", "complete = complete && u32(slot >> 32) == tag;",
            "complete = complete && slot != 0;"},
-    Defect{"the launch is not counted", "u32(load_relaxed(memory)) + 1u", "1u"},
+    Defect{"the launch is not counted", "last_tag + 1u", "1u"},
     Defect{"a block collects its neighbour's partial", "place >> places.log2_spread",
            "(place >> places.log2_spread) == 1 ? 0 : place >> places.log2_spread"},
     Defect{"a block's partial has the wrong place", "slot(first + i, block_index(), Blocks)",
