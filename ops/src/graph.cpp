@@ -103,8 +103,8 @@ const Node& node_of(const Dag* dag, int node) {
 
 void check_range(const Dag& dag, int node) {
     if (node < 0 || static_cast<std::size_t>(node) >= boost::num_vertices(dag))
-        throw InternalError(
-            fmt::format("node {} of graph {}, which has {} nodes", node, in_quotes(dag.name), boost::num_vertices(dag)));
+        throw InternalError(fmt::format("node {} of graph {}, which has {} nodes", node, in_quotes(dag.name),
+                                        boost::num_vertices(dag)));
 }
 
 } // namespace
@@ -160,7 +160,8 @@ Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims)
         if (dim.dag() != dag_.get())
             throw refusal(subject, "its dims are of this graph", "declare them with dim() of the same graph");
         if (std::find(node.dims.begin(), node.dims.end(), dim.position()) != node.dims.end())
-            throw refusal(subject, fmt::format("an input lists a dim once, and {} is there twice", in_quotes(dim.name())),
+            throw refusal(subject,
+                          fmt::format("an input lists a dim once, and {} is there twice", in_quotes(dim.name())),
                           "declare a second dim");
         node.dims.push_back(dim.position());
     }

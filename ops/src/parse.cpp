@@ -19,9 +19,9 @@ namespace gf {
 
 namespace {
 
+using detail::in_quotes;
 using detail::located;
 using detail::OperatorRow;
-using detail::in_quotes;
 using detail::Token;
 
 /// An operand while it is parsed: a value or a literal, and where it starts.

@@ -241,13 +241,9 @@ TEST(Expressions, min_and_max_map_two_operands_and_reduce_one) {
 }
 
 template <class A, class B>
-concept addable = requires(A a, B b) {
-    a + b;
-};
+concept addable = requires(A a, B b) { a + b; };
 template <class A>
-concept negatable = requires(A a) {
-    !a;
-};
+concept negatable = requires(A a) { !a; };
 
 TEST(Expressions, leave_other_types_alone) {
     static_assert(addable<Value, Value> && addable<Value, int> && addable<double, Value> && negatable<Value>);

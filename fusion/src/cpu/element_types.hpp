@@ -33,13 +33,16 @@ enum class Accumulator { sum, element, floating, f64, boolean };
 namespace GRIDFOLD_NAMESPACE {
 
 template <Type> struct TypeFacts;
-#define DTYPE(id, text, cpp, kind_of_type, npy) \
-    template <> struct TypeFacts<Type::id> { static constexpr Kind kind = Kind::kind_of_type; };
+#define DTYPE(id, text, cpp, kind_of_type, npy)          \
+    template <> struct TypeFacts<Type::id> {             \
+        static constexpr Kind kind = Kind::kind_of_type; \
+    };
 #include <gridfold/core/dtype.def>
 #undef DTYPE
 
 /// The type of a value: f16 and bf16 live as f32, so that they have none of their own.
 template <Type> struct ValueOf;
+// clang-format off
 template <> struct ValueOf<Type::boolean> { using type = bool; };
 template <> struct ValueOf<Type::i8> { using type = i8; };
 template <> struct ValueOf<Type::i16> { using type = i16; };
@@ -51,6 +54,7 @@ template <> struct ValueOf<Type::u32> { using type = u32; };
 template <> struct ValueOf<Type::u64> { using type = u64; };
 template <> struct ValueOf<Type::f32> { using type = f32; };
 template <> struct ValueOf<Type::f64> { using type = f64; };
+// clang-format on
 template <Type type> using Element = typename ValueOf<type>::type;
 
 constexpr bool is_stored_only(Type type) { return type == Type::f16 || type == Type::bf16; }

@@ -12,6 +12,7 @@
 #define DECLARATION static constexpr bool associative_and_commutative = true;
 #endif
 
+// clang-format off
 #if WRONG == 2
 #define STATE struct State { A sum; State() = default; State(const State&) {} };
 #elif WRONG == 3
@@ -21,6 +22,7 @@
 #else
 #define STATE struct State { A sum; };
 #endif
+// clang-format on
 
 #if WRONG == 5
 namespace somewhere {

@@ -67,14 +67,20 @@ std::span<const DType> all_dtypes();
 
 namespace detail {
 template <class T> struct DTypeOf;
-#define DTYPE(id, text, cpp, kind, npy) \
-    template <> struct DTypeOf<cpp> { static constexpr DType value = DType::id; };
+#define DTYPE(id, text, cpp, kind, npy)           \
+    template <> struct DTypeOf<cpp> {             \
+        static constexpr DType value = DType::id; \
+    };
 #include <gridfold/core/dtype.def>
 #undef DTYPE
 // `long` and `long long` are distinct types of one size; std::int64_t is only one of them.
 using OtherLong = std::conditional_t<std::is_same_v<std::int64_t, long>, long long, long>;
-template <> struct DTypeOf<OtherLong> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<std::make_unsigned_t<OtherLong>> { static constexpr DType value = DType::u64; };
+template <> struct DTypeOf<OtherLong> {
+    static constexpr DType value = DType::i64;
+};
+template <> struct DTypeOf<std::make_unsigned_t<OtherLong>> {
+    static constexpr DType value = DType::u64;
+};
 static_assert(sizeof(OtherLong) == 8);
 } // namespace detail
 

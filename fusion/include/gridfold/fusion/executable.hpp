@@ -47,10 +47,11 @@ struct Binding {
     std::optional<Literal> scalar{};
     Binding(std::string_view to, View view) : name(to), array(view) {}
     template <class N>
-        requires std::is_arithmetic_v<N> Binding(std::string_view to, N value) : name(to), scalar(value) {}
-        template <class Range>
-            requires(!std::is_arithmetic_v<std::remove_cvref_t<Range>> && std::is_constructible_v<View, Range>)
-        Binding(std::string_view to, Range&& range) : name(to), array(std::forward<Range>(range)) {}
+        requires std::is_arithmetic_v<N>
+    Binding(std::string_view to, N value) : name(to), scalar(value) {}
+    template <class Range>
+        requires(!std::is_arithmetic_v<std::remove_cvref_t<Range>> && std::is_constructible_v<View, Range>)
+    Binding(std::string_view to, Range&& range) : name(to), array(std::forward<Range>(range)) {}
 };
 using Bindings = std::vector<Binding>;
 

@@ -14,7 +14,7 @@
 namespace gf {
 
 struct FuseOptions {
-    bool fuse = true;      ///< false: one sweep a node
+    bool fuse = true;       ///< false: one sweep a node
     bool fast_math = false; ///< rewrites may change floating-point results
     /// Passes to leave out, by name (tests: any pass switched off gives the same results).
     std::vector<std::string> skip;

@@ -23,15 +23,16 @@ concept MapOperand = std::same_as<T, Value> || std::is_arithmetic_v<T>;
 
 /// What a map of this arity takes: values and numbers, at least one of them a value.
 template <int arity, class... T>
-concept MapOperands = sizeof...(T) == static_cast<std::size_t>(arity) && (MapOperand<T> && ...) &&
-                      (std::same_as<T, Value> || ...);
+concept MapOperands =
+    sizeof...(T) == static_cast<std::size_t>(arity) && (MapOperand<T> && ...) && (std::same_as<T, Value> || ...);
 
 } // namespace detail
 
-#define BINARY(symbol, name, precedence)                                                  \
-    template <class A, class B>                                                           \
-    requires detail::MapOperands<2, A, B> Value operator symbol(const A& a, const B& b) { \
-        return map(map_row::name, {a, b});                                                \
+#define BINARY(symbol, name, precedence)            \
+    template <class A, class B>                     \
+        requires detail::MapOperands<2, A, B>       \
+    Value operator symbol(const A& a, const B& b) { \
+        return map(map_row::name, {a, b});          \
     }
 #define UNARY(symbol, name) \
     template <std::same_as<Value> A> Value operator symbol(const A& a) { return map(map_row::name, {a}); }
@@ -40,11 +41,12 @@ concept MapOperands = sizeof...(T) == static_cast<std::size_t>(arity) && (MapOpe
 #undef BINARY
 
 // One function a map: gf::exp(x), gf::min(x, y), gf::select(condition, a, b).
-#define MAP(name, arity, ...)                                                        \
-    template <class... A>                                                            \
-        requires detail::MapOperands<arity, A...> Value name(const A&... operands) { \
-            return map(map_row::name, {operands...});                                \
-        }
+#define MAP(name, arity, ...)                     \
+    template <class... A>                         \
+        requires detail::MapOperands<arity, A...> \
+    Value name(const A&... operands) {            \
+        return map(map_row::name, {operands...}); \
+    }
 #include <gridfold/ops/map.def>
 #undef MAP
 

@@ -97,7 +97,8 @@ struct Operand {
     Operand(Value v) : value(v) {}               // NOLINT(google-explicit-constructor)
     Operand(Literal number) : literal(number) {} // NOLINT(google-explicit-constructor)
     template <class N>
-        requires std::is_arithmetic_v<N> Operand(N number) : literal(number) {} // NOLINT(google-explicit-constructor)
+        requires std::is_arithmetic_v<N>
+    Operand(N number) : literal(number) {} // NOLINT(google-explicit-constructor)
 };
 
 /// How a reduction folds.

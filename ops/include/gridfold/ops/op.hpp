@@ -107,7 +107,7 @@ struct ReduceRow {
     std::string_view doc;
     /// C++ tokens in s (the State), M (the monoid), R (the result type; f32 for f16 and bf16) and ddof
     std::string_view finalize;
-    int builtin;               ///< position in reduce.def; -1 for a user's row
+    int builtin; ///< position in reduce.def; -1 for a user's row
     /// A user's own finaliser: writes one R to out. Null for built-in rows, as is user_result.
     void (*user_finalize)(DType element, DType accumulator, const void* state, double ddof, void* out);
     /// The result type of a user's own reduction; `result` is not used then.
@@ -121,7 +121,7 @@ std::string_view monoid_source(const MonoidRow& row);
 /// stays valid, and as it is, when more rows are registered.
 std::span<const MapRow* const> all_maps();
 std::span<const ReduceRow* const> all_reductions();
-const MapRow* find_map(std::string_view name);       ///< null where there is none
+const MapRow* find_map(std::string_view name);          ///< null where there is none
 const ReduceRow* find_reduction(std::string_view name); ///< null where there is none
 
 /// Makes a user's row known by its name, for the text form. The row must live as long as the program. Throws

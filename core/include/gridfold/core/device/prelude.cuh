@@ -74,8 +74,12 @@ template <class T> inline constexpr bool is_signed = T(-1) < T(1);
 template <> inline constexpr bool is_signed<bool> = false;
 template <class T> inline constexpr int bits_of = int(8 * sizeof(T));
 
-template <bool choose, class Yes, class No> struct Choose { using type = Yes; };
-template <class Yes, class No> struct Choose<false, Yes, No> { using type = No; };
+template <bool choose, class Yes, class No> struct Choose {
+    using type = Yes;
+};
+template <class Yes, class No> struct Choose<false, Yes, No> {
+    using type = No;
+};
 /// The unsigned type that wrapping arithmetic of T is computed in: at least 32 bits, so that nothing is promoted to int.
 template <class T> using Unsigned = typename Choose<sizeof(T) == 8, u64, u32>::type;
 /// The type that holds a T in a monoid's State: whole 32-bit words.
