@@ -58,16 +58,32 @@ template <class State> struct Lanes {
 
 /// Elements of type E in memory. A bool is read as the byte that it is: vectorisers stumble over bools.
 template <class E> struct Elements {
+    using Stored = E;
     const E* x;
     [[gnu::always_inline]] E operator[](std::size_t i) const { return x[i]; }
 };
 template <> struct Elements<bool> {
+    using Stored = u8;
     const u8* x;
     [[gnu::always_inline]] bool operator[](std::size_t i) const { return x[i] != 0; }
 };
-template <class E>
-[[gnu::always_inline]] inline Elements<E> row(const void* first, std::size_t row_bytes, std::size_t row) {
-    return {reinterpret_cast<decltype(Elements<E>::x)>(static_cast<const char*>(first) + row * row_bytes)};
+template <class T> [[gnu::always_inline]] inline const T* row(const void* first, std::size_t row_bytes, std::size_t r) {
+    return reinterpret_cast<const T*>(static_cast<const char*>(first) + r * row_bytes);
+}
+
+/// What a loop folds: row r of x, or of the products of x and y.
+template <class E> struct Single {
+    Elements<E> x;
+    Single(const FoldInput& in, std::size_t r) : x{row<typename Elements<E>::Stored>(in.x, in.x_row, r)} {}
+    [[gnu::always_inline]] E operator[](std::size_t i) const { return x[i]; }
+};
+template <class E> struct Products {
+    const E *x, *y;
+    Products(const FoldInput& in, std::size_t r) : x(row<E>(in.x, in.x_row, r)), y(row<E>(in.y, in.y_row, r)) {}
+    [[gnu::always_inline]] E operator[](std::size_t i) const { return mul(x[i], y[i]); }
+};
+[[gnu::always_inline]] inline Elements<bool> mask_row(const FoldInput& in, std::size_t r) {
+    return {row<u8>(in.mask, in.mask_row, r)};
 }
 
 /// yes where `accept` is true, else no; by their bits, so that no compiler makes it a branch that it cannot vectorise.
@@ -79,6 +95,15 @@ template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T 
 
 template <class M> constexpr bool counts_bools = false;
 template <class A> constexpr bool counts_bools<Count<bool, A>> = true;
+
+/// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
+template <class M> constexpr bool rows_one_by_one = false;
+template <class E, class A> constexpr bool rows_one_by_one<ArgMin<E, A>> = true;
+template <class E, class A> constexpr bool rows_one_by_one<ArgMax<E, A>> = true;
+
+/// Sums of products are what graphs are full of: squares, dot products, moments.
+template <class M, class E> constexpr bool takes_products = false;
+template <class E, class A> constexpr bool takes_products<Sum<E, A>, E> = sizeof(E) >= 4;
 
 template <class M, class E> struct Monoid {
     using State = typename M::State;
@@ -119,9 +144,9 @@ template <class M, class E> struct Monoid {
             M::advance(s, x, row);
     }
 
-    template <Way way> static void fold_row(Lanes<State> states, const FoldInput& in, std::size_t r) {
-        const Elements<E> x = row<E>(in.x, in.x_row, r);
-        const Elements<bool> mask = row<bool>(in.mask, in.mask_row, r);
+    template <Way way, class Source> static void fold_row(Lanes<State> states, const FoldInput& in, std::size_t r) {
+        const Source x(in, r);
+        const Elements<bool> mask = mask_row(in, r);
         const i64 index = in.index + static_cast<i64>(r) * in.index_row;
         const u32 number = static_cast<u32>(in.first_row) + static_cast<u32>(r);
         const std::size_t n = in.n, first = in.first;
@@ -134,13 +159,11 @@ template <class M, class E> struct Monoid {
         }
     }
 
-    template <Way way> static void fold_rows(Lanes<State> states, const FoldInput& in) {
+    template <Way way, class Source> static void fold_rows(Lanes<State> states, const FoldInput& in) {
         static_assert(max_rows == 4);
         constexpr bool masked = way == Way::masked;
-        const Elements<E> x0 = row<E>(in.x, in.x_row, 0), x1 = row<E>(in.x, in.x_row, 1),
-                          x2 = row<E>(in.x, in.x_row, 2), x3 = row<E>(in.x, in.x_row, 3);
-        const Elements<bool> m0 = row<bool>(in.mask, in.mask_row, 0), m1 = row<bool>(in.mask, in.mask_row, 1),
-                             m2 = row<bool>(in.mask, in.mask_row, 2), m3 = row<bool>(in.mask, in.mask_row, 3);
+        const Source x0(in, 0), x1(in, 1), x2(in, 2), x3(in, 3);
+        const Elements<bool> m0 = mask_row(in, 0), m1 = mask_row(in, 1), m2 = mask_row(in, 2), m3 = mask_row(in, 3);
         const i64 index = in.index, step = in.index_row;
         const u32 number = static_cast<u32>(in.first_row);
         const std::size_t n = in.n, first = in.first;
@@ -165,19 +188,22 @@ template <class M, class E> struct Monoid {
         }
     }
 
-    template <Way way, Way next = way> static void fold_all(Lanes<State> states, const FoldInput& in) {
-        if (in.rows == max_rows) return fold_rows<way>(states, in);
-        fold_row<way>(states, in, 0);
-        for (std::size_t row = 1; row < in.rows; ++row) fold_row<next>(states, in, row);
+    template <class Source, Way way, Way next = way> static void fold_all(Lanes<State> states, const FoldInput& in) {
+        if constexpr (!rows_one_by_one<M>)
+            if (in.rows == max_rows) return fold_rows<way, Source>(states, in);
+        fold_row<way, Source>(states, in, 0);
+        for (std::size_t row = 1; row < in.rows; ++row) fold_row<next, Source>(states, in, row);
     }
 
-    static void fold(void* lanes, const FoldInput& in) {
+    template <class Source> static void fold(void* lanes, const FoldInput& in) {
         const Lanes<State> states{static_cast<char*>(lanes)};
-        if (in.mask != nullptr) return fold_all<Way::masked>(states, in);
-        if constexpr (in_steps)
-            in.first_row == 0 ? fold_all<Way::start, Way::advance>(states, in) : fold_all<Way::advance>(states, in);
+        if (in.mask != nullptr) return fold_all<Source, Way::masked>(states, in);
+        if constexpr (!in_steps)
+            fold_all<Source, Way::accumulate>(states, in);
+        else if (in.first_row == 0)
+            fold_all<Source, Way::start, Way::advance>(states, in);
         else
-            fold_all<Way::accumulate>(states, in);
+            fold_all<Source, Way::advance>(states, in);
     }
 
     static void end(void* lanes, const BlockRows& rows) {
@@ -211,7 +237,16 @@ template <class M, class E> struct Monoid {
             for (std::size_t i = 0; i + distance < n; i += 2 * distance) M::combine(s[i], s[i + distance]);
     }
 
-    static constexpr FoldKernels kernels{sizeof(State), identity, fold, in_steps ? &end : nullptr, finish, pairwise};
+    using Fold = void (*)(void*, const FoldInput&);
+    static constexpr Fold product() {
+        if constexpr (takes_products<M, E>)
+            return &fold<Products<E>>;
+        else
+            return nullptr;
+    }
+
+    static constexpr FoldKernels kernels{sizeof(State), identity, fold<Single<E>>, product(), in_steps ? &end : nullptr,
+                                         finish,        pairwise};
 };
 
 template <template <class, class> class M, Accumulator rule, Type element, Type accumulator>

@@ -22,6 +22,8 @@ struct FoldInput {
     std::size_t first = 0, n = 0, rows = 0;
     const void* x = nullptr;
     std::size_t x_row = 0;
+    const void* y = nullptr; ///< fold_product: the other factor
+    std::size_t y_row = 0;
     const bool* mask = nullptr;
     std::size_t mask_row = 0;
     std::int64_t index = 0, index_row = 0;
@@ -42,6 +44,8 @@ struct FoldKernels {
     std::size_t state_bytes;
     void (*identity)(void* lanes);
     void (*fold)(void* lanes, const FoldInput& input);
+    /// Null, or folds map.def's mul of x and y: the same bits as fold of the products, which then need no memory.
+    void (*fold_product)(void* lanes, const FoldInput& input);
     /// Null, or what makes States of lanes that were folded without a mask (monoid.cuh: accumulate in three steps).
     void (*end)(void* lanes, const BlockRows& rows);
     /// Combines all lanes pairwise by index, lowest bit first, into one State at `state`. Destroys the lanes.

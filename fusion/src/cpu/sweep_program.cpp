@@ -18,6 +18,7 @@ void FoldStep::identity(void* lanes) const {
 }
 
 void FoldStep::fold(void* lanes, const FoldInput& input) const {
+    if (input.y) return built_in->fold_product(lanes, input);
     if (built_in) return built_in->fold(lanes, input);
     for (std::size_t row = 0; row < input.rows; ++row)
         user->fold(static_cast<char*>(lanes) + input.first * state_bytes,
@@ -61,7 +62,8 @@ public:
                                                                      .element_bytes = size_of(plan_.arrays[a].type),
                                                                      .array = static_cast<int>(a)};
         find_uses();
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v) append(v);
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
+            if (!is_folded_product(v)) append(v);
         for (const Store& store : sweep_.stores) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
         choose_tile();
@@ -83,16 +85,43 @@ private:
         return kernel;
     }
 
-    /// The last instruction that reads each value. Those that are folded or stored live to the end of the body.
+    /// The last instruction that reads each value. What is folded or stored lives to the end of the body.
     void find_uses() {
+        find_folded_products();
         last_use_.assign(sweep_.code.size(), -1);
         for (int v = sweep_.body; v < sweep_.epilogue; ++v)
             for (const int operand : code(v).operands)
-                if (operand >= 0) last_use_[at(operand)] = v;
+                if (operand >= 0)
+                    last_use_[at(operand)] =
+                        is_folded_product(v) ? sweep_.epilogue : std::max(last_use_[at(operand)], v);
         for (const Store& store : sweep_.stores) last_use_[at(store.value)] = sweep_.epilogue;
         for (const Fold& fold : sweep_.folds)
             for (const int v : {fold.value, fold.mask})
                 if (v >= 0) last_use_[at(v)] = sweep_.epilogue;
+    }
+
+    /// Is v a product that is only ever summed, by a kernel that multiplies? Its factors live as long as it would.
+    bool is_folded_product(int v) const { return folded_products_[at(v)]; }
+    void find_folded_products() {
+        folded_products_.assign(sweep_.code.size(), false);
+        std::vector<int> readers(sweep_.code.size(), 0);
+        for (const Instruction& instruction : sweep_.code)
+            for (const int operand : instruction.operands)
+                if (operand >= 0) ++readers[at(operand)];
+        for (const Store& store : sweep_.stores) ++readers[at(store.value)];
+        for (const Fold& fold : sweep_.folds)
+            if (fold.mask >= 0) ++readers[at(fold.mask)];
+        for (const Fold& fold : sweep_.folds) {
+            const Instruction& product = code(fold.value);
+            const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
+            if (fold.value < sweep_.body || readers[at(fold.value)] > 0 || product.opcode != Opcode::map ||
+                product.map != &map_row::mul || kernels == nullptr || kernels->fold_product == nullptr)
+                continue;
+            folded_products_[at(fold.value)] = std::ranges::all_of(sweep_.folds, [&](const Fold& other) {
+                return other.value != fold.value ||
+                       (other.monoid == fold.monoid && other.accumulator == fold.accumulator);
+            });
+        }
     }
 
     /// Prologue values that a kernel reads get a place when they are first read.
@@ -239,7 +268,9 @@ private:
         if (step.built_in == nullptr && step.user == nullptr)
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
         step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
-        step.value = read(fold.value);
+        const bool product = fold.value >= sweep_.body && is_folded_product(fold.value);
+        step.value = read(product ? code(fold.value).operands[0] : fold.value);
+        step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
         step.in_steps = step.built_in != nullptr && step.built_in->end != nullptr && fold.mask < 0;
         // A State of more than one word may hold an index, and wants to see its elements in order.
@@ -265,6 +296,7 @@ private:
     const InstructionSet set_;
     SweepProgram program_;
     std::vector<int> last_use_;
+    std::vector<bool> folded_products_;
     std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
 };
 

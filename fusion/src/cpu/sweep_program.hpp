@@ -48,6 +48,7 @@ struct FoldStep {
     const MonoidKernels* user = nullptr;
     std::size_t state_bytes = 0;
     int value = -1, mask = -1; ///< places; without a mask the last one
+    int factor = -1;           ///< the place of y where products are folded that no step computes; else the last one
     /// Exact in any order: one set of lanes serves all elements that a thread sees.
     bool in_any_order = false;
     /// The lanes of a block are States only after FoldKernels::end.

@@ -62,7 +62,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         if (step.kind == BodyStep::Kind::gather)
             strides_[at(step.number)] = strides(sweep.dims, plan.arrays[at(step.number)].dims, extents);
     }
-    for (const FoldStep& fold : program.folds) use(fold.value), use(fold.mask);
+    for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);
     for (std::size_t p = 0; p < used.size(); ++p) {
         if (!used[p]) continue;
         if (program.places[p].kind == Place::Kind::array) array_places_.push_back(static_cast<int>(p));
@@ -82,7 +82,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
     values_.resize(sweep.code.size());
     for (std::int64_t p = 0; p < parts; ++p) {
         Part& part = parts_.emplace_back();
-        part.scratch = allocate_for_stores(program.temporary_bytes * program.tile);
+        part.scratch = allocate(program.temporary_bytes * program.tile);
         part.lanes = allocate_for_stores(block_bytes * unsigned_of(band_));
         part.common_lanes = allocate_for_stores(common_bytes * lane_count);
         part.where.resize(program.places.size());
@@ -251,6 +251,9 @@ void SweepRun::fold(const Part& part, const Tile& tile, std::int64_t block_in_ba
         input.first = step.in_any_order ? 0 : tile.first;
         input.x = x.at;
         input.x_row = x.row_bytes;
+        const Where& y = part.where[at(step.factor)];
+        input.y = y.at;
+        input.y_row = y.row_bytes;
         input.mask = reinterpret_cast<const bool*>(mask.at);
         input.mask_row = mask.row_bytes;
         step.fold(lanes(part, f, block_in_band), input);
