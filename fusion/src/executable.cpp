@@ -5,6 +5,7 @@
 // by Executable::run.
 #include <gridfold/fusion/executable.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -91,6 +92,7 @@ Memory Prepared::Impl::place_outputs() {
     const Plan& plan = compiled->plan();
     const Memory memory = input_memory(compiled->signature, next_given);
     next_memory = state->memory;
+    next_bound.owners.clear();
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
         const int slot = compiled->output_slots[i];
         if (slot < 0) continue;
@@ -101,9 +103,15 @@ Memory Prepared::Impl::place_outputs() {
         const Array& array = plan.arrays[static_cast<std::size_t>(plan.outputs[i].array)];
         const auto bytes =
             static_cast<std::size_t>(*element_count(array.dims, next_bound.extents)) * size_of(array.type);
-        if (!next_memory[i] || !next_memory[i]->serves(memory, bytes))
+        // A result that was bound as an input since then stands where it is: the next one goes elsewhere.
+        const auto is_bound_now = [&](const Given& other) {
+            return other.bound && other.array.address != nullptr && next_memory[i]->holds(other.array.address);
+        };
+        if (!next_memory[i] || !next_memory[i]->serves(memory, bytes) ||
+            std::any_of(next_given.begin(), next_given.end(), is_bound_now))
             next_memory[i] = std::make_shared<ResultMemory>(memory, compiled->chosen.target.ordinal, bytes);
         next_bound.arrays[static_cast<std::size_t>(plan.outputs[i].array)] = {next_memory[i]->address(), memory};
+        next_bound.owners.push_back(next_memory[i]);
     }
     return memory;
 }

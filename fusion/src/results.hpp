@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,11 @@ public:
             host_ = HostBuffer(bytes);
     }
     bool serves(Memory memory, std::size_t bytes) const { return memory_ == memory && bytes_ == bytes; }
+    /// Is this address of its bytes?
+    bool holds(const void* p) const {
+        const auto first = reinterpret_cast<std::uintptr_t>(address()), at = reinterpret_cast<std::uintptr_t>(p);
+        return at >= first && at < first + bytes_;
+    }
     void* address() const { return memory_ == Memory::device ? device_.address() : host_.address(); }
 
 private:

@@ -72,6 +72,9 @@ TEST(TextErrors, what_the_graph_refuses_is_located_too) {
     refuse("f(x: i32[n], k: i32[n])\n -> a = sum(x by k, groups = 3)",
            {"2:9: ", "grouped reductions are not supported yet"});
 }
+TEST(TextErrors, prefixes_without_end) {
+    refuse("f(x: f32[n]) -> a = " + std::string(70'000, '-') + "1", {"65536 nodes", "prefixes"});
+}
 TEST(TextErrors, deep_nesting) {
     refuse("f(x: f32[n]) -> a = " + std::string(1000, '(') + "x", {"1:277: ", "at most 256 deep", "let"});
 }

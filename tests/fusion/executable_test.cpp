@@ -242,4 +242,16 @@ TEST(Explain, says_why_auto_chose_its_device) {
     EXPECT_NE(text.find("auto: CUDA can"), std::string::npos) << text;
 }
 
+TEST(Prepared, a_result_bound_as_an_input_is_not_written_over) {
+    const gf::Executable exe = gf::compile(gf::parse("f(x: f32[n]) -> y = x * 2.0, z = x - mean(x)"), {.device = "cpu"});
+    const std::vector<float> x{1, 2, 3};
+    gf::Prepared p = exe.prepare({{"x", x}});
+    const gf::Results first = p.run();
+    p.rebind("x", first.array("y"));
+    const gf::Results second = p.run();
+    EXPECT_EQ(second.span<float>("y")[2], 12.0f);
+    EXPECT_EQ(second.span<float>("z")[0], -2.0f);
+    EXPECT_EQ(first.span<float>("y")[2], 6.0f);
+}
+
 } // namespace

@@ -22,7 +22,7 @@ namespace {
 class Emitter {
 public:
     Emitter(const Plan& plan, int number)
-        : plan_(plan), number_(number), sweep_(plan.sweeps[std::size_t(number)]), shape_(choose_shape(plan, sweep_)) {
+        : plan_(plan), sweep_(plan.sweeps[std::size_t(number)]), shape_(choose_shape(plan, sweep_)) {
         kernel_.threads = shape_.threads;
         kernel_.finishes = !sweep_.folds.empty() || !sweep_.yields.empty();
         for (const Fold& f : sweep_.folds) {
@@ -67,7 +67,8 @@ private:
     }
 
     void text() {
-        line("// Sweep {} of {}. One grid-stride kernel, written by gridfold.", number_, plan_.name);
+        // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry.
+        line("// One grid-stride kernel, written by gridfold.");
         for (const std::string_view part : {detail::prelude_text(), detail::warp_text(), detail::block_text(),
                                             detail::grid_text(), detail::sweep_text()})
             kernel_.source += part;
@@ -375,7 +376,6 @@ private:
     };
 
     const Plan& plan_;
-    int number_;
     const Sweep& sweep_;
     Shape shape_;
     Kernel kernel_;

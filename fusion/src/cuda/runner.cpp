@@ -47,6 +47,7 @@ struct Captured {
     std::shared_ptr<const LoadedPlan> loaded;
     Workspace workspace;
     Arrays arrays;
+    std::vector<std::shared_ptr<const void>> owners; // of outputs that the caller did not bind
 };
 
 std::size_t bytes_of(const Array& array, const Bound& bound) {
@@ -292,7 +293,8 @@ void CudaRunner::capture(StreamView stream) {
     const CaptureRelaxed relaxed;
     release_retired();
     Arrays arrays = place_arrays(*loaded_, bound_, {});
-    auto captured = std::make_shared<Captured>(Captured{loaded_, Workspace(*loaded_), std::move(arrays)});
+    auto captured =
+        std::make_shared<Captured>(Captured{loaded_, Workspace(*loaded_), std::move(arrays), bound_.owners});
     const auto launches = make_launches(*loaded_, bound_, captured->arrays.addresses, captured->workspace, nullptr);
     give_to_captured_graph(stream, captured);
     for (std::size_t i = 0; i < launches.size(); ++i)

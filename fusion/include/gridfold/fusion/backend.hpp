@@ -28,7 +28,11 @@ struct Bound {
     std::vector<std::int64_t> extents;     ///< by Plan::dims
     std::vector<BoundArray> arrays;        ///< by Plan::arrays; temporaries are null: the runner owns them
     std::vector<std::uint64_t> parameters; ///< by Plan::parameters: the value's bytes, zero-extended
-    friend bool operator==(const Bound&, const Bound&) = default;
+    /// Whoever owns array outputs that the caller did not bind: a captured graph keeps them as long as it may run.
+    std::vector<std::shared_ptr<const void>> owners;
+    friend bool operator==(const Bound& a, const Bound& b) {
+        return a.extents == b.extents && a.arrays == b.arrays && a.parameters == b.parameters;
+    }
 };
 
 /// A scalar that a run yielded.
