@@ -116,10 +116,11 @@ std::string_view monoid_source(const MonoidRow& row) {
     const std::size_t head = text.find(struct_head);
     const std::size_t end = text.find("\n};\n", head);
     std::size_t begin = text.rfind("\ntemplate <", head);
-    if (head == text.npos || end == text.npos || begin == text.npos)
+    if (head == std::string_view::npos || end == std::string_view::npos || begin == std::string_view::npos)
         throw InternalError("monoid.cuh holds no definition of " + std::string(row.name));
     // The comment above belongs to it.
-    for (std::size_t line; (line = text.rfind('\n', begin - 1)) != text.npos && text.substr(line + 1, 3) == "///";)
+    for (std::size_t line = text.rfind('\n', begin - 1);
+         line != std::string_view::npos && text.substr(line + 1, 3) == "///"; line = text.rfind('\n', begin - 1))
         begin = line;
     return text.substr(begin + 1, end + 4 - (begin + 1));
 }

@@ -243,7 +243,8 @@ TEST(Explain, says_why_auto_chose_its_device) {
 }
 
 TEST(Prepared, a_result_bound_as_an_input_is_not_written_over) {
-    const gf::Executable exe = gf::compile(gf::parse("f(x: f32[n]) -> y = x * 2.0, z = x - mean(x)"), {.device = "cpu"});
+    const gf::Executable exe =
+        gf::compile(gf::parse("f(x: f32[n]) -> y = x * 2.0, z = x - mean(x)"), {.device = "cpu"});
     const std::vector<float> x{1, 2, 3};
     gf::Prepared p = exe.prepare({{"x", x}});
     const gf::Results first = p.run();

@@ -304,8 +304,8 @@ private:
         case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0));
         case Opcode::finalize: {
             const Fold& f = sweep_.folds[std::size_t(i.slot)];
-            const std::string value = fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name,
-                                                  spell_monoid(f), spell(i.type), i.slot, i.ddof);
+            std::string value = fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name, spell_monoid(f),
+                                            spell(i.type), i.slot, i.ddof);
             if (i.operands[0] < 0) return value;
             return fmt::format("{} ? {} : {}", operand(0), value, nothing(i.type));
         }

@@ -55,6 +55,7 @@ std::vector<SweepLaunch> make_launches(const LoadedPlan& loaded, const Bound& bo
 template <class Use> void with_launch(const LoadedKernel& kernel, const SweepLaunch& sweep, Use&& use) {
     std::vector<std::uint64_t> values = sweep.values; // kernelParams points to mutable memory
     std::vector<void*> addresses;
+    addresses.reserve(values.size());
     for (std::uint64_t& value : values) addresses.push_back(&value);
     use(Launch{kernel.kernel, sweep.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data()});
 }
