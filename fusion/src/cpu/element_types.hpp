@@ -33,8 +33,10 @@ enum class Accumulator { sum, element, floating, f64, boolean };
 namespace GRIDFOLD_NAMESPACE {
 
 template <Type> struct TypeFacts;
-#define DTYPE(id, text, cpp, kind_of_type, npy) \
-    template <> struct TypeFacts<Type::id> { static constexpr Kind kind = Kind::kind_of_type; };
+#define DTYPE(id, text, cpp, kind_of_type, npy)          \
+    template <> struct TypeFacts<Type::id> {             \
+        static constexpr Kind kind = Kind::kind_of_type; \
+    };
 #include <gridfold/core/dtype.def>
 #undef DTYPE
 

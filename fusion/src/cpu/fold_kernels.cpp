@@ -109,8 +109,7 @@ template <class M, class E> struct Monoid {
     using State = typename M::State;
 
     /// A State of one word folds its lanes in any order, where rows have no numbers.
-    static constexpr bool in_steps = requires(State & s, E x) { M::start(s, x); }
-    &&sizeof(State) > 8;
+    static constexpr bool in_steps = requires(State& s, E x) { M::start(s, x); } && sizeof(State) > 8;
 
     static void identity(void* lanes) {
         const Lanes<State> states{static_cast<char*>(lanes)};

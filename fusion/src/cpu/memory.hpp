@@ -12,14 +12,14 @@ inline constexpr std::size_t page_bytes = 4096;
 /// Frees memory whose first byte lies `offset` bytes into what was allocated.
 struct AlignedDelete {
     std::size_t offset = 0;
-    void operator()(char* memory) const noexcept { ::operator delete (memory - offset, std::align_val_t{page_bytes}); }
+    void operator()(char* memory) const noexcept { ::operator delete(memory - offset, std::align_val_t{page_bytes}); }
 };
 
 /// Bytes on a boundary of 64, not initialised.
 using Bytes = std::unique_ptr<char[], AlignedDelete>;
 
 inline Bytes allocate(std::size_t size, std::size_t offset = 0) {
-    return Bytes(static_cast<char*>(::operator new (size + offset, std::align_val_t{page_bytes})) + offset,
+    return Bytes(static_cast<char*>(::operator new(size + offset, std::align_val_t{page_bytes})) + offset,
                  AlignedDelete{offset});
 }
 
