@@ -1,5 +1,6 @@
 #include "read_bandwidth.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -73,9 +74,14 @@ void Reader::read() {
     const auto* const words = static_cast<const std::uint64_t*>(impl_->address);
     const std::int64_t count = 2 * impl_->words;
     std::uint64_t mixed = 0;
-    constexpr std::int64_t worth_a_team = 1 << 15;
-#pragma omp parallel for simd reduction(^ : mixed) schedule(static) if (parallel : count >= worth_a_team)
-    for (std::int64_t i = 0; i < count; ++i) mixed ^= words[i];
+    constexpr std::int64_t chunk = 1 << 12, worth_a_team = 1 << 15;
+#pragma omp parallel for reduction(^ : mixed) schedule(static) if (count >= worth_a_team)
+    for (std::int64_t first = 0; first < count; first += chunk) {
+        std::uint64_t chunk_mixed = 0; // a local: some compilers keep `mixed` in memory, and then use no vectors
+        const std::int64_t end = std::min(first + chunk, count);
+        for (std::int64_t i = first; i < end; ++i) chunk_mixed ^= words[i];
+        mixed ^= chunk_mixed;
+    }
     impl_->kept = mixed;
 }
 
