@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t stack_bytes = 128 * 1024;
 constexpr u64 stack_mark = 0x5afe57ac5afe57ac; // at the far end of every stack: an overrun destroys it
 constexpr int idle_rounds = 10'000;            // of polling, without a store by anyone: the grid hangs
+constexpr int rounds_alone = 500;              // of the last block: more than it needs to poll for the others
 
 /// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing.
 class Stacks {
@@ -104,10 +105,11 @@ public:
             threads_[i].fibre = Fibre(stacks_[i], stack_bytes, start);
             next_.push_back(&threads_[i]);
         }
-        int idle = 0;
+        int idle = 0, alone = order == Order::last_block ? rounds_alone : 0;
         while (!next_.empty()) {
             std::vector<Thread*> round = std::move(next_);
             next_.clear();
+            if (alone-- > 0) hold_back_all_but_the_last_block(round);
             if (order == Order::forward) std::sort(round.begin(), round.end());
             if (order == Order::backward) std::sort(round.begin(), round.end(), std::greater<>());
             if (order == Order::shuffled) std::shuffle(round.begin(), round.end(), random);
@@ -120,6 +122,15 @@ public:
             if (idle == idle_rounds) throw std::runtime_error("emulator: the grid polls for what nobody stores");
         }
         check_end();
+    }
+
+    void hold_back_all_but_the_last_block(std::vector<Thread*>& round) {
+        const auto others = std::partition(round.begin(), round.end(), [&](const Thread* thread) {
+            return thread->place.block + 1 == blocks_.size();
+        });
+        if (others == round.begin()) return; // it has ended
+        next_.assign(others, round.end());
+        round.erase(others, round.end());
     }
 
     // What threads call, on their own fibres.

@@ -35,8 +35,10 @@ struct Machine {
 /// A kernel as the shared object exports it: takes the address of each argument, as cuLaunchKernel does.
 using Entry = void (*)(void** arguments);
 
-/// Which of the threads that can run goes first. Correct kernels give the same results under each.
-enum class Order : std::uint8_t { forward, backward, shuffled };
+/// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it runs
+/// alone for a while, so that it waits for the others and not they for it.
+enum class Order : std::uint8_t { forward, backward, shuffled, last_block };
+inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuffled, Order::last_block};
 
 /// Runs a grid until every thread has returned. `threads` is a multiple of 32. Throws std::runtime_error for misuse, for a
 /// barrier or exchange that not every thread reaches, for a grid that only polls, and for an overrun stack.

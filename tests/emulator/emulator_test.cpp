@@ -96,12 +96,12 @@ TEST_P(Emulator, runs_again_after_a_failed_launch) {
     EXPECT_EQ(memory[1], 4u);
 }
 
-INSTANTIATE_TEST_SUITE_P(orders, Emulator, testing::Values(Order::forward, Order::backward, Order::shuffled),
-                         [](const auto& order) {
-                             return order.param == Order::forward    ? "forward"
-                                    : order.param == Order::backward ? "backward"
-                                                                     : "shuffled";
-                         });
+INSTANTIATE_TEST_SUITE_P(orders, Emulator, testing::ValuesIn(all_orders), [](const auto& order) {
+    return order.param == Order::forward    ? "forward"
+           : order.param == Order::backward ? "backward"
+           : order.param == Order::shuffled ? "shuffled"
+                                            : "last_block";
+});
 
 } // namespace
 } // namespace gf::emulator

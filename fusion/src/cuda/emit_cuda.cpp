@@ -363,7 +363,8 @@ private:
             parameters += fmt::format("{}{} {}", i ? ", " : "", members_[i].type, members_[i].name);
             names += (i ? ", " : "") + members_[i].name;
         }
-        line("extern \"C\" __global__ void __launch_bounds__({}) gridfold_sweep({}) {{", shape_.threads, parameters);
+        // With "1 block a multiprocessor", the compiler does not spill registers for the sake of more.
+        line("extern \"C\" __global__ void __launch_bounds__({}, 1) gridfold_sweep({}) {{", shape_.threads, parameters);
         line("    Sweep kernel{{{}}};", names);
         line("    kernel.prologue();");
         line("    sweep(kernel);");
@@ -407,7 +408,9 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 }
 
 std::size_t workspace_bytes(const Kernel& kernel) {
-    return sizeof(std::uint64_t) * (1 + std::size_t(kernel.words) * std::size_t(max_blocks));
+    constexpr std::size_t header = 16; // slots, as in device/grid.cuh
+    const std::size_t record = kernel.words == 1 ? 1 : (std::size_t(kernel.words) + 1) / 2 * 2;
+    return sizeof(std::uint64_t) * (header + record * std::size_t(max_blocks));
 }
 
 } // namespace gf::cuda

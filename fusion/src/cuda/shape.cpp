@@ -41,10 +41,12 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     if (words > 6) width = std::max(width, 4);
     while (width > 4 && width * words > 128) width /= 2;
 
-    // What a multiprocessor must have in flight: 64 bytes a thread where two blocks or more share it, twice that where wide
-    // states leave room for one.
+    // What a multiprocessor must have in flight: 64 bytes a thread where two blocks or more share it. Wide states leave room
+    // for one block: then as much as its 128 registers a thread hold beside states and addresses, up to three times that.
+    const int spare_bytes = 4 * (128 - width * words);
+    const int wanted = words > 8 ? std::clamp(spare_bytes, 128, 192) : 64;
     const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
-    const int in_flight = sweep.folds.empty() ? 1 : std::clamp((words > 8 ? 128 : 64) / bytes, 1, 8);
+    const int in_flight = sweep.folds.empty() ? 1 : std::clamp(wanted / bytes, 1, 12);
     return {int(slab_elements) / width, width, in_flight};
 }
 

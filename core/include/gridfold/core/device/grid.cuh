@@ -1,68 +1,78 @@
 // Combining the blocks of a grid in one kernel, without fence, atomic or reset: tagged partials. Depends on block.cuh.
 //
-// A block publishes each 32-bit word of its state as one relaxed 64-bit store {tag, word}. The last block polls until every
+// A block publishes each 32-bit word of its states as a relaxed 64-bit slot {tag, word}. The last block polls until every
 // slot carries this launch's tag, and combines. A tag is the launch's number, 1 … 2^32 − 1, kept in device memory by the
 // last block itself, so a captured graph replays. Nothing else of the memory model is leaned on: a word and its tag are
-// one store. That the other blocks run while the last one polls holds because blocks start in the order of their index.
+// one access. That the other blocks run while the last one polls holds because blocks start in the order of their index.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A sweep's memory between launches: the number of the last launch, then `words` rows of `blocks` slots. Zero at first.
+/// A sweep's memory between launches: the number of the last launch, and for each block a record of its states' words, a
+/// slot each. Zero at first.
 struct Workspace {
+    static constexpr int header = 16; // slots before the first record: a cache line
     u64* memory;
+
+    /// Of one record. Even, so that slots can be read in pairs; but many a state is one word.
+    GRIDFOLD_FN static constexpr int record_slots(int words) { return words == 1 ? 1 : (words + 1) / 2 * 2; }
 
     /// The number of the launch before this one, whose tag is one more. Read before the block publishes: the last block
     /// moves it on only when all have.
     GRIDFOLD_FN u32 last_tag() const { return u32(load_relaxed(memory)); }
-    GRIDFOLD_FN u64* slot(i64 word, i64 block, i64 blocks) const { return memory + 1 + word * blocks + block; }
-    /// Asks for the slots that this launch will use, `words` rows of them: they are seldom in the cache, and a store to one
-    /// that is not waits for memory. Called by the threads of one block, ahead of time.
-    template <int Words, i64 Blocks> GRIDFOLD_FN void prefetch_slots() const {
-        if (thread_index() < grid_blocks())
-#pragma unroll
-            for (int word = 0; word < Words; ++word) prefetch(slot(word, thread_index(), Blocks));
+    template <int Words> GRIDFOLD_FN u64* record(i64 block) const {
+        return memory + header + block * record_slots(Words);
+    }
+    /// Asks for the records of so many blocks: they are seldom in the cache, and who polls one that is not waits for
+    /// memory. Called by all threads of one block, ahead of time.
+    template <int Words> GRIDFOLD_FN void prefetch_records(u32 threads, u32 blocks) const {
+        constexpr u32 line = 16; // slots
+        for (u32 i = thread_index() * line; i < blocks * u32(record_slots(Words)); i += threads * line)
+            prefetch(memory + header + i);
     }
     /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
     template <int Words, i64 Blocks> GRIDFOLD_FN void advance(u32 tag) const {
         if (tag == 0xffffffffu)
 #pragma unroll 1
-            for (i64 i = 0; i < i64(Words) * Blocks; ++i) memory[1 + i] = 0;
+            for (i64 i = 0; i < Blocks * record_slots(Words); ++i) memory[header + i] = 0;
         store_relaxed(memory, tag == 0xffffffffu ? 0 : tag);
     }
 };
 
-/// Publishes a block's state in its slots, `first` being its first word's row. Called by one thread.
-template <i64 Blocks, class State>
-GRIDFOLD_FN void publish(const Workspace& workspace, int first, u32 tag, const State& state) {
-    union Words {
-        State state;
-        u32 word[sizeof(State) / 4];
-        GRIDFOLD_FN Words() {}
-    } from;
-    from.state = state;
+/// A state as words, and back.
+template <class State> union StateWords {
+    State state;
+    u32 word[sizeof(State) / 4];
+    GRIDFOLD_FN StateWords() {}
+};
+
+/// Publishes the words of this block's states. Called by one thread.
+template <int Words> GRIDFOLD_FN void publish(const Workspace& workspace, u32 tag, const u32 (&words)[Words]) {
+    u64* const record = workspace.record<Words>(block_index());
+    const auto slot = [&](int i) { return u64(tag) << 32 | words[i < Words ? i : 0]; };
+    if constexpr (Words == 1)
+        store_relaxed(record, slot(0));
+    else
 #pragma unroll
-    for (u32 i = 0; i < sizeof(State) / 4; ++i)
-        store_relaxed(workspace.slot(first + i, block_index(), Blocks), u64(tag) << 32 | from.word[i]);
+        for (int i = 0; i < Words; i += 2) store_relaxed(record + i, slot(i), slot(i + 1));
 }
 
-/// Reads the state that `block` published; false if some word of it is not there yet.
-template <i64 Blocks, class State>
-GRIDFOLD_FN bool collect(const Workspace& workspace, int first, u32 tag, i64 block, State& state) {
-    union Words {
-        State state;
-        u32 word[sizeof(State) / 4];
-        GRIDFOLD_FN Words() {}
-    } to;
-    bool complete = true;
+/// Reads the words that `block` published; 0 if all of them are there, that is, carry this launch's tag.
+template <int Words> GRIDFOLD_FN u32 collect(const Workspace& workspace, u32 tag, i64 block, u32 (&words)[Words]) {
+    const u64* const record = workspace.record<Words>(block);
+    u64 slots[Workspace::record_slots(Words)];
+    if constexpr (Words == 1)
+        slots[0] = load_relaxed(record);
+    else
 #pragma unroll
-    for (u32 i = 0; i < sizeof(State) / 4; ++i) {
-        const u64 slot = load_relaxed(workspace.slot(first + i, block, Blocks));
-        to.word[i] = u32(slot);
-        complete = complete && u32(slot >> 32) == tag;
+        for (int i = 0; i < Words; i += 2) load_relaxed(record + i, slots[i], slots[i + 1]);
+    u32 missing = 0;
+#pragma unroll
+    for (int i = 0; i < Words; ++i) {
+        words[i] = u32(slots[i]);
+        missing |= u32(slots[i] >> 32) ^ tag;
     }
-    state = to.state;
-    return complete;
+    return missing;
 }
 
 /// A scalar that a sweep yielded, in device memory.

@@ -3,7 +3,7 @@
 //
 // A Kernel has
 //   threads, width, in_flight, words, blocks   constants: a block's threads; a thread's elements of a slab; slabs loaded
-//                                              before the first is folded; words of all states; the most blocks
+//                                              before the first is folded; words of all states; the most blocks (a power of 2)
 //   Loads                        one thread's elements of one slab
 //   States<N>                    N states of every fold
 //   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, number, word (its first slot row) and of(states)
@@ -46,6 +46,8 @@ template <int Rank> struct Coordinates {
     }
 };
 
+GRIDFOLD_FN constexpr i32 smaller(i32 a, i32 b) { return a < b ? a : b; }
+
 /// A number that a lambda can take as a constant.
 template <int value> struct Constant {
     GRIDFOLD_FN constexpr int operator()() const { return value; }
@@ -64,16 +66,11 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
     u32 row = 0; // slabs of this block that were folded
 
     // Loads `count` slabs of this block from `slab` on, then folds them.
-    const auto fold_batch = [&](auto count, i64 slab) {
+    const auto fold_batch = [&](auto aligned, auto count, i64 slab) {
         typename Kernel::Loads loads[count()];
         const auto first = [&](int u) { return (slab + u * blocks) * slab_elements + lane; };
-        if (kernel.aligned) {
 #pragma unroll
-            for (int u = 0; u < count(); ++u) kernel.template load<true, true>(loads[u], first(u), width);
-        } else {
-#pragma unroll
-            for (int u = 0; u < count(); ++u) kernel.template load<false, true>(loads[u], first(u), width);
-        }
+        for (int u = 0; u < count(); ++u) kernel.template load<aligned() != 0, true>(loads[u], first(u), width);
         if constexpr (Kernel::starts)
             if (row == 0) kernel.start(states, loads[0], first(0));
 #pragma unroll
@@ -81,16 +78,18 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
         row += count();
     };
     i64 slab = own;
-    if constexpr (in_flight > 1)
+    if (kernel.aligned) {
         for (; slab + (in_flight - 1) * blocks < whole_slabs; slab += in_flight * blocks)
-            fold_batch(Constant<in_flight>{}, slab);
-    if constexpr (in_flight > 2)
-        if (slab + (in_flight / 2 - 1) * blocks < whole_slabs) {
-            fold_batch(Constant<in_flight / 2>{}, slab);
-            slab += in_flight / 2 * blocks;
-        }
+            fold_batch(Constant<true>{}, Constant<in_flight>{}, slab);
+        if constexpr (in_flight > 2)
+            if (slab + (in_flight / 2 - 1) * blocks < whole_slabs) {
+                fold_batch(Constant<true>{}, Constant<in_flight / 2>{}, slab);
+                slab += in_flight / 2 * blocks;
+            }
+    }
+    // What is left, and arrays that are not aligned. One loop for both, since code that is not executed costs time, too.
 #pragma unroll 1
-    for (; slab < whole_slabs; slab += blocks) fold_batch(Constant<1>{}, slab);
+    for (; slab < whole_slabs; slab += blocks) fold_batch(Constant<false>{}, Constant<1>{}, slab);
     if constexpr (Kernel::starts)
         if (row > 0) kernel.end(states, row, own * slab_elements + lane, blocks * slab_elements);
 
@@ -105,82 +104,111 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
     }
 }
 
-/// Reduces the states of every fold at `places` to one, which thread 0 gets in its place 0. Every thread of the block calls
-/// it; `warps` is shared memory that nobody else reads or writes.
-template <class Kernel>
-GRIDFOLD_FN void reduce_block(typename Kernel::template States<Kernel::width>& states,
-                              typename Kernel::template States<Kernel::threads / 32>& warps, Places places) {
-    constexpr int width = Kernel::width, warp_count = Kernel::threads / 32;
-    const i32 first = i32(thread_index()) * width;
+/// Reduces `count` states of every fold to one, pairwise by number, lowest bit first. Of the first Threads threads, thread t
+/// has those numbered each·t to each·t + each − 1, each ≤ K a power of two; thread 0 gets the result in its place 0. `all`:
+/// there are K · Threads states. Every thread of the block calls it if Threads > 32; `warps` is shared memory that nobody
+/// else reads or writes.
+template <class Kernel, int Threads, bool all, int K>
+GRIDFOLD_FN void reduce(typename Kernel::template States<K>& states,
+                        typename Kernel::template States<Threads / 32>& warps, i32 count, i32 each) {
     // All folds take a step together: their latencies overlap. Steps of wide states are long already, and unrolling them
     // costs compile time.
     constexpr int unrolled = Kernel::words <= 4 ? 5 : 1;
+    constexpr int warp_count = Threads / 32;
+    const i32 thread = i32(thread_index());
 
-    Kernel::each_fold([&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(states), first, places); });
+    Kernel::each_fold([&](auto f) {
+        reduce_thread<typename decltype(f)::Monoid>(f.of(states), all ? K : smaller(each, count - thread * each));
+    });
 #pragma unroll(unrolled)
     for (int lanes = 1; lanes < 32; lanes *= 2)
         Kernel::each_fold([&](auto f) {
-            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes,
-                                                        places.has_partner(first, lanes * width));
+            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes, all || (thread + lanes) * each < count);
         });
-    Kernel::each_fold([&](auto f) {
-        if (warp_lane() == 0) f.of(warps)[warp_index()] = f.of(states)[0];
-    });
-    barrier();
-    if (warp_index() != 0) return;
-    const i32 warp = i32(warp_lane()) % warp_count; // of this lane, from here on
-    Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(warps)[warp]; });
-#pragma unroll(unrolled)
-    for (int lanes = 1; lanes < warp_count; lanes *= 2)
+    if constexpr (warp_count > 1) {
         Kernel::each_fold([&](auto f) {
-            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes,
-                                                        places.has_partner(warp * 32 * width, lanes * 32 * width));
+            if (warp_lane() == 0 && thread < Threads) f.of(warps)[warp_index()] = f.of(states)[0];
         });
+        barrier();
+        if (warp_index() != 0) return;
+        const i32 warp = i32(warp_lane()) % warp_count; // of this lane, from here on
+        Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(warps)[warp]; });
+#pragma unroll(unrolled)
+        for (int lanes = 1; lanes < warp_count; lanes *= 2)
+            Kernel::each_fold([&](auto f) {
+                combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes,
+                                                            all || (warp + lanes) * 32 * each < count);
+            });
+    }
 }
 
-/// Waits for the states of all blocks and puts that of block b into place b · spread. Every thread of the block calls it.
+/// Publishes the first states of this thread as the block's.
 template <class Kernel>
-GRIDFOLD_FN void collect_blocks(typename Kernel::template States<Kernel::width>& states, const Workspace& workspace,
-                                u32 tag, Places places) {
-    bool complete;
-    do {
-        complete = true;
+GRIDFOLD_FN void publish_block(typename Kernel::template States<Kernel::width>& states, const Workspace& workspace,
+                               u32 tag) {
+    u32 words[Kernel::words];
+    Kernel::each_fold([&](auto f) {
+        StateWords<typename decltype(f)::Monoid::State> of;
+        of.state = f.of(states)[0];
 #pragma unroll
-        for (int i = 0; i < Kernel::width; ++i) {
-            const i32 place = i32(thread_index()) * Kernel::width + i;
-            if ((place & (places.spread() - 1)) != 0 || place >= places.end) continue;
-            Kernel::each_fold([&](auto f) {
-                const i32 from = place >> places.log2_spread;
-                complete = collect<Kernel::blocks>(workspace, f.word, tag, from, f.of(states)[i]) && complete;
-            });
-        }
-    } while (!complete);
+        for (u32 i = 0; i < sizeof(of) / 4; ++i) words[f.word + i] = of.word[i];
+    });
+    publish(workspace, tag, words);
+}
+
+/// Waits for the states of the blocks each·t to each·t + each − 1, where there are so many; t: this thread.
+template <class Kernel, int K>
+GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, const Workspace& workspace, u32 tag,
+                                i32 blocks, i32 each) {
+    const i32 first = i32(thread_index()) * each;
+    u32 words[K][Kernel::words];
+    u32 missing;
+    do {
+        missing = 0;
+        // A place without a block reads another's record: a branch would make the next load wait for this one.
+#pragma unroll
+        for (int i = 0; i < K; ++i)
+            missing |= collect(workspace, tag, smaller(first + (i < each ? i : 0), blocks - 1), words[i]);
+    } while (missing != 0);
+#pragma unroll
+    for (int i = 0; i < K; ++i)
+        Kernel::each_fold([&](auto f) {
+            StateWords<typename decltype(f)::Monoid::State> of;
+#pragma unroll
+            for (u32 w = 0; w < sizeof(of) / 4; ++w) of.word[w] = words[i][f.word + w];
+            f.of(states)[i] = of.state;
+        });
 }
 
 /// Combines the grid's lanes into one state a fold and finishes the sweep.
 template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states,
                          const Workspace& workspace, u32 tag) {
+    // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for wide states.
+    constexpr int most = Kernel::threads < Kernel::blocks ? Kernel::threads : Kernel::blocks;
+    constexpr int collectors = Kernel::words <= 4 ? 32 : most;
     struct Shared {
-        typename Kernel::template States<Kernel::threads / 32> warps[2];
+        typename Kernel::template States<Kernel::threads / 32> warps;
+        typename Kernel::template States<collectors / 32> collecting_warps;
     };
     auto& block = shared<Shared>();
     const i32 blocks = i32(grid_blocks());
 
-    // First the block's lanes; then, in the last block, the blocks: the same code, so that it is compiled once.
-    Places places{i32(slab_elements), 0};
-    for (bool publishing = blocks > 1;; publishing = false) {
-        reduce_block<Kernel>(states, block.warps[publishing], places);
-        if (!publishing) break;
-        Kernel::each_fold([&](auto f) {
-            if (thread_index() == 0) publish<Kernel::blocks>(workspace, f.word, tag, f.of(states)[0]);
-        });
-        if (i32(block_index()) + 1 < blocks) return;
-        if constexpr (Kernel::words == 0) break; // nothing to collect
-        while (blocks << (places.log2_spread + 1) <= i32(slab_elements)) ++places.log2_spread;
-        places.end = blocks << places.log2_spread;
-        collect_blocks<Kernel>(states, workspace, tag, places);
-    }
+    reduce<Kernel, Kernel::threads, true, Kernel::width>(states, block.warps, i32(slab_elements), Kernel::width);
+    if constexpr (Kernel::words > 0)
+        if (blocks > 1 && thread_index() == 0) publish_block<Kernel>(states, workspace, tag);
+    if (i32(block_index()) + 1 < blocks) return;
+    if constexpr (Kernel::words > 0)
+        if (blocks > 1) {
+            if (collectors == 32 && warp_index() != 0) return;
+            constexpr int most_each = Kernel::blocks / collectors;
+            i32 each = 1;
+            while (each * collectors < blocks) each *= 2;
+            typename Kernel::template States<most_each> partials;
+            collect_blocks<Kernel, most_each>(partials, workspace, tag, blocks, each);
+            reduce<Kernel, collectors, false, most_each>(partials, block.collecting_warps, blocks, each);
+            Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(partials)[0]; });
+        }
     if (thread_index() != 0) return;
     kernel.finish(states, tag);
     workspace.advance<Kernel::words, Kernel::blocks>(tag);
@@ -198,8 +226,8 @@ template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
         // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
         const u32 last_tag = workspace.last_tag();
         const u32 blocks = grid_blocks();
-        if (blocks > 1 && block_index() + 1 == blocks)
-            workspace.template prefetch_slots<Kernel::words, Kernel::blocks>();
+        if (Kernel::words > 0 && blocks > 1 && block_index() + 1 == blocks)
+            workspace.template prefetch_records<Kernel::words>(Kernel::threads, blocks);
         fold_slabs(kernel, states);
         combine(kernel, states, workspace, last_tag + 1u);
     } else {

@@ -28,6 +28,13 @@ GRIDFOLD_FN u64 load_relaxed(const u64* p) {
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
 }
+/// Two words side by side, each relaxed for itself; p is a multiple of 16.
+GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) {
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(p) : "memory");
+}
+GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(first), "l"(second) : "memory");
+}
 /// Brings the line of `p` into the L2 without waiting for it.
 GRIDFOLD_FN void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 /// Relaxed, system scope: the host polls it.
@@ -66,6 +73,14 @@ template <class T> GRIDFOLD_FN T& shared() {
 GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
 GRIDFOLD_FN void prefetch(const void*) {}
+GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) {
+    first = emulator::load_relaxed(p);
+    second = emulator::load_relaxed(p + 1);
+}
+GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) {
+    emulator::store_relaxed(p, first);
+    emulator::store_relaxed(p + 1, second);
+}
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) { emulator::store_relaxed_system(p, word); }
 
 template <int N> GRIDFOLD_FN void load_bytes(u32 (&w)[N], const void* p) { emulator::load_bytes(w, p, sizeof(w)); }
