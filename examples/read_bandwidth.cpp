@@ -60,9 +60,7 @@ struct Reader::Impl {
 };
 
 Reader::Reader(const gf::View& array) : impl_(new Impl{.address = array.address, .words = 0, .device = {}}) {
-    std::int64_t bytes = static_cast<std::int64_t>(gf::size_of(array.type));
-    for (const std::int64_t extent : array.extents) bytes *= extent;
-    impl_->words = bytes / 16;
+    impl_->words = static_cast<std::int64_t>(gf::element_count(array.extents) * gf::size_of(array.type) / 16);
     const gf::Placement placement = gf::placement_of(array.address);
     if (placement.memory == gf::Memory::device) impl_->device.emplace(placement.device);
 }

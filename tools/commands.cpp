@@ -39,6 +39,11 @@ Files read_files(const Plan& plan, const std::vector<std::string>& words) {
                 "out",
                 word, name, output == plan.outputs.end() ? "no output" : "a scalar output"));
         npy::check_writable(path, plan.arrays[static_cast<std::size_t>(output->array)].type);
+        for (const auto& [other, taken] : files)
+            if (taken == path && other != name)
+                throw InvalidGraph(fmt::format("-o {}: \"{}\" goes to this file already: each output has a file of its "
+                                               "own; name another",
+                                               word, other));
         if (!files.emplace(name, path).second)
             throw InvalidGraph(fmt::format(
                 "-o {}: \"{}\" goes to a file already: an output has one file; leave one of the two out", word, name));
@@ -48,11 +53,7 @@ Files read_files(const Plan& plan, const std::vector<std::string>& words) {
 
 std::size_t input_bytes(const Inputs& inputs) {
     std::size_t bytes = 0;
-    for (const npy::Array& file : inputs.files) {
-        std::size_t own = size_of(file.view().type);
-        for (const std::int64_t extent : file.view().extents) own *= static_cast<std::size_t>(extent);
-        bytes += own;
-    }
+    for (const npy::Array& file : inputs.files) bytes += element_count(file.view().extents) * size_of(file.view().type);
     return bytes;
 }
 

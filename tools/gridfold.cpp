@@ -18,15 +18,15 @@ namespace {
 enum ExitCode { right = 0, users_mistake = 1, device_failed = 2, our_mistake = 3 };
 
 /// Prints the message to stderr and gives the code back.
-int fail(ExitCode code, const std::string& message) {
-    fmt::print(stderr, "gridfold: {}\n", message);
+int fail(ExitCode code, const char* message) noexcept {
+    std::fprintf(stderr, "gridfold: %s\n", message);
     return code;
 }
 
 /// Prints what a command gave.
 int print(const std::string& text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-        return fail(users_mistake, fmt::format("stdout can't be written: {}", std::strerror(errno)));
+        return fail(users_mistake, fmt::format("stdout can't be written: {}", std::strerror(errno)).c_str());
     return right;
 }
 
@@ -41,9 +41,8 @@ void add_options(CLI::App& command, gf::Options& options) {
     command.add_flag("--verify", options.verify, "Also run unfused on the cpu, and compare every output");
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+/// Throws what goes wrong.
+int run_command(int argc, char** argv) {
     CLI::App app("Fuses map-reduce graphs and runs them on arrays in files, on a GPU or the CPU.", "gridfold");
     app.require_subcommand(1);
     app.footer("Exit codes: 0 right, 1 your mistake, 2 a device failed, 3 a mistake of gridfold.");
@@ -78,13 +77,21 @@ int main(int argc, char** argv) {
 
     try {
         app.parse(argc, argv);
-        if (devices) return print(gf::tool::list_devices());
-        if (explain) return print(gf::tool::explain(explained_graph, explain_options, as));
-        return print(gf::tool::run(arguments));
     } catch (const CLI::Success& success) { // --help
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        return fail(users_mistake, fmt::format("{}; see gridfold --help", error.what()));
+        return fail(users_mistake, fmt::format("{}; see gridfold --help", error.what()).c_str());
+    }
+    if (devices) return print(gf::tool::list_devices());
+    if (explain) return print(gf::tool::explain(explained_graph, explain_options, as));
+    return print(gf::tool::run(arguments));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run_command(argc, argv);
     } catch (const gf::InvalidGraph& error) {
         return fail(users_mistake, error.what());
     } catch (const gf::DeviceError& error) {

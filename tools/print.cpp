@@ -38,13 +38,7 @@ std::uint64_t element(const View& view, std::int64_t index) {
     return bits;
 }
 
-std::int64_t count_of(const View& view) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : view.extents) count *= extent;
-    return count;
-}
-
-/// Nested lists, from axis `axis` on; `index` is the next element's.
+/// Nested lists, from axis `axis` on, of an array that has elements; `index` is the next one's.
 void print_nested(std::string& text, const View& view, int axis, std::int64_t& index) {
     if (axis == view.extents.rank()) {
         text += number_text(view.type, element(view, index++), Form::json);
@@ -60,7 +54,7 @@ void print_nested(std::string& text, const View& view, int axis, std::int64_t& i
 
 std::string array_text(const View& view) {
     std::string text = fmt::format("{}{}", to_text(view.type), to_text(view.extents));
-    const std::int64_t count = count_of(view);
+    const auto count = static_cast<std::int64_t>(element_count(view.extents));
     for (std::int64_t i = 0; i < std::min(count, shown_elements); ++i)
         text += fmt::format("{}{}", i == 0 ? ": " : " ", number_text(view.type, element(view, i), Form::text));
     return text + (count > shown_elements ? " …" : "");
@@ -106,6 +100,8 @@ std::string print_json(std::span<const Results::Entry> entries, const Files& fil
         std::int64_t first = 0;
         if (file != files.end())
             text += fmt::format("{{\"file\": {}}}", quoted(file->second));
+        else if (entry.is_array && element_count(entry.array.extents) == 0)
+            text += "[]"; // not its 10^12 empty rows
         else if (entry.is_array)
             print_nested(text, entry.array, 0, first);
         else

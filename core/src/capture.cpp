@@ -39,7 +39,7 @@ void give_to_captured_graph(StreamView stream, std::shared_ptr<void> object) {
     CUgraph_st* graph = nullptr;
     check(cu.stream_get_capture_info(stream.get(), &status, nullptr, &graph, nullptr, nullptr));
     if (status != driver::capture_active)
-        throw DeviceError("the stream is not being captured, or its capture was invalidated");
+        throw DeviceError("the stream is not being captured, or its capture was invalidated; begin the capture again");
     auto owned = std::make_unique<Owned>(Owned{std::move(object), nullptr});
     CUuserObject_st* user_object = nullptr;
     check(cu.user_object_create(&user_object, owned.get(), retire, 1, driver::user_object_no_sync));
@@ -55,14 +55,6 @@ void release_retired() noexcept {
         const std::unique_ptr<Owned> last(owned);
         owned = owned->next;
     }
-}
-
-CaptureRelaxed::CaptureRelaxed() : mode_(driver::capture_relaxed) {
-    check(driver::table().thread_exchange_capture_mode(&mode_));
-}
-
-CaptureRelaxed::~CaptureRelaxed() {
-    if (const driver::Table* cu = driver::table_or_null()) driver::report(cu->thread_exchange_capture_mode(&mode_));
 }
 
 } // namespace gf

@@ -35,6 +35,14 @@ Placement placement_of(const void* pointer) {
     return placement;
 }
 
+CaptureRelaxed::CaptureRelaxed() : mode_(driver::capture_relaxed) {
+    driver::check(driver::table().thread_exchange_capture_mode(&mode_));
+}
+
+CaptureRelaxed::~CaptureRelaxed() {
+    if (const driver::Table* cu = driver::table_or_null()) driver::report(cu->thread_exchange_capture_mode(&mode_));
+}
+
 CurrentDevice::CurrentDevice(int ordinal) {
     const driver::Table& cu = driver::table();
     CUctx_st* wanted = driver::primary_context(ordinal);

@@ -200,9 +200,11 @@ std::string target_for(int capability_major, int capability_minor) {
     }
     if (same_family != 0) return fmt::format("sm_{}", same_family);
     if (any != 0) return fmt::format("compute_{}", any);
-    throw DeviceError(fmt::format("NVRTC {}.{} does not compile for compute capability {}.{}: its oldest is {}",
-                                  it.identity.major, it.identity.minor, capability_major, capability_minor,
-                                  known.empty() ? 0 : *std::min_element(known.begin(), known.end())));
+    throw DeviceError(
+        fmt::format("NVRTC {}.{} does not compile for compute capability {}.{}: its oldest is {}; install "
+                    "an older CUDA toolkit, or use the cpu backend",
+                    it.identity.major, it.identity.minor, capability_major, capability_minor,
+                    known.empty() ? 0 : *std::min_element(known.begin(), known.end())));
 }
 
 Compiled compile(const std::string& text, const std::string& target, std::span<const std::string> options) {

@@ -21,6 +21,14 @@ Extents::Extents(std::span<const std::int64_t> extents) {
     rank_ = static_cast<int>(extents.size());
 }
 
+std::optional<std::int64_t> element_count(std::span<const std::int64_t> extents) noexcept {
+    if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : extents)
+        if (__builtin_mul_overflow(count, extent, &count)) return {};
+    return count;
+}
+
 std::string to_text(const Extents& extents) {
     return fmt::format("[{}]", fmt::join(extents.begin(), extents.end(), ", "));
 }

@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -31,15 +32,6 @@ std::string literal_text(Literal literal) {
 }
 
 bool is_array(const Slot& slot) { return slot.kind == SlotKind::input || slot.kind == SlotKind::output; }
-
-/// The product of extents ≥ 0, empty where it does not fit; an extent of 0 makes it 0 whatever the others are.
-std::optional<std::int64_t> product(std::span<const std::int64_t> extents) {
-    if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
-    std::int64_t count = 1;
-    for (const std::int64_t extent : extents)
-        if (__builtin_mul_overflow(count, extent, &count)) return {};
-    return count;
-}
 
 std::optional<std::int64_t> byte_count(std::optional<std::int64_t> elements, DType type) {
     std::int64_t bytes = 0;
@@ -166,7 +158,7 @@ bool overlap(const Given& a, const Given& b) {
     const auto first = [](const Given& g) { return reinterpret_cast<std::uintptr_t>(g.array.address); };
     const auto bytes = [](const Given& g) {
         return static_cast<std::uintptr_t>(
-            *byte_count(product({g.array.extents.begin(), g.array.extents.end()}), g.array.type));
+            *byte_count(gf::element_count(std::span(g.array.extents.begin(), g.array.extents.end())), g.array.type));
     };
     const std::uintptr_t a_bytes = bytes(a), b_bytes = bytes(b);
     if (a_bytes == 0 || b_bytes == 0) return false;
@@ -210,14 +202,9 @@ std::uint64_t scalar_bits(const Signature& signature, const Slot& slot, Literal 
 } // namespace
 
 std::optional<std::int64_t> element_count(std::span<const int> dims, std::span<const std::int64_t> extents) {
-    std::int64_t count = 1;
-    bool fits = true;
-    for (const int dim : dims) {
-        const std::int64_t extent = extents[static_cast<std::size_t>(dim)];
-        if (extent == 0) return 0;
-        fits = fits && !__builtin_mul_overflow(count, extent, &count);
-    }
-    return fits ? std::optional(count) : std::nullopt;
+    std::array<std::int64_t, max_rank> own{};
+    for (std::size_t i = 0; i < dims.size(); ++i) own[i] = extents[static_cast<std::size_t>(dims[i])];
+    return gf::element_count(std::span(own).first(dims.size()));
 }
 
 void give(const Signature& signature, std::size_t slot, const View& array, Target target, GivenSlots& given) {
@@ -229,7 +216,7 @@ void give(const Signature& signature, std::size_t slot, const View& array, Targe
         refuse("{} is bound to an array: the extent of a dim is bound as an integer, as in {{\"{}\", 1000}}",
                describe(signature, to), to.name);
     check_shape(signature, to, array);
-    const auto bytes = byte_count(product({array.extents.begin(), array.extents.end()}), array.type);
+    const auto bytes = byte_count(gf::element_count(std::span(array.extents.begin(), array.extents.end())), array.type);
     if (!bytes)
         refuse("{} is bound with extents {}, more than 2^63 - 1 bytes: sizes are 64-bit; bind the array's true extents",
                describe(signature, to), to_text(array.extents));

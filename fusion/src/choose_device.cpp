@@ -28,12 +28,14 @@ std::optional<int> cuda_ordinal(std::string_view device) {
 
 void check_present(int ordinal) {
     if (const std::string reason = cuda_unavailable_reason(); !reason.empty())
-        throw DeviceError(fmt::format("device cuda:{} was asked for, but CUDA cannot be used: {}", ordinal, reason));
+        throw DeviceError(fmt::format(
+            "device cuda:{} was asked for, but CUDA cannot be used: {}; choose \"auto\" or \"cpu\"", ordinal, reason));
     const auto count = devices().size();
     if (static_cast<std::size_t>(ordinal) >= count)
-        throw DeviceError(
-            fmt::format("device cuda:{} was asked for, but this process sees {} CUDA device{}, numbered from 0",
-                        ordinal, count, count == 1 ? "" : "s"));
+        throw DeviceError(fmt::format(
+            "device cuda:{} was asked for, but this process sees {} CUDA device{}, numbered from 0; choose one of "
+            "them, or \"auto\"",
+            ordinal, count, count == 1 ? "" : "s"));
 }
 
 ChosenBuild build_on_best(const std::shared_ptr<const Plan>& plan, const BuildOptions& options) {

@@ -250,11 +250,11 @@ Results Executable::run(const Bindings& inputs, const Bindings& outputs, StreamV
         prepared->give(inputs, Side::inputs);
         prepared->give(outputs, Side::outputs);
         prepared->commit();
-    } catch (const InvalidGraph&) {
+        prepared->run(stream);
+    } catch (const InvalidGraph&) { // refused before anything ran
         impl_->give_back(std::move(prepared));
         throw;
     }
-    prepared->run(stream);
     Results results(prepared->state);
     impl_->give_back(std::move(prepared));
     return results;

@@ -81,19 +81,13 @@ double reduce_tolerance(const Node& node, std::span<const double> operands) {
     return picks && mask_is_exact && is_floating(node.type) ? worst : no_bound;
 }
 
-std::size_t count_of(const View& view) {
-    std::size_t count = 1;
-    for (const std::int64_t extent : view.extents) count *= static_cast<std::size_t>(extent);
-    return count;
-}
-
 /// Host copies of device arrays, that live as long as they are needed.
 class HostCopies {
 public:
     explicit HostCopies(Target target) : target_(target) {}
     /// The view itself, or a copy of it in host memory.
     View of(const View& view) {
-        const std::size_t bytes = count_of(view) * size_of(view.type);
+        const std::size_t bytes = element_count(view.extents) * size_of(view.type);
         if (view.memory != Memory::device || bytes == 0) return view;
         copies_.emplace_back(bytes);
         const CurrentDevice current(target_.ordinal);
@@ -117,7 +111,7 @@ std::uint64_t element(const View& view, std::size_t index) {
 
 /// The number of the first element that is not close; empty if all are.
 std::optional<std::size_t> first_difference(const View& a, const View& b, double tolerance) {
-    const std::size_t count = count_of(a);
+    const std::size_t count = element_count(a.extents);
     if (count == 0 || std::memcmp(a.address, b.address, count * size_of(a.type)) == 0) return {};
     for (std::size_t i = 0; i < count; ++i)
         if (!is_close(a.type, element(a, i), element(b, i), tolerance)) return i;
@@ -201,7 +195,7 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
     std::vector<HostBuffer> memory(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (!entries[i].is_array) continue;
-        memory[i] = HostBuffer(count_of(entries[i].array) * size_of(entries[i].type));
+        memory[i] = HostBuffer(element_count(entries[i].array.extents) * size_of(entries[i].type));
         bound.arrays[static_cast<std::size_t>(plan.outputs[i].array)] = {memory[i].address(), Memory::host};
     }
     const auto runner = build_->runner();

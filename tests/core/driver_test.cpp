@@ -134,6 +134,13 @@ TEST(Driver, a_moved_buffer_is_freed_once) {
     EXPECT_EQ(answers.frees, 1);
 }
 
+TEST(Driver, buffers_come_and_go_while_somebody_captures) {
+    const FakeDriver fake;
+    { const DeviceBuffer buffer(0, 16); } // freeing would be reported on stderr, allocating throw
+    EXPECT_EQ(answers.frees, 1);
+    EXPECT_EQ(answers.capture_mode, 0) << "the thread's mode is as it was";
+}
+
 TEST(Driver, a_buffer_of_no_bytes_asks_for_nothing) {
     const FakeDriver fake({.alloc = 2});
     const DeviceBuffer buffer(0, 0);

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "driver/driver.hpp"
 
@@ -16,7 +17,8 @@ struct FakeAnswers {
     int alloc = 0;
     CUctx_st* current = nullptr; ///< the thread's context
     int pushes = 0, frees = 0;
-    int free = 0; ///< what freeing gives
+    int free = 0;         ///< what freeing gives
+    int capture_mode = 0; ///< the thread's; 0 is CUDA's strictest, under which nothing may be freed
 };
 inline FakeAnswers answers;
 
@@ -49,8 +51,14 @@ inline driver::Table fake_table() {
     t.ctx_pop_current.function = [](CUctx_st** context) {
         return *context = answers.current, answers.current = nullptr, 0;
     };
-    t.mem_alloc.function = [](driver::Address* address, std::size_t) { return *address = 0x2000, answers.alloc; };
-    t.mem_free.function = [](driver::Address) { return ++answers.frees, answers.free; };
+    t.thread_exchange_capture_mode.function = [](int* mode) { return std::swap(*mode, answers.capture_mode), 0; };
+    constexpr int capture_unsafe = 900; // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+    t.mem_alloc.function = [](driver::Address* address, std::size_t) {
+        return *address = 0x2000, answers.capture_mode == 0 ? capture_unsafe : answers.alloc;
+    };
+    t.mem_free.function = [](driver::Address) {
+        return ++answers.frees, answers.capture_mode == 0 ? capture_unsafe : answers.free;
+    };
     return t;
 }
 

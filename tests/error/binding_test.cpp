@@ -269,6 +269,18 @@ TEST(ExtentErrors, a_reduction_that_needs_elements_refuses_none) {
     EXPECT_EQ(exe.run({{"x", some}}).get<std::int32_t>("least"), 3);
 }
 
+TEST(ExtentErrors, an_extent_of_0_makes_any_others_fit) {
+    gf::Graph g("none");
+    const gf::Dim i = g.dim("i"), j = g.dim("j"), k = g.dim("k");
+    const gf::Value x = g.input<float>("x", {k, j, i}), y = g.input<float>("y", {i, k});
+    g.output("total", gf::sum(x * y));
+    const std::int64_t huge = std::int64_t{1} << 40;
+    const gf::Results results = gf::compile(g, {.device = "cpu"})
+                                    .run({{"x", gf::view(static_cast<float*>(nullptr), {huge, huge, 0})},
+                                          {"y", gf::view(static_cast<float*>(nullptr), {0, huge})}});
+    EXPECT_EQ(results.get<float>("total"), 0);
+}
+
 TEST(ExtentErrors, a_domain_too_large_to_count_is_refused) {
     gf::Graph g;
     const gf::Dim i = g.dim("i"), j = g.dim("j");

@@ -14,6 +14,7 @@
 #include <gridfold/core/device.hpp>
 #include <gridfold/core/event.hpp>
 #include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/text.hpp>
 
@@ -296,6 +297,61 @@ TEST_F(BackendCuda, a_captured_run_replays_with_what_memory_then_holds) {
     graph.launch(stream); // the graph owns what it needs
     stream.wait();
     EXPECT_EQ(std::memcmp(download<float>(out).data(), expected.data(), out.bytes()), 0);
+}
+
+TEST_F(BackendCuda, a_captured_graph_owns_the_results_that_nobody_bound) {
+    const auto x = digits<float>(100'000);
+    const DeviceBuffer in = upload(x);
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::independent);
+    UserGraph graph;
+    View y;
+    {
+        const Executable exe = compile(parse("twice(x: f32[n]) -> y = x * 2"), {.device = "cuda"});
+        Prepared prepared = exe.prepare({{"x", in.view(DType::f32, {100'000})}});
+        y = prepared.run().array("y");
+        UserGraph::begin(stream);
+        prepared.enqueue(stream);
+        graph.end(stream);
+    }
+    fill_bytes(y.address, 0, in.bytes(), stream); // an error, were it freed
+    graph.launch(stream);
+    std::vector<float> twice(x.size());
+    copy_to_host(twice.data(), y.address, in.bytes(), stream);
+    stream.wait();
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(twice[i], 2 * x[i]) << i;
+}
+
+TEST_F(BackendCuda, everything_works_while_another_thread_captures) {
+    build(three_results);
+    const auto x = digits<float>(1000);
+    const DeviceBuffer there = upload(x);
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::independent);
+    auto captured_runner = cuda->runner();
+    captured_runner->bind(bound({1000}, {on_device(there)}));
+    UserGraph graph;
+    UserGraph::begin(stream); // in CUDA's strictest mode: calls that it holds to be unsafe fail in every thread
+    std::thread([&] {
+        const DeviceBuffer own = upload(x);
+        auto runner = cuda->runner();
+        for (const BoundArray& array : {on_device(own), on_host(x)}) {
+            runner->bind(bound({1000}, {array}));
+            auto scalars = none();
+            runner->run(scalars, {});
+            runner->enqueue({});
+            runner->wait(scalars);
+            EXPECT_TRUE(same(scalars, run_on(*cpu, bound({1000}, {on_host(x)}))));
+        }
+        build_cuda(plan, device, {})->runner();
+    }).join();
+    captured_runner->enqueue(stream);
+    graph.end(stream);
+    graph.launch(stream);
+    stream.wait();
+    auto scalars = none();
+    captured_runner->wait(scalars);
+    EXPECT_TRUE(same(scalars, run_on(*cpu, bound({1000}, {on_host(x)}))));
 }
 
 TEST_F(BackendCuda, what_cannot_be_captured_is_refused_and_the_capture_goes_on) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <gridfold/fusion/fuse.hpp>
@@ -129,6 +130,38 @@ TEST(PlaceSweeps, a_reduction_of_a_scalar_folds_one_element) {
     EXPECT_TRUE(plan.sweeps.back().dims.empty());
     EXPECT_EQ(plan.sweeps.back().stage, 1);
     EXPECT_LT(plan.sweeps.back().folds[0].value, plan.sweeps.back().body);
+}
+
+TEST(PlaceSweeps, a_chain_of_many_stages_is_refused_before_its_square_is_walked) {
+    Graph g;
+    Value x = g.input<float>("x", {g.dim("n")});
+    for (int i = 0; i < 30'000; ++i) x = x - mean(x);
+    g.output("r", sum(x));
+    try {
+        fuse(g);
+        FAIL() << "nothing was thrown";
+    } catch (const InvalidGraph& error) {
+        EXPECT_NE(std::string(error.what()).find("recompute more than 1048576 values"), std::string::npos);
+    }
+}
+
+/// x + a0 + a1 + …, with so many run-time scalars
+Graph with_scalars(int count) {
+    Graph g;
+    Value x = g.input<float>("x", {g.dim("n")});
+    for (int i = 0; i < count; ++i) x = x + g.scalar<float>(fmt::format("a{}", i));
+    g.output("r", sum(x));
+    return g;
+}
+
+TEST(PlaceSweeps, a_kernels_parameters_are_bounded) {
+    EXPECT_EQ(fuse(with_scalars(max_sweep_parameters - 2)).sweeps.size(), 1U);
+    EXPECT_THROW(fuse(with_scalars(max_sweep_parameters - 1)), InvalidGraph);
+    Graph g; // scalars that only an epilogue needs
+    Value s = sum(g.input<float>("x", {g.dim("n")}));
+    for (int i = 0; i < max_kernel_words; ++i) s = s + g.scalar<float>(fmt::format("a{}", i));
+    g.output("r", s);
+    EXPECT_THROW(fuse(g), InvalidGraph);
 }
 
 TEST(PlaceSweeps, an_input_as_output_is_a_load_and_a_store) {

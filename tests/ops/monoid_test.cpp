@@ -222,6 +222,15 @@ TEST(Moments, SurviveASentinelAtTheOrigin) {
     EXPECT_NEAR(M::variance(rest, 0), squares / 6400, 1e-12 * squares / 6400);
 }
 
+TEST(Moments, CombineMeansThatLieMoreThanTheLargestNumberApart) {
+    using M = device::Moments<double, double>;
+    const double most = std::numeric_limits<double>::max();
+    M::State low = fold<M>(std::vector<double>{-most, -most, -most}), high = fold<M>(std::vector<double>{most});
+    M::combine(low, high);
+    EXPECT_NEAR(M::mean(low) / most, -0.5, 1e-15);
+    EXPECT_EQ(M::variance(low, 0), std::numeric_limits<double>::infinity());
+}
+
 TEST(Moments, CarryNaNAndInfinity) {
     using M = device::Moments<double, double>;
     EXPECT_TRUE(std::isnan(M::mean(fold<M>(std::vector<double>{1, not_a_number, 3}))));

@@ -114,7 +114,8 @@ Moments moments(const Elements& x) {
     const auto combine = [](const Moments& s, const Moments& t) {
         if (s.count == 0 || t.count == 0) return s.count == 0 ? t : s;
         const double count = s.count + t.count, share = t.count / count, delta = t.mean() - s.mean();
-        const double middle = std::isfinite(delta) ? s.mean() + delta * share : s.mean() + t.mean();
+        const double middle =
+            std::isfinite(delta) ? s.mean() + delta * share : s.mean() * (1 - share) + t.mean() * share;
         return Moments{count, middle, 0.0, s.centred() + t.centred() + delta * delta * (s.count * share)};
     };
     return canonical(x, Moments{}, accumulate, combine);

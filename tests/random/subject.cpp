@@ -48,8 +48,7 @@ std::vector<Bits> HostArray::elements() const {
 }
 
 std::vector<Bits> elements_of(const View& view) {
-    std::size_t count = 1;
-    for (std::int64_t extent : view.extents) count *= static_cast<std::size_t>(extent);
+    const std::size_t count = element_count(view.extents);
     std::vector<Bits> elements(count, 0);
     for (std::size_t i = 0; i < count; ++i)
         std::memcpy(&elements[i], static_cast<const std::byte*>(view.address) + i * size_of(view.type),

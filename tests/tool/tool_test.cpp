@@ -33,6 +33,7 @@ protected:
         gf::npy::write(path("table.npy"), gf::host_view(table.data(), {2, 3}));
         gf::npy::write(path("none.npy"), gf::host_view(x.data(), {0}));
         std::ofstream(path("x.raw"), std::ios::binary).write(reinterpret_cast<const char*>(x.data()), 32);
+        std::ofstream(path("none.raw"));
         std::ofstream(path("graph.txt")) << "cubes(x: i32[n]) -> c = sum(x * x * x)\n";
     }
     ~Tool() override { std::filesystem::remove_all(folder); }
@@ -123,6 +124,12 @@ TEST_F(Tool, takes_arrays_without_elements) {
     expect_failure(1, "run --device cpu 'f(x: i32[n]) -> m = min(x)' x=none.npy", {"dim \"n\" has extent 0", "min"});
 }
 
+TEST_F(Tool, prints_an_array_without_elements_as_an_empty_list) {
+    expect_output("run --json --device cpu 'f(x: f32[m, n]) -> z = x + 1, s = sum(x)' "
+                  "'x=raw:f32[1000000000000,0]:none.raw'",
+                  "{\"z\": [], \"s\": 0}\n");
+}
+
 TEST_F(Tool, verifies_and_runs_unfused_with_the_same_answer) {
     expect_output("run --device cpu --verify @graph.txt x=x.npy", "c = 777\n");
     expect_output("run --device cpu --no-fuse @graph.txt x=x.npy", "c = 777\n");
@@ -171,6 +178,8 @@ TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
     expect_failure(1, "run @graph.txt x=x.npy -o c=c.npy", {"\"c\" is a scalar output"});
     expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1' x=x.npy -o y=nowhere/y.npy",
                    {"nowhere/y.npy", "can't be written"});
+    expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1, z = x' x=x.npy -o y=y.npy -o z=y.npy",
+                   {"z=y.npy", "\"y\" goes to this file", "name another"});
     expect_failure(1, "explain --text --dot @graph.txt", {"--text"});
     EXPECT_FALSE(std::filesystem::exists(path("c.npy")));
 }

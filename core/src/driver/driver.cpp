@@ -166,7 +166,8 @@ CUctx_st* primary_context(int ordinal) {
     const State& s = state();
     if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= s.probe.devices.size())
         throw DeviceError(
-            fmt::format("there is no CUDA device {}: this machine has {}", ordinal, s.probe.devices.size()));
+            fmt::format("there is no CUDA device {}: this process sees {}, numbered from 0; choose one of them",
+                        ordinal, s.probe.devices.size()));
     std::atomic<CUctx_st*>& kept = s.contexts[static_cast<std::size_t>(ordinal)];
     if (CUctx_st* context = kept.load(std::memory_order_acquire)) return context;
     const std::lock_guard lock(loading);

@@ -47,7 +47,7 @@ template <class State> struct Lanes {
         return reinterpret_cast<Field*>(base + offset * lane_count);
     }
     [[gnu::always_inline]] State load(std::size_t i) const {
-        State s;
+        State s{};
         for_fields(s, s, [&](auto& field, auto&, std::size_t offset) { field = plane(field, offset)[i]; });
         return s;
     }

@@ -8,6 +8,7 @@
 
 #include <gridfold/fusion/order.hpp>
 
+#include "bindings.hpp"
 #include "floating_mode.hpp"
 
 namespace gf::cpu {
@@ -34,10 +35,12 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
                    std::span<const std::int64_t> extents, int threads)
     : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), dim_extent_(plan.dims.size()),
       dim_inner_(plan.dims.size()) {
-    for (auto dim = sweep.dims.rbegin(); dim != sweep.dims.rend(); ++dim) {
+    elements_ = *detail::element_count(sweep.dims, extents); // the front end has checked that it fits
+    std::int64_t inner = 1;
+    for (auto dim = sweep.dims.rbegin(); dim != sweep.dims.rend() && elements_ > 0; ++dim) {
         dim_extent_[at(*dim)] = extents[at(*dim)];
-        dim_inner_[at(*dim)] = elements_;
-        elements_ *= extents[at(*dim)];
+        dim_inner_[at(*dim)] = inner;
+        inner *= extents[at(*dim)];
     }
     // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
     blocks_ = program.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
@@ -59,7 +62,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
     for (const BodyStep& step : program.body) {
         use(step.out);
         std::ranges::for_each(step.operands, use);
-        if (step.kind == BodyStep::Kind::gather)
+        if (step.kind == BodyStep::Kind::gather && elements_ > 0)
             strides_[at(step.number)] = strides(sweep.dims, plan.arrays[at(step.number)].dims, extents);
     }
     for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);

@@ -290,7 +290,6 @@ void CudaRunner::capture(StreamView stream) {
         throw InvalidGraph(
             "a run with host arrays cannot be captured: a graph would copy what they hold now; bind device "
             "arrays");
-    const CaptureRelaxed relaxed;
     release_retired();
     Arrays arrays = place_arrays(*loaded_, bound_, {});
     auto captured =

@@ -5,6 +5,8 @@
 
 #include <gridfold/core/device.hpp>
 
+#include "bindings.hpp"
+
 namespace gf::cuda {
 
 static_assert(std::endian::native == std::endian::little, "parameters are passed by their low-order bytes");
@@ -47,10 +49,8 @@ void Workspace::read_scalars(std::span<const int> wanted, std::span<ScalarResult
     }
 }
 
-std::int64_t element_count(const std::vector<int>& dims, const std::vector<std::int64_t>& extents) {
-    std::int64_t count = 1;
-    for (const int dim : dims) count *= extents[static_cast<std::size_t>(dim)];
-    return count;
+std::int64_t element_count(std::span<const int> dims, const std::vector<std::int64_t>& extents) {
+    return detail::element_count(dims, extents).value_or(0);
 }
 
 bool is_output(const Plan& plan, int scalar) {
@@ -65,7 +65,7 @@ std::uint64_t as_value(const void* address) { return reinterpret_cast<std::uintp
 /// Elements between neighbours along `dim` of a row-major array.
 std::int64_t stride_along(const Array& array, int dim, const std::vector<std::int64_t>& extents) {
     const auto at = std::find(array.dims.begin(), array.dims.end(), dim);
-    return element_count(std::vector<int>(at == array.dims.end() ? at : at + 1, array.dims.end()), extents);
+    return element_count({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents);
 }
 
 } // namespace
@@ -91,6 +91,7 @@ std::vector<SweepLaunch> make_launches(const LoadedPlan& loaded, const Bound& bo
                 case ParameterKind::elements: return static_cast<std::uint64_t>(elements);
                 case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[number]);
                 case ParameterKind::stride:
+                    if (elements == 0) return 0; // nothing is read, and a product of the other extents may not fit
                     return static_cast<std::uint64_t>(stride_along(plan.arrays[number], parameter.dim, bound.extents));
                 case ParameterKind::scalars: return as_value(workspace.scalars());
                 case ParameterKind::workspace: return as_value(workspace.of_sweep(i));

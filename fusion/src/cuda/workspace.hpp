@@ -36,8 +36,8 @@ private:
     std::vector<std::size_t> offsets_; // by sweep; 0 = none
 };
 
-/// How many elements a sweep, or an array, has. No overflow: the front end has checked the extents.
-std::int64_t element_count(const std::vector<int>& dims, const std::vector<std::int64_t>& extents);
+/// How many elements a sweep, or an array, has. It fits: the front end has checked the extents.
+std::int64_t element_count(std::span<const int> dims, const std::vector<std::int64_t>& extents);
 
 /// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.
 struct SweepLaunch {

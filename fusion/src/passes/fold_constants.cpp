@@ -82,7 +82,7 @@ Graph fold_constants(const Graph& graph, const FuseOptions&) {
         constant.type = node.type;
         constant.name = node.name;
         constant.bits = *bits;
-        rebuild.put(n, std::move(constant), {});
+        rebuild.put(n, constant, {});
     }
     return std::move(rebuild).finish();
 }

@@ -133,20 +133,24 @@ private:
                 words += std::get<0>(fold)->state_words(std::get<1>(fold), std::get<2>(fold));
                 added.push_back(fold);
             }
-            const int arrays = count_new_inputs(roots) + stores;
+            auto [arrays, parameters] = count_new_inputs(roots);
+            arrays += stores;
             const bool words_fit = words == 0 || open_folds_.empty() || open_words_ + words <= max_sweep_words;
-            const bool arrays_fit = open_arrays_ + arrays <= max_sweep_arrays;
+            const bool arrays_fit =
+                open_arrays_ + arrays <= max_sweep_arrays && open_parameters_ + parameters <= max_sweep_parameters;
             if (words_fit && arrays_fit) {
                 open_words_ += words;
                 open_arrays_ += arrays;
+                open_parameters_ += parameters;
                 open_folds_.insert(open_folds_.end(), added.begin(), added.end());
                 return;
             }
             if (retried)
-                throw InvalidGraph(
-                    fmt::format("{}: reads {} arrays, but one sweep takes at most {}; split the expression, "
-                                "or bring the inputs together in one array with one more dim",
-                                operation_of(graph_.node(roots[0])), arrays, max_sweep_arrays));
+                throw InvalidGraph(fmt::format(
+                    "{}: reads {} arrays and {} addresses, strides and run-time scalars, but one sweep "
+                    "takes at most {} and {}; split the expression, or bring the inputs together in one "
+                    "array with one more dim",
+                    operation_of(graph_.node(roots[0])), arrays, parameters, max_sweep_arrays, max_sweep_parameters));
             begin_sweep(group, words_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
                                          : fmt::format("a sweep folds at most {} words a lane", max_sweep_words));
         }
@@ -159,19 +163,25 @@ private:
         sweep.reason = std::move(reason);
         placement_.sweeps.push_back(std::move(sweep));
         open_folds_.clear();
-        open_words_ = open_arrays_ = 0;
+        open_words_ = open_arrays_ = open_parameters_ = 0;
     }
 
-    /// The inputs in the backward slice of the roots that the open sweep does not load yet; marks the slice as seen.
-    int count_new_inputs(std::vector<int> open) {
+    struct Inputs {
+        int arrays = 0, parameters = 0;
+    };
+
+    /// What the backward slice of the roots reads and the open sweep does not yet; marks the slice as seen.
+    Inputs count_new_inputs(std::vector<int> open) {
         const int sweep = static_cast<int>(placement_.sweeps.size());
-        int inputs = 0;
+        Inputs inputs;
         while (!open.empty()) {
             const int node = open.back();
             open.pop_back();
             if (std::exchange(seen_in_[at(node)], sweep) == sweep) continue;
+            check_placed_nodes(graph_, ++visits_);
             const NodeKind kind = graph_.node(node).kind;
-            if (kind == NodeKind::input) ++inputs;
+            if (kind == NodeKind::input) ++inputs.arrays;
+            inputs.parameters += parameter_words(graph_.node(node));
             if (kind == NodeKind::reduce) continue;
             for (const int operand : graph_.operands(node)) open.push_back(operand);
         }
@@ -217,11 +227,11 @@ private:
         }
         for (int steps = 0; graph_.node(node).kind != NodeKind::reduce; ++steps) {
             if (steps == shown) {
-                path = "… → " + path;
+                path.insert(0, "… → ");
                 node = origin_[at(node)];
                 break;
             }
-            path = operation_of(graph_.node(node)) + " → " + path;
+            path.insert(0, operation_of(graph_.node(node)) + " → ");
             node = forcing_operand(node, sweep.stage);
         }
         return operation_of(graph_.node(node)) + " → " + path;
@@ -239,6 +249,8 @@ private:
     std::vector<FoldKey> open_folds_;
     int open_words_ = 0;
     int open_arrays_ = 0;
+    int open_parameters_ = 0;
+    std::size_t visits_ = 0; ///< of nodes, by all sweeps
 };
 
 } // namespace

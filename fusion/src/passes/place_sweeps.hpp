@@ -19,8 +19,10 @@ namespace gf {
 inline constexpr int max_sweep_words = 28;
 /// The most arrays that one sweep loads and stores.
 inline constexpr int max_sweep_arrays = 64;
+/// The most addresses, strides and run-time scalars that they come with: what a kernel's own parameters leave.
+inline constexpr int max_sweep_parameters = max_kernel_words - 2 * max_sweep_arrays;
 
-/// Throws InvalidGraph where one value alone reads more than max_sweep_arrays.
+/// Throws InvalidGraph where one value alone reads more than max_sweep_arrays or max_sweep_parameters.
 Placement place_sweeps(const Graph& graph);
 
 } // namespace gf

@@ -25,6 +25,18 @@ std::vector<int> roots_of(const Graph& graph, const PlacedSweep& sweep) {
     return roots;
 }
 
+/// Are the parameters of the sweep's kernel few enough? Pointers, run-time scalars, and what walks arrays by coordinates.
+void check_parameters(const Graph& graph, const PlacedSweep& sweep) {
+    constexpr int own = 4; // elements, scalars, workspace, host
+    int words = own + static_cast<int>(sweep.dims.size()) + static_cast<int>(sweep.stores.size());
+    for (const int node : sweep.nodes) words += parameter_words(graph.node(node));
+    if (words > max_kernel_words)
+        throw InvalidGraph(
+            fmt::format("graph {}: one of its kernels would take {} parameters, but CUDA passes at most {}; bring "
+                        "run-time scalars together in one array with one more dim",
+                        graph.name(), words, max_kernel_words));
+}
+
 void sort_unique(std::vector<int>& numbers) {
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
@@ -53,6 +65,22 @@ std::string operation_of(const Node& node) {
     case NodeKind::reduce: return std::string(node.reduce->name);
     }
     return {};
+}
+
+int parameter_words(const Node& node) {
+    switch (node.kind) {
+    case NodeKind::scalar: return 1;
+    case NodeKind::input: return 1 + static_cast<int>(node.dims.size());
+    default: return 0;
+    }
+}
+
+void check_placed_nodes(const Graph& graph, std::size_t nodes) {
+    if (nodes > max_placed_nodes)
+        throw InvalidGraph(fmt::format("graph {}: its sweeps recompute more than {} values together; make an "
+                                       "elementwise value of a middle stage a result, and go on from it in a graph "
+                                       "of its own",
+                                       graph.name(), max_placed_nodes));
 }
 
 std::vector<bool> live_nodes(const Graph& graph) {
@@ -110,11 +138,8 @@ void complete(const Graph& graph, Placement& placement) {
             for (const int operand : graph.operands(node)) open.push_back(operand);
         }
         placed_nodes += sweep.nodes.size();
-        if (placed_nodes > max_placed_nodes)
-            throw InvalidGraph(fmt::format("graph {}: its sweeps recompute more than {} values together; make an "
-                                           "elementwise value of a middle stage a result, and go on from it in a graph "
-                                           "of its own",
-                                           graph.name(), max_placed_nodes));
+        check_placed_nodes(graph, placed_nodes);
+        check_parameters(graph, sweep);
         std::sort(sweep.nodes.begin(), sweep.nodes.end());
         for (const int node : sweep.nodes) {
             const int maker = placement.made_in[at(node)];

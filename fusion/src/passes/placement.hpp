@@ -55,9 +55,16 @@ std::vector<int> stages_of(const Graph& graph);
 /// The most nodes that the slices of a plan hold together. Sweeps recompute what they need, so a graph of many stages can
 /// ask for the square of its size: about a thousand stages that all lead back to one input reach this.
 inline constexpr std::size_t max_placed_nodes = std::size_t{1} << 20;
+/// Throws InvalidGraph beyond max_placed_nodes.
+void check_placed_nodes(const Graph& graph, std::size_t nodes);
+
+/// The most 64-bit parameters of a kernel: CUDA passes 4 KiB (CUDA C++ Programming Guide, "function parameters").
+inline constexpr int max_kernel_words = 512;
+/// How many of them a sweep needs for this node in its slice: a run-time scalar, an input's address and strides.
+int parameter_words(const Node& node);
 
 /// Completes sweeps that hold what they fold and store, and in `yields` the scalar results they make: slices, the
-/// scalars that other sweeps read, and `after`. Throws InvalidGraph beyond max_placed_nodes.
+/// scalars that other sweeps read, and `after`. Throws InvalidGraph beyond max_placed_nodes and max_kernel_words.
 void complete(const Graph& graph, Placement& placement);
 
 /// The dims of a node's value in the graph's order (an input lists its own in memory order).

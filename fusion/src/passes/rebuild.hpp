@@ -24,8 +24,8 @@ public:
     }
 
     /// Appends a node of the new graph in the place of an old one.
-    void put(int node, Node made, const std::vector<int>& operands) {
-        stand_in(node, made_.append(std::move(made), operands));
+    void put(int node, const Node& made, const std::vector<int>& operands) {
+        stand_in(node, made_.append(made, operands));
     }
     void keep(int node) { put(node, from_.node(node), operands(node)); }
     /// Uses a node of the new graph in the place of an old one.

@@ -14,7 +14,7 @@ namespace {
 template <class T>
     requires std::has_unique_object_representations_v<T>
 void append_bytes(std::string& key, T value) {
-    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+    key.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 /// Everything that makes a node what it is but its name, as bytes. `operands` are those of the new graph.

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <gridfold/ops/type_rule.hpp>
+
 #include "placement.hpp"
 #include "rebuild.hpp"
 
@@ -40,12 +42,7 @@ std::optional<std::uint64_t> bits_of(Special special, DType type) {
     case Special::nothing: return {};
     case Special::zero: return 0;
     case Special::minus_zero: return is_floating(type) ? std::uint64_t{1} << (bits - 1) : 0;
-    case Special::one: {
-        if (!is_floating(type)) return 1;
-        const int mantissa = precision_of(type) - 1, exponent = bits - 1 - mantissa;
-        const std::uint64_t bias = (std::uint64_t{1} << (exponent - 1)) - 1;
-        return bias << mantissa;
-    }
+    case Special::one: return constant_bits(1, type);
     case Special::all_ones: return type == DType::boolean ? 1 : ~std::uint64_t{0} >> (64 - bits);
     }
     return {};
@@ -203,7 +200,7 @@ private:
 
     void put_unmasked(int n, Node node, int operand) {
         node.masked = false;
-        rebuild_.put(n, std::move(node), {operand});
+        rebuild_.put(n, node, {operand});
     }
 
     const Graph& graph_;

@@ -18,16 +18,4 @@ void give_to_captured_graph(StreamView stream, std::shared_ptr<void> object);
 /// Destroys what captured graphs have let go of. Call it now and then where CUDA calls are allowed. Thread-safe.
 void release_retired() noexcept;
 
-/// While it lives, this thread may allocate and wait on streams of its own, although another stream is capturing.
-class CaptureRelaxed {
-public:
-    CaptureRelaxed();
-    CaptureRelaxed(const CaptureRelaxed&) = delete;
-    CaptureRelaxed& operator=(const CaptureRelaxed&) = delete;
-    ~CaptureRelaxed();
-
-private:
-    int mode_;
-};
-
 } // namespace gf

@@ -38,8 +38,21 @@ struct Placement {
 /// pointer is a host pointer. Never throws for a pointer that the driver does not know: that is host memory.
 Placement placement_of(const void* pointer);
 
-/// Makes a device's primary context current in this thread while it lives, then restores what was. Costs a thread-local
-/// read where the context is current already.
+/// While it lives, this thread may allocate, free and wait on streams of its own although somebody's stream is being
+/// captured: CUDA would else refuse the call, and end the capture.
+class CaptureRelaxed {
+public:
+    CaptureRelaxed();
+    CaptureRelaxed(const CaptureRelaxed&) = delete;
+    CaptureRelaxed& operator=(const CaptureRelaxed&) = delete;
+    ~CaptureRelaxed();
+
+private:
+    int mode_;
+};
+
+/// Makes a device's primary context current in this thread while it lives, unharmed by captures under way, then restores
+/// what was. Costs some thread-local reads where the context is current already.
 class CurrentDevice {
 public:
     explicit CurrentDevice(int ordinal);
@@ -48,6 +61,7 @@ public:
     ~CurrentDevice();
 
 private:
+    CaptureRelaxed relaxed_;
     bool pushed_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -37,6 +38,13 @@ private:
 
 /// "[3, 4]"
 std::string to_text(const Extents& extents);
+
+/// The product of extents ≥ 0; empty where it does not fit. An extent of 0 makes it 0, whatever the others are.
+std::optional<std::int64_t> element_count(std::span<const std::int64_t> extents) noexcept;
+/// The same, of extents that are known to fit: those of memory that exists.
+inline std::size_t element_count(const Extents& extents) noexcept {
+    return static_cast<std::size_t>(element_count(std::span(extents.begin(), extents.end())).value_or(0));
+}
 
 /// Where a pointer points. `unknown` is found out from the driver, if one is loaded, when the view is bound.
 enum class Memory : std::uint8_t { unknown, host, device };

@@ -153,9 +153,7 @@ template <Element T> std::optional<T> Results::get_optional(std::string_view nam
 
 template <Element T> std::span<const T> Results::span(std::string_view name) const {
     const View view = host_array(name, dtype_of<T>);
-    std::size_t count = 1;
-    for (const std::int64_t extent : view.extents) count *= static_cast<std::size_t>(extent);
-    return {static_cast<const T*>(view.address), count};
+    return {static_cast<const T*>(view.address), element_count(view.extents)};
 }
 
 /// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct, an unknown device name), DeviceError, CompileError.

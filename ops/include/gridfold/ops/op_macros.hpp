@@ -176,10 +176,14 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
         }
     }
 
-    template <class T> static constexpr MapKernel kernel_of() {
+    template <class T> static constexpr bool compiles() {
         if constexpr (!Element<T> || !computes_in<T>(rule) || std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
-            return nullptr;
-        else if constexpr (requires(First<T> a, T b) { Body::template apply<T, First<T>, Result<T>>(a, b, b); })
+            return false;
+        else
+            return requires(First<T> a, T b) { Body::template apply<T, First<T>, Result<T>>(a, b, b); };
+    }
+    template <class T> static constexpr MapKernel kernel_of() {
+        if constexpr (compiles<T>())
             return &kernel<T>;
         else
             return nullptr;
@@ -191,15 +195,12 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
 #undef DTYPE
     };
 
-    static constexpr bool compiles_for_any_type() {
-        for (MapKernel k : kernels)
-            if (k) return true;
-        return false;
-    }
     static_assert(
-        compiles_for_any_type(),
-        "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
-        "its arity says, and the functions of gridfold/core/device/prelude.cuh");
+#define DTYPE(id, text, type, kind, npy) compiles<type>() ||
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+        false, "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
+               "its arity says, and the functions of gridfold/core/device/prelude.cuh");
 
     static constexpr MapRow row(std::string_view name, bool exact, double ulps, std::string_view doc,
                                 std::string_view expression) {
@@ -259,8 +260,8 @@ template <class M, class E> struct UserMonoid {
 
 /// A user's reduction: its kernels by type, and its rows.
 template <template <class, class> class Monoid> struct UserReduction {
-    using Sample = Monoid<float, float>; // its declarations; no member is called
-    static_assert(sizeof(UserMonoid<Sample, float>) > 0);
+    using Sample = Monoid<float, float>;                       // its declarations; no member is called
+    static_assert(std::is_empty_v<UserMonoid<Sample, float>>); // looks into it: its own checks speak now
 
     static constexpr bool needs_elements = requires { requires Sample::needs_elements; };
     static constexpr bool floating_accumulator = requires { requires Sample::floating_accumulator; };

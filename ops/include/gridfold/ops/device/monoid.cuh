@@ -243,7 +243,7 @@ template <class E, class A> struct Moments {
         const i64 count = s.count + t.count;
         const f64 share = s.count == t.count ? 0.5 : f64(t.count) / f64(count); // mostly 0.5: lanes are equally long
         const f64 delta = t.origin - s.origin;
-        s.origin = is_finite(delta) ? s.origin + delta * share : s.origin + t.origin;
+        s.origin = is_finite(delta) ? s.origin + delta * share : s.origin * (1.0 - share) + t.origin * share;
         s.squares = s.squares + t.squares + delta * delta * (f64(s.count) * share);
         s.count = count;
     }
