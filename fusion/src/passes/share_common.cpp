@@ -1,6 +1,7 @@
 #include "share_common.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -14,7 +15,8 @@ namespace {
 template <class T>
     requires std::has_unique_object_representations_v<T>
 void append_bytes(std::string& key, T value) {
-    key.append(reinterpret_cast<const char*>(&value), sizeof(T));
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 /// Everything that makes a node what it is but its name, as bytes. `operands` are those of the new graph.
