@@ -40,7 +40,7 @@ Files read_files(const Plan& plan, const std::vector<std::string>& words) {
                 word, name, output == plan.outputs.end() ? "no output" : "a scalar output"));
         npy::check_writable(path, plan.arrays[static_cast<std::size_t>(output->array)].type);
         for (const auto& [other, taken] : files)
-            if (taken == path && other != name)
+            if (npy::written_path(taken) == npy::written_path(path) && other != name)
                 throw InvalidGraph(fmt::format("-o {}: \"{}\" goes to this file already: each output has a file of its "
                                                "own; name another",
                                                word, other));

@@ -117,6 +117,19 @@ TEST_F(Tool, writes_array_results_to_npy_files) {
     EXPECT_EQ(static_cast<const float*>(gf::npy::open(path("y.npy")).view().address)[5], 7);
 }
 
+TEST_F(Tool, writes_through_links_and_keeps_permissions) {
+    std::ofstream(path("private.npy")) << "precious";
+    std::filesystem::permissions(path("private.npy"),
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    std::filesystem::create_symlink("private.npy", path("link.npy"));
+    expect_output("run --device cpu 'f(x: i32[n]) -> y = x + 1' x=x.npy -o y=link.npy", "y = i32[8] in link.npy\n");
+    EXPECT_TRUE(std::filesystem::is_symlink(path("link.npy")));
+    EXPECT_EQ(gf::npy::open(path("private.npy")).view().extents, gf::Extents({8}));
+    EXPECT_EQ(std::filesystem::status(path("private.npy")).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1, z = x' x=x.npy -o y=y.npy -o z=./y.npy", {"goes to this file"});
+}
+
 TEST_F(Tool, takes_arrays_without_elements) {
     expect_output("run --device cpu 'f(x: i32[n]) -> s = sum(x), y = x + 1' x=none.npy -o y=y.npy",
                   "s = 0\ny = i32[0] in y.npy\n");

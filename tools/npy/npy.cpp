@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -107,6 +109,19 @@ Array open_raw(const std::string& path, DType type, const Extents& extents) {
     return checked(path, MappedFile(path), 0, type, extents);
 }
 
+std::string written_path(const std::string& path) {
+    constexpr int most_links = 40; // as the kernel has it
+    std::filesystem::path at(path);
+    std::error_code error;
+    for (int i = 0; i < most_links && std::filesystem::is_symlink(at, error); ++i) {
+        const std::filesystem::path target = std::filesystem::read_symlink(at, error);
+        if (error) break;
+        at = at.parent_path() / target; // an absolute target replaces all of it
+    }
+    const std::filesystem::path canonical = std::filesystem::weakly_canonical(std::filesystem::absolute(at), error);
+    return error ? at.string() : canonical.string();
+}
+
 void check_writable(const std::string& path, DType type) {
     if (descriptor(type).empty())
         throw InvalidGraph(fmt::format("file \"{}\" can't hold {}: NumPy has no such type; cast to f32 in the graph",
@@ -117,12 +132,15 @@ void check_writable(const std::string& path, DType type) {
             fmt::format("file \"{}\" can't be written: it is there, and no regular file; name another", path));
 }
 
-PendingFile::PendingFile(std::string path, const View& array)
-    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, getpid())) {
-    check_writable(path_, array.type);
+PendingFile::PendingFile(const std::string& path, const View& array)
+    : path_(written_path(path)), temporary_(fmt::format("{}.{}.tmp", path_, getpid())) {
+    check_writable(path, array.type);
     const std::string header = header_text(array.type, array.extents);
     const int file = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0) cannot_write(path_, errno);
+    if (file < 0) cannot_write(path, errno);
+    struct stat old {};
+    if (stat(path_.c_str(), &old) == 0)
+        static_cast<void>(fchmod(file, old.st_mode & 0777)); // who may read it, still may
     int error = write_all(file, header.data(), header.size());
     if (error == 0)
         error = write_all(file, static_cast<const char*>(array.address),
@@ -130,7 +148,7 @@ PendingFile::PendingFile(std::string path, const View& array)
     if (::close(file) != 0 && error == 0) error = errno;
     if (error == 0) return;
     unlink(temporary_.c_str());
-    cannot_write(path_, error);
+    cannot_write(path, error);
 }
 
 PendingFile::PendingFile(PendingFile&& other) noexcept

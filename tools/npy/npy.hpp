@@ -32,12 +32,16 @@ Array open(const std::string& path);
 Array open_raw(const std::string& path, DType type);
 Array open_raw(const std::string& path, DType type, const Extents& extents);
 
-/// A .npy file on its way: written beside its place, which it takes at commit(). Until then the place is untouched; without
+/// The file that writing to `path` replaces: links are followed, `..` and the like resolved.
+std::string written_path(const std::string& path);
+
+/// A .npy file on its way: written beside its place (written_path()), which it takes at commit(), with the permissions of
+/// what is there. Until then the place is untouched; without
 /// commit() nothing is left.
 class PendingFile {
 public:
     /// Writes a host array. Throws InvalidGraph where that fails, and for bf16, which NumPy does not have.
-    PendingFile(std::string path, const View& array);
+    PendingFile(const std::string& path, const View& array);
     PendingFile(PendingFile&& other) noexcept;
     PendingFile& operator=(PendingFile&&) = delete;
     ~PendingFile();
