@@ -92,6 +92,33 @@ void check_mask(const Value& value, const ReduceRow& row, const Value& mask) {
                       "reduce a value that has all of them, as select(mask, value, value)");
 }
 
+/// The comparison that holds for (b, a) where `row` holds for (a, b).
+const MapRow& mirrored(const MapRow& row) {
+    if (&row == &map_row::less) return map_row::greater;
+    if (&row == &map_row::less_equal) return map_row::greater_equal;
+    if (&row == &map_row::greater) return map_row::less;
+    if (&row == &map_row::greater_equal) return map_row::less_equal;
+    return row;
+}
+
+/// No integer type holds both u64 and negative numbers: a comparison of them would go by f64, which is not exact.
+bool compares_across_signs(const MapRow& row, std::span<const Operand> operands) {
+    if (row.rule != TypeRule::compare || operands[0].literal || operands[1].literal) return false;
+    const DType a = operands[0].value.type(), b = operands[1].value.type();
+    const auto across = [](DType s, DType u) { return kind_of(s) == Kind::signed_integer && u == DType::u64; };
+    return across(a, b) || across(b, a);
+}
+
+/// By sign first, then as u64.
+Value compare_across_signs(const MapRow& row, const Value& a, const Value& b) {
+    if (a.type() == DType::u64) return compare_across_signs(mirrored(row), b, a);
+    const Value is_negative = map(map_row::less, {a, Literal(0)});
+    const Value as_unsigned = map(row, {cast(a, DType::u64), b});
+    const bool holds_below_0 = &row == &map_row::less || &row == &map_row::less_equal || &row == &map_row::not_equal;
+    if (holds_below_0) return map(map_row::logical_or, {is_negative, as_unsigned});
+    return map(map_row::logical_and, {map(map_row::logical_not, {is_negative}), as_unsigned});
+}
+
 } // namespace
 
 Value map(const MapRow& row, std::span<const Operand> operands) {
@@ -120,6 +147,8 @@ Value map(const MapRow& row, std::span<const Operand> operands) {
                       fmt::format("a domain has at most {} dims, and this has {}", max_rank, dims.size()),
                       "reduce an operand first");
     const MapTyping typing = map_typing(row, types); // throws where the row has no meaning for the types
+
+    if (compares_across_signs(row, operands)) return compare_across_signs(row, operands[0].value, operands[1].value);
 
     std::vector<std::uint64_t> bits(operands.size());
     for (std::size_t slot = 0; slot < operands.size(); ++slot)

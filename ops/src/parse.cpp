@@ -321,8 +321,18 @@ private:
         for (const MapRow* row : all_maps()) known.push_back(row->name);
         for (const ReduceRow* row : all_reductions()) known.push_back(row->name);
         for (const DType type : all_dtypes()) known.push_back(to_text(type));
-        fail(name.position,
-             fmt::format("{} is no function{}", in_quotes(name.text), detail::suggestion(name.text, known)));
+        // What other libraries call them.
+        static constexpr std::pair<std::string_view, std::string_view> others[]{
+            {"std", "stddev"},   {"var", "variance"},  {"average", "mean"},   {"norm", "l2_norm"},
+            {"prod", "product"}, {"mod", "remainder"}, {"fmod", "remainder"}, {"ln", "log"},
+            {"where", "select"}, {"if", "select"},     {"maximum", "max"},    {"minimum", "min"},
+            {"power", "pow"},    {"square", "mul"},    {"arctan2", "atan2"},  {"true_divide", "divide"},
+            {"rint", "round"},   {"int", "i64"},       {"float", "f32"},      {"double", "f64"}};
+        for (const auto& [theirs, ours] : others)
+            if (name.text == theirs)
+                fail(name.position, fmt::format("{} is no function; here it is '{}'", in_quotes(name.text), ours));
+        fail(name.position, fmt::format("{} is no function{}; the README links the list of all", in_quotes(name.text),
+                                        detail::suggestion(name.text, known)));
     }
 
     Dim take_dim() {

@@ -222,6 +222,19 @@ TEST(Moments, SurviveASentinelAtTheOrigin) {
     EXPECT_NEAR(M::variance(rest, 0), squares / 6400, 1e-12 * squares / 6400);
 }
 
+TEST(Moments, LoseNoDigitFarFromZero) {
+    using M = device::Moments<double, double>;
+    std::vector<double> x(31);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1e12 + static_cast<double>(i * i % 7) / 8;
+    long double mean = 0, squares = 0;
+    for (const double v : x) mean += v;
+    mean /= 31;
+    for (const double v : x) squares += (v - mean) * (v - mean);
+    M::State s = M::identity(); // each element a lane of its own, as in a short array
+    for (const double v : x) M::combine(s, fold<M>(std::vector<double>{v}));
+    EXPECT_NEAR(M::variance(s, 0) / static_cast<double>(squares / 31), 1, 1e-13);
+}
+
 TEST(Moments, CombineMeansThatLieMoreThanTheLargestNumberApart) {
     using M = device::Moments<double, double>;
     const double most = std::numeric_limits<double>::max();

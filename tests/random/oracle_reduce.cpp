@@ -99,9 +99,11 @@ std::optional<std::int64_t> extreme(const Elements& x, int sign, bool signed_zer
 
 /// Count, mean and squared distances about the mean (Chan, Golub and LeVeque 1979), lanes about their first element.
 struct Moments {
-    double count = 0, origin = 0, sum = 0, squares = 0;
-    double mean() const { return sum == 0 ? origin : origin + sum / count; }
-    double centred() const { return squares - sum * (sum / count); }
+    double count = 0, origin = 0, sum = 0, squares = 0; ///< about the origin
+    bool about_mean = false;                            ///< squares are; and sum is the mean's distance from the origin
+    double from_origin() const { return about_mean ? sum : sum / count; }
+    double mean() const { return origin + from_origin(); }
+    double centred() const { return about_mean ? squares : squares - sum * (sum / count); }
 };
 
 Moments moments(const Elements& x) {
@@ -109,14 +111,15 @@ Moments moments(const Elements& x) {
         const auto value = x.as<double>(i, DType::f64);
         if (s.count == 0) s.origin = std::isfinite(value) ? value : 0.0;
         const double distance = value - s.origin;
-        return Moments{s.count + 1, s.origin, s.sum + distance, s.squares + distance * distance};
+        return Moments{s.count + 1, s.origin, s.sum + distance, s.squares + distance * distance, false};
     };
     const auto combine = [](const Moments& s, const Moments& t) {
         if (s.count == 0 || t.count == 0) return s.count == 0 ? t : s;
-        const double count = s.count + t.count, share = t.count / count, delta = t.mean() - s.mean();
-        const double middle =
-            std::isfinite(delta) ? s.mean() + delta * share : s.mean() * (1 - share) + t.mean() * share;
-        return Moments{count, middle, 0.0, s.centred() + t.centred() + delta * delta * (s.count * share)};
+        const double count = s.count + t.count, share = t.count / count;
+        const double delta = (t.origin - s.origin) + (t.from_origin() - s.from_origin());
+        const double squares = s.centred() + t.centred() + delta * delta * (s.count * share);
+        if (std::isfinite(delta)) return Moments{count, s.origin, s.from_origin() + delta * share, squares, true};
+        return Moments{count, 0, s.mean() * (1 - share) + t.mean() * share, squares, true};
     };
     return canonical(x, Moments{}, accumulate, combine);
 }

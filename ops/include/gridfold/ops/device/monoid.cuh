@@ -198,15 +198,15 @@ template <class E, class A> struct Count {
 /// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
 ///
 /// A lane sums d and d² about its first element (the origin; 0 if that is not finite): one pass, no division an element. combine() first
-/// turns both sides into (count, mean, squares about the mean), so that a lane's origin never costs another lane's
-/// digits, and joins them by Chan, Golub and LeVeque's rule (1979).
+/// turns both sides into (mean, squares about the mean), so that a lane's origin never costs another lane's digits, and
+/// joins them by Chan, Golub and LeVeque's rule (1979).
 template <class E, class A> struct Moments {
     static constexpr bool associative_and_commutative = true;
     struct State {
-        i64 count;
+        i64 count; // negative once the state is centred
         f64 origin;
-        f64 sum;     // of x − origin
-        f64 squares; // of (x − origin)²
+        f64 sum;     // of x − origin; then the mean − origin: kept apart, so that no digit is lost far from 0
+        f64 squares; // of (x − origin)²; then of (x − mean)²
     };
     GRIDFOLD_FN static State identity() { return {0, 0.0, 0.0, 0.0}; }
     GRIDFOLD_FN static void start(State& s, E element) {
@@ -224,13 +224,13 @@ template <class E, class A> struct Moments {
         s.count += 1;
         advance(s, element, 0);
     }
-    /// Makes the mean the origin: squares are about the mean then, and the sum is 0.
+    /// From sums about the origin to the mean and squares about it.
     GRIDFOLD_FN static void centre(State& s) {
-        if (s.sum == 0.0) return; // a state that was centred before needs no division
+        if (s.count <= 0) return;
         const f64 shift = s.sum / f64(s.count);
-        s.origin = s.origin + shift;
         s.squares = s.squares - s.sum * shift;
-        s.sum = 0.0;
+        s.sum = shift;
+        s.count = -s.count;
     }
     GRIDFOLD_FN static void combine(State& s, State t) {
         if (t.count == 0) return;
@@ -242,18 +242,23 @@ template <class E, class A> struct Moments {
         centre(t);
         const i64 count = s.count + t.count;
         const f64 share = s.count == t.count ? 0.5 : f64(t.count) / f64(count); // mostly 0.5: lanes are equally long
-        const f64 delta = t.origin - s.origin;
-        s.origin = is_finite(delta) ? s.origin + delta * share : s.origin * (1.0 - share) + t.origin * share;
-        s.squares = s.squares + t.squares + delta * delta * (f64(s.count) * share);
+        const f64 delta = (t.origin - s.origin) + (t.sum - s.sum);
+        s.squares = s.squares + t.squares + delta * delta * (-f64(s.count) * share);
+        if (is_finite(delta)) {
+            s.sum = s.sum + delta * share;
+        } else { // of infinities, or of means more than the largest number apart
+            s.sum = (s.origin + s.sum) * (1.0 - share) + (t.origin + t.sum) * share;
+            s.origin = 0.0;
+        }
         s.count = count;
     }
     GRIDFOLD_FN static f64 mean(State s) {
         centre(s);
-        return s.origin;
+        return s.origin + s.sum;
     }
     GRIDFOLD_FN static f64 variance(State s, f64 ddof) {
         centre(s);
-        const f64 divisor = f64(s.count) - ddof;
+        const f64 divisor = -f64(s.count) - ddof;
         return divisor > 0.0 ? (s.squares > 0.0 || s.squares != s.squares ? s.squares : 0.0) / divisor
                              : quiet_nan<f64>();
     }
