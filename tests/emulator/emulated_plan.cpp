@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cuda/host_words.hpp"
+
 namespace gf::emulator {
 
 namespace {
@@ -24,6 +26,8 @@ std::int64_t stride_of(const Array& array, int dim, const Bound& bound) {
     return stride;
 }
 
+constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reaches
+
 } // namespace
 
 std::vector<cuda::Kernel> kernels_of(const Plan& plan) {
@@ -36,8 +40,15 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan) {
 EmulatedPlan::EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, const HostModule& module,
                            std::size_t first_entry)
     : plan_(plan), kernels_(std::move(kernels)), module_(module), first_entry_(first_entry) {
-    for (const cuda::Kernel& kernel : kernels_)
+    for (const cuda::Kernel& kernel : kernels_) {
         workspaces_.emplace_back(cuda::workspace_bytes(kernel) / sizeof(u64), 0);
+        workspaces_.back().push_back(beyond_workspace);
+    }
+}
+
+void EmulatedPlan::set_launches(std::uint32_t launches) {
+    launches_ = launches;
+    for (std::vector<u64>& workspace : workspaces_) workspace[0] = launches;
 }
 
 std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std::uint64_t seed) {
@@ -79,14 +90,17 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
                static_cast<u32>(kernel.threads), order, seed);
     }
 
+    for (const std::vector<u64>& workspace : workspaces_)
+        if (workspace.back() != beyond_workspace) throw std::runtime_error("a kernel wrote beyond its workspace");
+
     std::vector<ScalarResult> results;
     for (std::size_t i = 0; i < plan_.scalars.size(); ++i) {
         results.push_back({scalars[scalar_words * i], scalars[scalar_words * i + 1] != 0});
         const u64* words = &host[host_words * i];
         for (std::size_t w = 0; w < host_words; ++w)
-            if (words[w] >> 32 != launches_)
+            if (words[w] >> 32 != cuda::tag_of(launches_))
                 throw std::runtime_error(fmt::format("scalar {}: the host's word {} is of launch {}, not {}", i, w,
-                                                     words[w] >> 32, launches_));
+                                                     words[w] >> 32, cuda::tag_of(launches_)));
         const u64 bits = (words[1] << 32) | (words[0] & 0xffffffffu);
         if (bits != results.back().bits || ((words[2] & 0xffffffffu) != 0) != results.back().empty)
             throw std::runtime_error(fmt::format("scalar {}: the host's words and device memory differ", i));

@@ -28,13 +28,16 @@ public:
     /// host memory, temporaries null. Throws std::runtime_error for what the emulator finds.
     std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed);
 
+    /// As if so many launches had been made: the next one's tag follows theirs.
+    void set_launches(std::uint32_t launches);
+
 private:
     const Plan& plan_;
     std::vector<cuda::Kernel> kernels_;
     const HostModule& module_;
     std::size_t first_entry_;
     std::vector<std::vector<std::uint64_t>> workspaces_;
-    std::uint32_t launches_ = 0;
+    std::uint64_t launches_ = 0;
 };
 
 } // namespace gf::emulator

@@ -45,9 +45,14 @@ TEST(EmitCuda, one_graph_is_one_text) { EXPECT_EQ(emit(dozen).source, emit(dozen
 
 TEST(EmitCuda, an_array_used_twice_is_loaded_once) {
     const std::string text = emit(cubes).source;
-    const std::size_t first = text.find("load_pack<aligned, whole>(l.in_x");
+    const std::size_t first = text.find("load_pack<wide, whole>(l.in_0");
     ASSERT_NE(first, std::string::npos);
-    EXPECT_EQ(text.find("load_pack<aligned, whole>(l.in_x", first + 1), std::string::npos);
+    EXPECT_EQ(text.find("load_pack<wide, whole>(l.in_0", first + 1), std::string::npos);
+}
+
+TEST(EmitCuda, a_users_names_are_not_in_the_text) {
+    EXPECT_EQ(emit("f(flight: f32[n], s: f32[n]) -> blocks = flight * sum(s)", 1).source,
+              emit("g(x: f32[m], y: f32[m]) -> z = x * sum(y)", 1).source);
 }
 
 TEST(EmitCuda, several_statistics_share_the_states_they_can) {

@@ -55,19 +55,16 @@ private:
     const Array& array(int number) const { return plan_.arrays[std::size_t(number)]; }
     bool flat(int number) const { return is_flat(array(number), sweep_); }
     const Instruction& code(int value) const { return sweep_.code[std::size_t(value)]; }
-    /// The name of an array's pointer.
+    // Arrays and dims are named by their place in this sweep: a user's name could clash with another, and sweeps of one form
+    // shall have one text.
     std::string pointer(int number) const {
-        const Array& a = array(number);
-        switch (a.role) {
-        case ArrayRole::input: return fmt::format("in_{}", a.name);
-        case ArrayRole::output: return fmt::format("out_{}", a.name);
-        case ArrayRole::temporary: return fmt::format("array_{}", number);
-        }
-        return {};
+        return fmt::format("in_{}", std::ranges::find(arrays_, number) - arrays_.begin());
     }
+    std::string out_pointer(const Store& store) const { return fmt::format("out_{}", &store - sweep_.stores.data()); }
 
     void text() {
-        // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry.
+        // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry (but for the numbers
+        // of the scalars that they read and yield).
         line("// One grid-stride kernel, written by gridfold.");
         for (const std::string_view part : {detail::prelude_text(), detail::warp_text(), detail::block_text(),
                                             detail::grid_text(), detail::sweep_text()})
@@ -116,7 +113,7 @@ private:
         for (const int a : arrays_)
             member(fmt::format("const {}*", spell_stored(array(a).type)), pointer(a), {ParameterKind::array, a});
         for (const Store& s : sweep_.stores)
-            member(fmt::format("{}*", spell_stored(array(s.array).type)), pointer(s.array),
+            member(fmt::format("{}*", spell_stored(array(s.array).type)), out_pointer(s),
                    {ParameterKind::array, s.array});
         for (int v = 0; v < sweep_.body; ++v)
             if (code(v).opcode == Opcode::parameter)
@@ -124,11 +121,11 @@ private:
                        {ParameterKind::parameter, code(v).slot});
         member("i64", "elements", {ParameterKind::elements});
         if (by_coordinates_) {
-            for (const int d : sweep_.dims) member("i64", fmt::format("extent_{}", d), {ParameterKind::extent, d});
+            for (const int d : sweep_.dims)
+                member("i64", fmt::format("extent_{}", position(d)), {ParameterKind::extent, d});
             for (const int a : arrays_)
                 if (!flat(a))
-                    for (const int d : array(a).dims)
-                        member("i64", fmt::format("stride_{}_{}", a, d), {ParameterKind::stride, a, d});
+                    for (const int d : array(a).dims) member("i64", stride(a, d), {ParameterKind::stride, a, d});
         }
         const bool reads =
             std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::read; });
@@ -149,7 +146,7 @@ private:
     void loads() {
         line("    struct Loads {{");
         for (const int a : arrays_) line("        Pack<{}, width> {};", spell_stored(array(a).type), pointer(a));
-        for (const int d : indices_) line("        Pack<i64, width> index_{};", d);
+        for (const int d : indices_) line("        Pack<i64, width> index_{};", position(d));
         line("    }};\n");
     }
 
@@ -161,7 +158,7 @@ private:
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f) {
             line("    struct Fold{} {{", f);
             line("        using Monoid = {};", spell_monoid(sweep_.folds[f]));
-            line("        static constexpr int number = {}, word = {};", f, fold_words_[f]);
+            line("        static constexpr int word = {};", fold_words_[f]);
             line("        template <int N> GRIDFOLD_FN static auto& of(States<N>& states) {{ return states.s{}; }}", f);
             line("    }};");
         }
@@ -172,9 +169,9 @@ private:
     }
 
     void load() {
-        line("    template <bool aligned, bool whole> GRIDFOLD_FN void load(Loads& l, i64 first, int count) const {{");
+        line("    template <bool wide, bool whole> GRIDFOLD_FN void load(Loads& l, i64 first, int count) const {{");
         for (const int a : arrays_)
-            if (flat(a)) line("        load_pack<aligned, whole>(l.{0}, {0} + first, count);", pointer(a));
+            if (flat(a)) line("        load_pack<wide, whole>(l.{0}, {0} + first, count);", pointer(a));
         if (by_coordinates_) {
             line("        Coordinates<{}> at(first, extents);", std::max<std::size_t>(sweep_.dims.size(), 1));
             line("#pragma unroll");
@@ -182,7 +179,7 @@ private:
             line("            if (!whole && n >= count) break;");
             for (const int a : arrays_)
                 if (!flat(a)) line("            l.{0}.element[n] = {0}[{1}];", pointer(a), offset(a));
-            for (const int d : indices_) line("            l.index_{}.element[n] = at.at[{}];", d, position(d));
+            for (const int d : indices_) line("            l.index_{0}.element[n] = at.at[{0}];", position(d));
             line("            at.advance();");
             line("        }}");
         }
@@ -193,10 +190,14 @@ private:
         return std::size_t(std::ranges::find(sweep_.dims, dim) - sweep_.dims.begin());
     }
 
+    std::string stride(int number, int dim) const {
+        return fmt::format("stride_{}_{}", pointer(number), position(dim));
+    }
+
     std::string offset(int number) const {
         std::string terms;
         for (const int d : array(number).dims)
-            terms += fmt::format("{}at.at[{}] * stride_{}_{}", terms.empty() ? "" : " + ", position(d), number, d);
+            terms += fmt::format("{}at.at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(number, d));
         return terms.empty() ? "0" : terms;
     }
 
@@ -214,17 +215,16 @@ private:
             const std::string monoid = spell_monoid(fold);
             const std::string guard = fold.mask < 0 ? "" : fmt::format("if (v{}) ", fold.mask);
             if (in_steps(fold))
-                line("            if (whole) {}::advance(s.s{}[n], v{}, row);\n            else", monoid, f,
-                     fold.value);
-            line("            {}{}::accumulate(s.s{}[n], v{}, first + n);", guard, monoid, f, fold.value);
+                line("            if constexpr (whole) {}::advance(s.s{}[n], v{}, row);", monoid, f, fold.value);
+            line("            {}{}{}::accumulate(s.s{}[n], v{}, first + n);",
+                 in_steps(fold) ? "if constexpr (!whole) " : "", guard, monoid, f, fold.value);
         }
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
             line("            stored{}.element[n] = {};", i,
                  spell_narrowed(array(sweep_.stores[i].array).type, fmt::format("v{}", sweep_.stores[i].value)));
         line("        }}");
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
-            line("        store_pack<whole>({} + first, stored{}, count, aligned);", pointer(sweep_.stores[i].array),
-                 i);
+            line("        store_pack<whole>({} + first, stored{}, count, aligned);", out_pointer(sweep_.stores[i]), i);
         line("    }}\n");
     }
 
@@ -298,7 +298,8 @@ private:
             return spell_widened(type, fmt::format("read<{}>(scalars[{}])", spell_stored(type), i.slot));
         }
         case Opcode::load: return spell_widened(array(i.slot).type, fmt::format("l.{}.element[n]", pointer(i.slot)));
-        case Opcode::index: return sweep_.dims.size() > 1 ? fmt::format("l.index_{}.element[n]", i.slot) : "first + n";
+        case Opcode::index:
+            return sweep_.dims.size() > 1 ? fmt::format("l.index_{}.element[n]", position(i.slot)) : "first + n";
         case Opcode::map: return call(i);
         case Opcode::cast: return fmt::format("convert<{}>({})", spell(i.type), operand(0));
         case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0));
@@ -335,8 +336,7 @@ private:
         line("    GRIDFOLD_FN void prologue() {{");
         line("        aligned = {};", alignment());
         if (by_coordinates_)
-            for (std::size_t d = 0; d < sweep_.dims.size(); ++d)
-                line("        extents[{}] = extent_{};", d, sweep_.dims[d]);
+            for (std::size_t d = 0; d < sweep_.dims.size(); ++d) line("        extents[{0}] = extent_{0};", d);
         for (int v = 0; v < sweep_.body; ++v) {
             if (code(v).may_be_empty) line("        empty{} = {};", v, emptiness(v));
             line("        v{} = {};", v, value(v));
@@ -347,13 +347,15 @@ private:
     /// May every array that is read or written in order be accessed by whole packs?
     std::string alignment() const {
         std::string all;
-        const auto require = [&](int a) {
-            all += fmt::format("{}u64({}) % Pack<{}, width>::bytes == 0", all.empty() ? "" : " && ", pointer(a),
+        const auto require = [&](int a, const std::string& name) {
+            // Packs of less than a word are accessed element by element in any case.
+            if (size_of(array(a).type) * std::size_t(shape_.width) < 4) return;
+            all += fmt::format("{}u64({}) % Pack<{}, width>::bytes == 0", all.empty() ? "" : " && ", name,
                                spell_stored(array(a).type));
         };
         for (const int a : arrays_)
-            if (flat(a)) require(a);
-        for (const Store& s : sweep_.stores) require(s.array);
+            if (flat(a)) require(a, pointer(a));
+        for (const Store& s : sweep_.stores) require(s.array, out_pointer(s));
         return all.empty() ? "true" : all;
     }
 
@@ -404,7 +406,8 @@ std::vector<std::string> compiler_options(bool fast_math) {
 std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
     const std::int64_t blocks = kernel.words > 0 ? block_count(elements) : slab_count(elements);
-    return std::max<std::int64_t>(blocks, 1);
+    constexpr std::int64_t most = 0x7fffffff; // CUDA's; each block then takes more than one
+    return std::clamp<std::int64_t>(blocks, 1, most);
 }
 
 std::size_t workspace_bytes(const Kernel& kernel) {

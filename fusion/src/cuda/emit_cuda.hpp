@@ -1,7 +1,7 @@
 // From a sweep to the text of its kernel, and everything a launch must know about it.
 //
-// The text is self-contained (no include), holds only what the sweep uses, nothing that varies between runs or sizes, and is
-// the same for every architecture.
+// The text is self-contained (no include): the device text, the maps and monoids that the sweep uses, and the sweep. It holds
+// nothing that varies between runs or sizes, and is the same for every architecture.
 #pragma once
 
 #include <cstddef>

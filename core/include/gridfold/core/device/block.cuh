@@ -12,10 +12,10 @@ template <class M, int K> GRIDFOLD_FN void reduce_thread(typename M::State (&s)[
             if (i + distance < count) M::combine(s[i], s[i + distance]);
 }
 
-/// Combines s with that of the lane which differs in the bit `lanes`, if it is a partner. Every thread of the warp calls
-/// it; lanes with a lower bit set combine into states that nobody reads.
-template <class M> GRIDFOLD_FN void combine_lanes(typename M::State& s, u32 lanes, bool is_partner) {
-    const typename M::State right = shuffle_xor(s, lanes);
+/// Combines s with that of the lane which differs in the bit `distance`, if it is a partner. Every thread of the warp calls
+/// it; lanes with that bit or a lower one set combine into states that nobody reads.
+template <class M> GRIDFOLD_FN void combine_lanes(typename M::State& s, u32 distance, bool is_partner) {
+    const typename M::State right = shuffle_xor(s, distance);
     if (is_partner) M::combine(s, right);
 }
 

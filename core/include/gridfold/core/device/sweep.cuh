@@ -6,13 +6,15 @@
 //                                              before the first is folded; words of all states; the most blocks (a power of 2)
 //   Loads                        one thread's elements of one slab
 //   States<N>                    N states of every fold
-//   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, number, word (its first slot row) and of(states)
+//   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, word (its first of all states') and of(states)
 //   elements, workspace, aligned the extent of the domain; device memory; may loads and stores be 16 bytes wide?
-//   load<aligned, whole>(loads, first, count)  reads `count` elements from number `first` on; whole: count == width
+//   load<wide, whole>(loads, first, count)  reads `count` elements from number `first` on; wide: 16 bytes at a time;
+//                                whole: count == width
 //   fold<whole>(states, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
 //   starts, start(states, loads, first), end(states, rows, first, stride)  is there a monoid that accumulates in steps
 //                                (monoid.cuh)? and those steps, for all lanes of a thread
-//   finish(states, tag)          finalises the states in place 0, computes the epilogue and yields; one thread, once
+//   finishes, finish(states, tag)  does it fold or yield? and what finalises the states in place 0, computes the epilogue
+//                                and yields; one thread, once
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -48,9 +50,9 @@ template <int Rank> struct Coordinates {
 
 GRIDFOLD_FN constexpr i32 smaller(i32 a, i32 b) { return a < b ? a : b; }
 
-/// A number that a lambda can take as a constant.
-template <int value> struct Constant {
-    GRIDFOLD_FN constexpr int operator()() const { return value; }
+/// A value that a lambda can take as a constant.
+template <auto value> struct Constant {
+    GRIDFOLD_FN constexpr auto operator()() const { return value; }
 };
 
 /// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's.
@@ -66,11 +68,11 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
     u32 row = 0; // slabs of this block that were folded
 
     // Loads `count` slabs of this block from `slab` on, then folds them.
-    const auto fold_batch = [&](auto aligned, auto count, i64 slab) {
+    const auto fold_batch = [&](auto wide, auto count, i64 slab) {
         typename Kernel::Loads loads[count()];
         const auto first = [&](int u) { return (slab + u * blocks) * slab_elements + lane; };
 #pragma unroll
-        for (int u = 0; u < count(); ++u) kernel.template load<aligned() != 0, true>(loads[u], first(u), width);
+        for (int u = 0; u < count(); ++u) kernel.template load<wide(), true>(loads[u], first(u), width);
         if constexpr (Kernel::starts)
             if (row == 0) kernel.start(states, loads[0], first(0));
 #pragma unroll
@@ -121,9 +123,10 @@ GRIDFOLD_FN void reduce(typename Kernel::template States<K>& states,
         reduce_thread<typename decltype(f)::Monoid>(f.of(states), all ? K : smaller(each, count - thread * each));
     });
 #pragma unroll(unrolled)
-    for (int lanes = 1; lanes < 32; lanes *= 2)
+    for (int distance = 1; distance < 32; distance *= 2)
         Kernel::each_fold([&](auto f) {
-            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes, all || (thread + lanes) * each < count);
+            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], distance,
+                                                        all || (thread + distance) * each < count);
         });
     if constexpr (warp_count > 1) {
         Kernel::each_fold([&](auto f) {
@@ -134,10 +137,10 @@ GRIDFOLD_FN void reduce(typename Kernel::template States<K>& states,
         const i32 warp = i32(warp_lane()) % warp_count; // of this lane, from here on
         Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(warps)[warp]; });
 #pragma unroll(unrolled)
-        for (int lanes = 1; lanes < warp_count; lanes *= 2)
+        for (int distance = 1; distance < warp_count; distance *= 2)
             Kernel::each_fold([&](auto f) {
-                combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], lanes,
-                                                            all || (warp + lanes) * 32 * each < count);
+                combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], distance,
+                                                            all || (warp + distance) * 32 * each < count);
             });
     }
 }
@@ -184,6 +187,7 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, con
 template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states,
                          const Workspace& workspace, u32 tag) {
+    static_assert((Kernel::blocks & (Kernel::blocks - 1)) == 0, "shared out among a power of two of threads");
     // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for wide states.
     constexpr int most = Kernel::threads < Kernel::blocks ? Kernel::threads : Kernel::blocks;
     constexpr int collectors = Kernel::words <= 4 ? 32 : most;

@@ -1,5 +1,5 @@
 // The device primitives: where a thread stands, barriers, shuffles, shared memory, relaxed memory accesses, wide loads and
-// stores. All PTX and all built-in variables of generated code are in this file, each beside the call that stands for it
+// stores. All of it that depends on where a thread stands or on memory is in this file, each beside the call that stands for it
 // where kernels are executed on the host (tests/emulator provides those functions). Depends on prelude.cuh.
 #pragma once
 
