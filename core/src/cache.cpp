@@ -154,7 +154,7 @@ bool is_private(const std::string& folder) {
 }
 
 const DiskCache& default_disk() {
-    static const DiskCache disk(DiskCache::default_folder());
+    static const auto& disk = *new DiskCache(DiskCache::default_folder()); // compiling threads may outlive main
     return disk;
 }
 
@@ -178,7 +178,7 @@ private:
 };
 
 MemoryCache& memory() {
-    static MemoryCache cache;
+    static auto& cache = *new MemoryCache;
     return cache;
 }
 

@@ -30,8 +30,7 @@ KernelFacts facts_of(KernelView kernel, int device) {
         check(driver::table().func_get_attribute(&value, attribute, kernel.function));
         return value;
     };
-    return {ask(driver::function_registers), ask(driver::function_local_bytes), ask(driver::function_shared_bytes),
-            ask(driver::function_max_threads)};
+    return {ask(driver::function_registers), ask(driver::function_local_bytes)};
 }
 
 void launch(const Launch& what, StreamView stream) {

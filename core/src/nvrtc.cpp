@@ -39,7 +39,7 @@ void open_library(Compiler& compiler, const std::string& library, int newest_maj
     const char* missing = nullptr;
     const auto load_symbol = [&](const char* name, auto& function) {
         void* symbol = dlsym(handle, name);
-        if (symbol == nullptr) missing = name;
+        if (symbol == nullptr && missing == nullptr) missing = name;
         std::memcpy(&function, &symbol, sizeof symbol); // POSIX's way from an object to a function pointer
     };
     load_symbol("nvrtcGetErrorString", table.error_string);

@@ -136,20 +136,24 @@ void find_extents(const Signature& signature, const GivenSlots& given, std::vect
     }
 }
 
-/// Arrays and domains that only the extents together make too large.
+/// The most elements of a domain: what a lane, a grid and every count of bytes and steps can number, and years of work.
+constexpr std::int64_t max_domain_elements = std::int64_t{1} << 48;
+
+/// Arrays and domains that only the extents together make too large. (A temporary array has the elements of a domain.)
 void check_sizes(const Signature& signature, std::span<const std::int64_t> extents) {
     for (const Slot& slot : signature.slots)
         if (is_array(slot) && !byte_count(element_count(slot.dims, extents), slot.type))
             refuse("{} would have more than 2^63 - 1 bytes: sizes are 64-bit; bind smaller extents",
                    describe(signature, slot));
     for (const Sweep& sweep : signature.plan->sweeps) {
-        if (element_count(sweep.dims, extents)) continue;
+        if (element_count(sweep.dims, extents).value_or(max_domain_elements + 1) <= max_domain_elements) continue;
         std::string dims;
         for (const int dim : sweep.dims)
             dims += fmt::format("{}{} = {}", dims.empty() ? "" : ", ",
                                 signature.plan->dims[static_cast<std::size_t>(dim)].name,
                                 extents[static_cast<std::size_t>(dim)]);
-        refuse("the domain {} has more than 2^63 - 1 elements: sizes are 64-bit; bind smaller extents", dims);
+        refuse("the domain {} has more than 2^48 elements: no sweep ends that visits so many; bind smaller extents",
+               dims);
     }
 }
 
@@ -264,7 +268,9 @@ void give(const Signature& signature, std::size_t slot, Literal value, GivenSlot
     if (!fits)
         refuse("{} is bound to {}: an extent is an integer from 0 to 2^63 - 1; bind such an integer",
                describe(signature, to), literal_text(value));
-    given[slot] = {.bound = true, .extent = value.integer};
+    given[slot] = {.bound = true,
+                   .extent = value.kind == Literal::Kind::integer ? value.integer
+                                                                  : static_cast<std::int64_t>(value.unsigned_integer)};
 }
 
 void give(const Signature& signature, std::span<const Binding> bindings, Side side, Target target, GivenSlots& given) {

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/capture.hpp>
 #include <gridfold/fusion/fuse.hpp>
 
 #include "bindings.hpp"
@@ -119,6 +120,7 @@ Memory Prepared::Impl::place_outputs() {
 void Prepared::Impl::commit() {
     const Plan& plan = compiled->plan();
     resolve(compiled->signature, next_given, next_bound);
+    release_retired(); // before memory is allocated
     const Memory memory = place_outputs();
     auto next_state = state_is_shared() ? std::make_shared<Results::State>(*state) : state;
     if (!is_bound || next_bound != bound) {
@@ -126,6 +128,7 @@ void Prepared::Impl::commit() {
         is_bound = true;
     }
     std::swap(bound, next_bound);
+    next_bound.owners.clear();
     std::swap(given, next_given);
     state = std::move(next_state);
     std::swap(state->memory, next_memory);
@@ -230,6 +233,11 @@ struct Executable::Impl {
         idle.reserve(++made_count); // so that giving back cannot fail
         return made;
     }
+    /// Instead of giving back what may not be used again.
+    void forget() const noexcept {
+        const std::lock_guard lock(mutex);
+        --made_count;
+    }
     void give_back(std::unique_ptr<Prepared::Impl> prepared) const noexcept {
         const std::lock_guard lock(mutex);
         idle.push_back(std::move(prepared));
@@ -253,6 +261,9 @@ Results Executable::run(const Bindings& inputs, const Bindings& outputs, StreamV
         prepared->run(stream);
     } catch (const InvalidGraph&) { // refused before anything ran
         impl_->give_back(std::move(prepared));
+        throw;
+    } catch (...) {
+        impl_->forget();
         throw;
     }
     Results results(prepared->state);

@@ -290,8 +290,24 @@ TEST(ExtentErrors, a_domain_too_large_to_count_is_refused) {
         [&] {
             exe.run({{"i", std::int64_t{1} << 32}, {"j", std::int64_t{1} << 32}});
         },
-        {"i = 4294967296, j = 4294967296", "more than 2^63 - 1 elements", "smaller extents"});
+        {"i = 4294967296, j = 4294967296", "more than 2^48 elements", "smaller extents"});
     EXPECT_EQ(exe.run({{"i", 3}, {"j", 4}}).get<std::int64_t>("count"), 18);
+}
+
+TEST(ExtentErrors, a_domain_that_no_sweep_could_walk_is_refused) {
+    gf::Graph g("endless");
+    const gf::Dim n = g.dim("n");
+    g.output("s", gf::sum(g.index(n) * 3));
+    for (const bool fuse : {true, false}) {
+        const gf::Executable exe = gf::compile(g, {.device = "cpu", .fuse = fuse});
+        for (const std::int64_t extent : {std::int64_t{1} << 49, (std::int64_t{1} << 61) + 1, INT64_MAX})
+            expect_refused<gf::InvalidGraph>(
+                [&] {
+                    exe.run({{"n", extent}});
+                },
+                {"the domain n", "2^48", "bind smaller"});
+        EXPECT_EQ(exe.run({{"n", std::uint64_t{5}}}).get<std::int64_t>("s"), 30);
+    }
 }
 
 TEST(ExtentErrors, a_scalar_that_becomes_infinite_as_f32_is_refused) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -225,6 +226,33 @@ TEST(Options, a_verified_run_gives_what_a_plain_one_gives) {
     const auto x = ramp(-7, 3000);
     EXPECT_EQ(exe.run({{"x", x}, {"alpha", 3}}).get<std::int64_t>("total"), 3 * (3000 * 2999 / 2 - 7 * 3000));
     EXPECT_NE(exe.explain().find("verify: every run is compared"), std::string::npos);
+}
+
+TEST(Comparisons, of_u64_and_signed_integers_are_exact) {
+    const gf::Executable exe = gf::compile(
+        gf::parse(
+            "f(a: i64[n], b: u64[n]) -> lt = a < b, le = a <= b, gt = a > b, ge = a >= b, eq = a == b, ne = a != b, "
+            "tl = b < a, el = b <= a, tg = b > a, eg = b >= a, qe = b == a, en = b != a"),
+        on_cpu);
+    const std::vector<std::int64_t> a{-1, INT64_MAX, INT64_MAX, 0, INT64_MIN, 7};
+    const std::vector<std::uint64_t> b{
+        ~std::uint64_t{0}, std::uint64_t{1} << 63, INT64_MAX, 0, std::uint64_t{1} << 63, 6};
+    const gf::Results r = exe.run({{"a", a}, {"b", b}});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const auto said = [&](const char* name) { return r.span<bool>(name)[i]; };
+        EXPECT_EQ(said("lt"), std::cmp_less(a[i], b[i])) << i;
+        EXPECT_EQ(said("le"), std::cmp_less_equal(a[i], b[i])) << i;
+        EXPECT_EQ(said("gt"), std::cmp_greater(a[i], b[i])) << i;
+        EXPECT_EQ(said("ge"), std::cmp_greater_equal(a[i], b[i])) << i;
+        EXPECT_EQ(said("eq"), std::cmp_equal(a[i], b[i])) << i;
+        EXPECT_EQ(said("ne"), std::cmp_not_equal(a[i], b[i])) << i;
+        EXPECT_EQ(said("tl"), std::cmp_less(b[i], a[i])) << i;
+        EXPECT_EQ(said("el"), std::cmp_less_equal(b[i], a[i])) << i;
+        EXPECT_EQ(said("tg"), std::cmp_greater(b[i], a[i])) << i;
+        EXPECT_EQ(said("eg"), std::cmp_greater_equal(b[i], a[i])) << i;
+        EXPECT_EQ(said("qe"), std::cmp_equal(b[i], a[i])) << i;
+        EXPECT_EQ(said("en"), std::cmp_not_equal(b[i], a[i])) << i;
+    }
 }
 
 TEST(Explain, says_what_is_read_written_folded_and_why) {

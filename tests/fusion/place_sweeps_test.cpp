@@ -289,7 +289,8 @@ TEST(Linearize, f16_computes_in_f32_and_rounds_after_each_operation) {
 TEST(Linearize, casts_to_f16_round_f64_once_and_integers_by_way_of_f32) {
     const auto opcodes = [](std::string_view text) {
         std::string names;
-        for (const Instruction& i : fused(text).sweeps[0].code)
+        const Plan plan = fused(text);
+        for (const Instruction& i : plan.sweeps[0].code)
             names += i.opcode == Opcode::round ? 'r' : i.opcode == Opcode::cast ? 'c' : '.';
         return names;
     };

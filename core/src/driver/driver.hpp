@@ -60,11 +60,8 @@ struct KernelNodeParams {
     ENUM(invalid_pc, CUDA_ERROR_INVALID_PC, 718)                             \
     ENUM(launch_failed, CUDA_ERROR_LAUNCH_FAILED, 719)                       \
     ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16) \
-    ENUM(unified_addressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 41)     \
     ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75) \
     ENUM(capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76) \
-    ENUM(function_max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)   \
-    ENUM(function_shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1)      \
     ENUM(function_local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)        \
     ENUM(function_registers, CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                  \
     ENUM(pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)           \

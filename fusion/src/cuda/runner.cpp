@@ -121,7 +121,8 @@ private:
     bool is_bound_ = false;
     Arrays arrays_;
     std::vector<bool> pinned_; // by array: host memory that needs no staging
-    bool has_host_arrays_ = false;
+    bool has_host_arrays_ = false, has_host_outputs_ = false;
+    bool outputs_fetched_ = false; // of the last launch, to the host
     std::optional<Staging> staging_;
     std::vector<SweepLaunch> launches_;
     GraphExec graph_;
@@ -159,8 +160,8 @@ CudaRunner::CudaRunner(std::shared_ptr<const LoadedPlan> loaded)
 CudaRunner::~CudaRunner() {
     try {
         const CurrentDevice current(loaded_->device);
-        done_.wait();        // the launch under way uses what is about to be freed
-    } catch (const Error&) { // a device that cannot be waited for runs nothing
+        done_.wait(); // the launch under way uses what is about to be freed
+    } catch (...) {   // a device that cannot be waited for runs nothing
     }
     release_retired();
 }
@@ -186,10 +187,11 @@ void CudaRunner::bind(const Bound& bound) {
         Arrays arrays = place_arrays(*loaded_, next, arrays_);
         std::vector<bool> pinned(plan.arrays.size());
         std::size_t largest = 0;
-        bool has_host_arrays = false;
+        bool has_host_arrays = false, has_host_outputs = false;
         for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
             if (plan.arrays[i].role == ArrayRole::temporary || next.arrays[i].memory != Memory::host) continue;
             has_host_arrays = true;
+            has_host_outputs = has_host_outputs || plan.arrays[i].role == ArrayRole::output;
             pinned[i] = placement_of(next.arrays[i].address).pinned;
             if (!pinned[i]) largest = std::max(largest, bytes_of(plan.arrays[i], next));
         }
@@ -221,6 +223,7 @@ void CudaRunner::bind(const Bound& bound) {
         if (staging) staging_ = std::move(staging);
         pinned_ = std::move(pinned);
         has_host_arrays_ = has_host_arrays;
+        has_host_outputs_ = has_host_outputs;
         launches_ = std::move(launches);
         bound_ = std::move(next);
         is_bound_ = true;
@@ -253,6 +256,7 @@ void CudaRunner::start(StreamView stream) {
     }
     graph_.launch(target);
     ++launch_count_;
+    outputs_fetched_ = false;
     captured_.reset();
     done_.record(target);
 }
@@ -330,7 +334,7 @@ void CudaRunner::finish(std::span<ScalarResult> scalars) {
         await_words();
     else
         done_.wait();
-    if (has_host_arrays_) {
+    if (has_host_outputs_ && !outputs_fetched_) {
         done_.order_before(stream_);
         for_each_host_array(ArrayRole::output, [&](std::size_t i, std::size_t bytes) {
             if (pinned_[i])
@@ -339,6 +343,7 @@ void CudaRunner::finish(std::span<ScalarResult> scalars) {
                 staging_->to_host(bound_.arrays[i].address, arrays_.addresses[i], bytes, stream_);
         });
         stream_.wait();
+        outputs_fetched_ = true;
     }
     if (!words_are_there())
         throw InternalError(

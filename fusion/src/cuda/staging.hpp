@@ -15,7 +15,6 @@ class Staging {
 public:
     static constexpr std::size_t largest_chunk = std::size_t{4} << 20;
 
-    Staging() = default;
     /// For arrays of at most `largest_array` bytes; others are only slower.
     Staging(int device, std::size_t largest_array);
 

@@ -86,27 +86,25 @@ private:
             return needs_acceptance(graph_.node(reduce)) && !graph_.node(reduce).masked;
         });
         if (found == placed.reduces.end()) return -1;
-        Instruction& instruction = append(Opcode::constant, DType::boolean, *found);
+        Instruction& instruction = append(Opcode::constant, DType::boolean);
         instruction.bits = 1;
         return size() - 1;
     }
 
-    Instruction& append(Opcode opcode, DType type, int node) {
+    Instruction& append(Opcode opcode, DType type) {
         Instruction instruction{};
         instruction.opcode = opcode;
         instruction.type = type;
-        instruction.node = node;
         return sweep_.code.emplace_back(instruction);
     }
 
     int append_with_slot(Opcode opcode, int node, int slot) {
-        append(opcode, held_as(graph_.node(node).type), node).slot = slot;
+        append(opcode, held_as(graph_.node(node).type)).slot = slot;
         return size() - 1;
     }
 
     /// Appends an instruction on operands; a scalar of it may be empty where one of them may.
     int append_on(Instruction instruction, std::span<const int> operands, int node) {
-        instruction.node = node;
         for (std::size_t i = 0; i < operands.size(); ++i) {
             instruction.operands[i] = operands[i];
             if (graph_.node(node).dims.empty() && sweep_.code[at(operands[i])].may_be_empty)
@@ -136,7 +134,7 @@ private:
         case NodeKind::input: break; // always fetched
         case NodeKind::scalar: return append_with_slot(Opcode::parameter, n, parameter_of_[at(n)]);
         case NodeKind::constant:
-            append(Opcode::constant, held_as(node.type), n).bits = held_bits(node.type, node.bits);
+            append(Opcode::constant, held_as(node.type)).bits = held_bits(node.type, node.bits);
             return size() - 1;
         case NodeKind::index: return append_with_slot(Opcode::index, n, node.dim);
         case NodeKind::map: return write_map(n);
@@ -197,8 +195,8 @@ private:
         folded_[reduce] = folded;
     }
 
-    int append_finalize(const ReduceRow& row, int fold, DType type, int node) {
-        Instruction& instruction = append(Opcode::finalize, type, node);
+    int append_finalize(const ReduceRow& row, int fold, DType type) {
+        Instruction& instruction = append(Opcode::finalize, type);
         instruction.slot = fold;
         instruction.reduce = &row;
         instruction.element = sweep_.folds[at(fold)].element;
@@ -212,10 +210,10 @@ private:
         int accepted = -1;
         if (folded.acceptance >= 0) {
             const auto [known, is_new] = accepted_.try_emplace(folded.acceptance, -1);
-            if (is_new) known->second = append_finalize(reduce_row::any, folded.acceptance, DType::boolean, n);
+            if (is_new) known->second = append_finalize(reduce_row::any, folded.acceptance, DType::boolean);
             accepted = known->second;
         }
-        const int value = append_finalize(*node.reduce, folded.fold, held_as(node.type), n);
+        const int value = append_finalize(*node.reduce, folded.fold, held_as(node.type));
         Instruction& instruction = sweep_.code.back();
         instruction.ddof = node.ddof;
         instruction.operands[0] = accepted;

@@ -136,9 +136,9 @@ private:
             auto [arrays, parameters] = count_new_inputs(roots);
             arrays += stores;
             const bool words_fit = words == 0 || open_folds_.empty() || open_words_ + words <= max_sweep_words;
-            const bool arrays_fit =
-                open_arrays_ + arrays <= max_sweep_arrays && open_parameters_ + parameters <= max_sweep_parameters;
-            if (words_fit && arrays_fit) {
+            const bool arrays_fit = open_arrays_ + arrays <= max_sweep_arrays;
+            const bool parameters_fit = open_parameters_ + parameters <= max_sweep_parameters;
+            if (words_fit && arrays_fit && parameters_fit) {
                 open_words_ += words;
                 open_arrays_ += arrays;
                 open_parameters_ += parameters;
@@ -151,8 +151,10 @@ private:
                     "takes at most {} and {}; split the expression, or bring the inputs together in one "
                     "array with one more dim",
                     operation_of(graph_.node(roots[0])), arrays, parameters, max_sweep_arrays, max_sweep_parameters));
-            begin_sweep(group, words_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
-                                         : fmt::format("a sweep folds at most {} words a lane", max_sweep_words));
+            begin_sweep(group, !words_fit    ? fmt::format("a sweep folds at most {} words a lane", max_sweep_words)
+                               : !arrays_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
+                                             : fmt::format("a sweep takes at most {} addresses, strides and scalars",
+                                                           max_sweep_parameters));
         }
     }
 

@@ -20,7 +20,7 @@ public:
 };
 
 /// A generated kernel did not compile (possible only with a user's own map or monoid). `source()` is the kernel text,
-/// `log()` the compiler's words with the graph node that each line came from.
+/// `log()` the compiler's words, each with the line of the text that it is about.
 class CompileError : public Error {
 public:
     CompileError(const std::string& what, std::string source, std::string log)

@@ -20,10 +20,8 @@ struct KernelView {
 
 /// What the driver knows of a loaded kernel.
 struct KernelFacts {
-    int registers = 0;    ///< a thread
-    int local_bytes = 0;  ///< a thread: spilled registers and local arrays
-    int shared_bytes = 0; ///< a block
-    int max_threads = 0;  ///< a block
+    int registers = 0;   ///< a thread
+    int local_bytes = 0; ///< a thread: spilled registers and local arrays
 };
 
 /// Owns code loaded on one device.

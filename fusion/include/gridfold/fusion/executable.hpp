@@ -104,7 +104,14 @@ public:
     void rebind(const Bindings& bindings);
     /// Runs and waits. Arrays that the caller did not bind are this Prepared's own: the next run overwrites them.
     Results run(StreamView stream = {});
-    /// Starts a run in the stream's order without waiting; works while the stream is capturing. results() waits for it.
+    /// Starts a run in the stream's order without waiting. results() waits for it, and only then are arrays in host memory
+    /// filled that are bound as outputs: call it before the next rebind() or enqueue(). Inputs in host memory are read before
+    /// enqueue() returns, page-locked ones when the stream gets there.
+    ///
+    /// While the stream is capturing, the run becomes part of the graph, which then owns what it needs: one launch of it may be
+    /// in flight at a time, however often the graph is instantiated, and none beside a run of this Prepared if an array
+    /// output is not bound (both write the same array). All arrays must be in device memory. A DeviceError may leave a part of
+    /// the run in the capture: end it and start anew.
     void enqueue(StreamView stream);
     /// The results of the last run. InvalidGraph where nothing was run since prepare() or rebind().
     Results results();
@@ -120,7 +127,8 @@ private:
 class Executable {
 public:
     /// Runs once. Outputs that are not bound are allocated in the inputs' kind of memory and owned by the Results; when
-    /// those are gone, the memory serves the next run.
+    /// those are gone, the memory serves the next run. So do device copies of host arrays: each thread that was ever in
+    /// run() at the same time as others leaves one set, until the Executable is gone.
     Results run(const Bindings& inputs, const Bindings& outputs = {}, StreamView stream = {}) const;
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
     /// The plan, sweep by sweep, in words: what it reads and writes, why it is a sweep of its own, what it will cost.

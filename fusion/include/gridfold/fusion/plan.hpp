@@ -45,7 +45,6 @@ struct Instruction {
     int ddof = 0;
     /// A scalar (prologue, epilogue) that may be empty at run time. Empty scalars hold 0 (floating: NaN) as value.
     bool may_be_empty = false;
-    int node = -1; ///< the graph node it came from, for messages and comments
 };
 
 /// One fold of a sweep's body into one state: accumulate `value` wherever `mask` is true (−1 = everywhere). Both may
