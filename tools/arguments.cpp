@@ -1,6 +1,7 @@
 // Command lines in words.
 #include "arguments.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -77,18 +78,47 @@ npy::Array open_array(const std::string& word, const std::string& value) {
                                 : npy::open_raw(path, *type, parse_extents(word, extents_text));
 }
 
-bool is_array(const Graph& graph, std::string_view name) {
-    for (int i = 0; i < graph.node_count(); ++i)
-        if (graph.node(i).kind == NodeKind::input && graph.node(i).name == name) return true;
-    return false;
+/// The input or run-time scalar of that name; null if there is none.
+const Node* find_input(const Graph& graph, std::string_view name) {
+    for (int i = 0; i < graph.node_count(); ++i) {
+        const Node& node = graph.node(i);
+        if ((node.kind == NodeKind::input || node.kind == NodeKind::scalar) && node.name == name) return &node;
+    }
+    return nullptr;
 }
 
-bool takes_number(const Graph& graph, std::string_view name) {
-    for (int i = 0; i < graph.node_count(); ++i)
-        if (graph.node(i).kind == NodeKind::scalar && graph.node(i).name == name) return true;
-    for (const Graph::DimInfo& dim : graph.dims())
-        if (dim.name == name) return true;
-    return false;
+bool is_dim(const Graph& graph, std::string_view name) {
+    return std::ranges::any_of(graph.dims(), [&](const Graph::DimInfo& dim) { return dim.name == name; });
+}
+
+/// Everything has a value? The library would refuse it too, but knows no command line.
+void check_complete(const Graph& graph, const std::vector<std::string>& names) {
+    const auto is_given = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+    std::vector<bool> used(graph.dims().size()), has_extent(graph.dims().size());
+    for (int i = 0; i < graph.node_count(); ++i) {
+        const Node& node = graph.node(i);
+        const bool is_array = node.kind == NodeKind::input;
+        if ((is_array || node.kind == NodeKind::scalar) && !is_given(node.name))
+            throw InvalidGraph(fmt::format("{} \"{}\" is not bound: a run needs every input; add {}={}",
+                                           is_array ? "input" : "run-time scalar", node.name, node.name,
+                                           is_array ? "array.npy" : "0.5"));
+        for (const int dim : node.dims) (is_array ? has_extent : used)[static_cast<std::size_t>(dim)] = true;
+    }
+    for (std::size_t d = 0; d < used.size(); ++d) {
+        const auto& dim = graph.dims()[d];
+        if (used[d] && !has_extent[d] && !dim.extent && !is_given(dim.name))
+            throw InvalidGraph(
+                fmt::format("dim \"{}\" has no extent: no array has this dim; add {}=1000", dim.name, dim.name));
+    }
+}
+
+/// A raw file has one dim unless it says others. (Another type is the library's to refuse.)
+void check_rank(const std::string& word, const Node& node, const View& view) {
+    if (view.extents.rank() == static_cast<int>(node.dims.size()) || view.type != node.type) return;
+    throw InvalidGraph(fmt::format(
+        "{}: \"{}\" has {} dim{} in the graph, but the array's extents are {}; bind an array with "
+        "as many, a raw one as in {}=raw:f32[100, 20]:path",
+        word, node.name, node.dims.size(), node.dims.size() == 1 ? "" : "s", to_text(view.extents), node.name));
 }
 
 } // namespace
@@ -113,16 +143,19 @@ Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words) {
         auto [name, value] = split_at_equals("a binding", word);
         inputs.names.push_back(std::move(name));
         const std::string& own = inputs.names.back();
-        if (is_array(graph, own)) {
+        const Node* const input = find_input(graph, own);
+        if (input != nullptr && input->kind == NodeKind::input) {
             inputs.files.push_back(open_array(word, value));
+            check_rank(word, *input, inputs.files.back().view());
             inputs.bindings.emplace_back(own, inputs.files.back().view());
-        } else if (takes_number(graph, own)) {
+        } else if (input != nullptr || is_dim(graph, own)) {
             inputs.bindings.emplace_back(own, 0);
             inputs.bindings.back().scalar = parse_number(own, value);
         } else {
             inputs.bindings.emplace_back(own, 0); // the run refuses it, with the nearest name there is
         }
     }
+    check_complete(graph, inputs.names);
     return inputs;
 }
 

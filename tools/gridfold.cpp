@@ -45,6 +45,7 @@ void add_options(CLI::App& command, gf::Options& options) {
 int run_command(int argc, char** argv) {
     CLI::App app("Fuses map-reduce graphs and runs them on arrays in files, on a GPU or the CPU.", "gridfold");
     app.require_subcommand(1);
+    app.set_version_flag("--version", GRIDFOLD_VERSION);
     app.footer("Exit codes: 0 right, 1 your mistake, 2 a device failed, 3 a mistake of gridfold.");
 
     CLI::App& devices = *app.add_subcommand("devices", "List what there is to run on");
@@ -77,7 +78,7 @@ int run_command(int argc, char** argv) {
 
     try {
         app.parse(argc, argv);
-    } catch (const CLI::Success& success) { // --help
+    } catch (const CLI::Success& success) { // --help, --version
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
         return fail(users_mistake, fmt::format("{}; see gridfold --help", error.what()).c_str());

@@ -59,7 +59,7 @@ ChosenBuild build_for(std::string_view device, const std::shared_ptr<const Plan>
     const auto ordinal = cuda_ordinal(device);
     if (!ordinal)
         throw InvalidGraph(
-            fmt::format("Options::device is \"{}\": a device is \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"; "
+            fmt::format("the device is \"{}\": a device is \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"; "
                         "choose one of these",
                         device));
     check_present(*ordinal);

@@ -87,7 +87,7 @@ TEST_F(CompileErrors, an_unknown_device_is_refused_with_the_choices) {
     for (const char* device : {"gpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "CPU"})
         expect_refused<gf::InvalidGraph>(
             [&] { gf::compile(g, {.device = device}); },
-            {"Options::device is", device, "\"auto\", \"cpu\", \"cuda\"", "choose one of these"});
+            {"the device is", device, "\"auto\", \"cpu\", \"cuda\"", "choose one of these"});
 }
 
 TEST_F(CompileErrors, a_device_that_is_not_there_is_a_device_error) {

@@ -163,6 +163,11 @@ TEST_F(Tool, explains_in_words_text_dot_and_source) {
     EXPECT_NE(gridfold("explain --source " + graph).out.find("gridfold_sweep"), std::string::npos);
 }
 
+TEST_F(Tool, says_its_version) {
+    EXPECT_EQ(gridfold("--version").code, 0);
+    EXPECT_EQ(gridfold("--version").out.substr(0, 2), "0.");
+}
+
 TEST_F(Tool, lists_devices) {
     const Outcome outcome = gridfold("devices");
     EXPECT_EQ(outcome.code, 0);
@@ -177,7 +182,10 @@ TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
     expect_failure(1, "run --fast 'f(x: i32[n]) -> s = sum(x)' x=x.npy", {"--fast"});
     expect_failure(1, "run 'f(x: i32[n]) -> s = sum(x' x=x.npy", {"1:"});
     expect_failure(1, "run @nowhere.txt x=x.npy", {"nowhere.txt", "No such file"});
-    expect_failure(1, "run @graph.txt", {"input \"x\"", "is not bound"});
+    expect_failure(1, "run @graph.txt", {"input \"x\"", "is not bound", "add x=array.npy"});
+    expect_failure(1, "run 'f([n]) -> s = sum(index(n))'", {"dim \"n\" has no extent", "add n=1000"});
+    expect_failure(1, "run 'f(x: i32[n, m]) -> s = sum(x)' x=raw:i32:x.raw",
+                   {"2 dims", "[8]", "x=raw:f32[100, 20]:path"});
     expect_failure(1, "run @graph.txt x=x.npy x=x.npy", {"bound twice"});
     expect_failure(1, "run @graph.txt x=x.npy y=1", {"\"y\" is bound"});
     expect_failure(1, "run @graph.txt x", {"name=value"});

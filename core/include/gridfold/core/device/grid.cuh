@@ -3,7 +3,8 @@
 // A block publishes each 32-bit word of its states as a relaxed 64-bit slot {tag, word}. The last block polls until every
 // slot carries this launch's tag, and combines. A tag is the launch's number, 1 … 2^32 − 1, kept in device memory by the
 // last block itself, so a captured graph replays. Nothing else of the memory model is leaned on: a word and its tag are
-// one access, and no block can read the launch's number after it has moved on, since it moves when all have published. That the other blocks run while the last one polls holds because blocks start in the order of their index.
+// one access, and no block can read the launch's number after it has moved on, since it moves when all have published. That
+// the other blocks run while the last one polls holds because blocks start in the order of their index.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
