@@ -16,10 +16,6 @@ namespace detail {
 
 namespace {
 
-constexpr std::array reserved_words{std::string_view("let"), std::string_view("where"),  std::string_view("over"),
-                                    std::string_view("by"),  std::string_view("groups"), std::string_view("inf"),
-                                    std::string_view("nan"), std::string_view("true"),   std::string_view("false")};
-
 // Not std::isalpha: names do not depend on the locale.
 constexpr bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool continues_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
@@ -37,7 +33,7 @@ void check_name(std::string_view what, std::string_view name) {
     const std::string subject = fmt::format("{} {}", what, in_quotes(name));
     if (name.empty() || !starts_name(name.front()) || !std::all_of(name.begin(), name.end(), continues_name))
         throw refusal(subject, "a name is a letter or _, then letters, digits and _", "choose such a name");
-    if (std::find(reserved_words.begin(), reserved_words.end(), name) != reserved_words.end())
+    if (std::ranges::find(reserved_words, name) != std::end(reserved_words))
         throw refusal(subject, "the name is reserved by the text form", "choose another name");
     if (dtype_from_text(name)) throw refusal(subject, "the name is an element type's", "choose another name");
 }

@@ -24,6 +24,16 @@
 #endif
 // clang-format on
 
+// clang-format off
+#if WRONG == 7
+#define COMBINE GRIDFOLD_FN static State combine(const State& s, const State& t) { return {s.sum + t.sum}; }
+#elif WRONG == 8
+#define COMBINE GRIDFOLD_FN static void combine(State s, const State& t) { s.sum = s.sum + t.sum; }
+#else
+#define COMBINE GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = s.sum + t.sum; }
+#endif
+// clang-format on
+
 #if WRONG == 5
 namespace somewhere {
 #endif
@@ -31,7 +41,7 @@ namespace somewhere {
 GRIDFOLD_REDUCTION(total, "the sum", DECLARATION STATE
     GRIDFOLD_FN static State identity() { return State{}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = s.sum + convert<decltype(s.sum)>(x); }
-    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = s.sum + t.sum; }
+    COMBINE
     GRIDFOLD_FN static A finalize(const State& s) { return convert<A>(s.sum); })
 
 #if WRONG == 5
@@ -40,6 +50,10 @@ GRIDFOLD_REDUCTION(total, "the sum", DECLARATION STATE
 
 #if WRONG == 6
 GRIDFOLD_MAP(nonsense, 1, floating, "no such function", frobnicate(a))
+#elif WRONG == 9
+GRIDFOLD_MAP(binary, 1, floating, "b is no operand of a unary map", a + b)
+#elif WRONG == 10
+GRIDFOLD_MAP(f32, 1, floating, "reads as a cast", a)
 #else
 GRIDFOLD_MAP(twice, 1, same, "a + a", add(a, a))
 #endif

@@ -143,4 +143,8 @@ namespace reduce_row {
 #undef MONOID
 } // namespace reduce_row
 
+/// What the text form says with words: no name of a value, dim, graph or op.
+inline constexpr std::string_view reserved_words[]{"let", "where", "over", "by",   "groups",
+                                                   "inf", "nan",   "true", "false"};
+
 } // namespace gf

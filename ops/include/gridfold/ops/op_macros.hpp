@@ -29,6 +29,7 @@
 
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -59,6 +60,7 @@
     GRIDFOLD_EXACT_BEGIN                                                                                   \
     namespace gf::device {                                                                                 \
     using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                          \
+    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");      \
     static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math"); \
     template <class E, class A> struct monoid_##name {                                                     \
         __VA_ARGS__                                                                                        \
@@ -82,36 +84,41 @@
     }                                                                                                      \
     }
 
-#define GRIDFOLD_MAP_ROW(name, arity, rule, exact, ulps, doc, ...)                                          \
-    GRIDFOLD_EXACT_BEGIN                                                                                    \
-    namespace gf::device {                                                                                  \
-    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                           \
-    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");  \
-    struct map_##name {                                                                                     \
-        template <class T, class First, class Result>                                                       \
-        GRIDFOLD_FN static auto apply([[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c) \
-            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                 \
-            return static_cast<Result>(__VA_ARGS__);                                                        \
-        }                                                                                                   \
-    };                                                                                                      \
-    }                                                                                                       \
-    GRIDFOLD_EXACT_END                                                                                      \
-    namespace gf::map_row {                                                                                 \
-    inline constexpr MapRow name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(         \
-        #name, exact, ulps, doc, GRIDFOLD_TEXT(__VA_ARGS__));                                               \
-    }                                                                                                       \
-    namespace gf::detail {                                                                                  \
-    inline const bool map_##name##_is_registered = register_at_start(map_row::name);                        \
-    }                                                                                                       \
-    namespace gf {                                                                                          \
-    template <class... A>                                                                                   \
-        requires detail::MapOperands<arity, A...>                                                           \
-    Value name(const A&... operands) {                                                                      \
-        return map(map_row::name, {operands...});                                                           \
-    }                                                                                                       \
+#define GRIDFOLD_MAP_ROW(name, arity, rule, exact, ulps, doc, ...)                                                 \
+    GRIDFOLD_EXACT_BEGIN                                                                                           \
+    namespace gf::device {                                                                                         \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                                  \
+    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");              \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");         \
+    struct map_##name {                                                                                            \
+        template <class T, class First, class Result>                                                              \
+        GRIDFOLD_FN static auto apply(GRIDFOLD_PARAMETERS_##arity) -> decltype(static_cast<Result>(__VA_ARGS__)) { \
+            return static_cast<Result>(__VA_ARGS__);                                                               \
+        }                                                                                                          \
+    };                                                                                                             \
+    }                                                                                                              \
+    GRIDFOLD_EXACT_END                                                                                             \
+    namespace gf::map_row {                                                                                        \
+    inline constexpr MapRow name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(                \
+        #name, exact, ulps, doc, GRIDFOLD_TEXT(__VA_ARGS__));                                                      \
+    }                                                                                                              \
+    namespace gf::detail {                                                                                         \
+    inline const bool map_##name##_is_registered = register_at_start(map_row::name);                               \
+    }                                                                                                              \
+    namespace gf {                                                                                                 \
+    template <class... A>                                                                                          \
+        requires detail::MapOperands<arity, A...>                                                                  \
+    Value name(const A&... operands) {                                                                             \
+        return map(map_row::name, {operands...});                                                                  \
+    }                                                                                                              \
     }
 
 #define GRIDFOLD_TEXT(...) #__VA_ARGS__
+
+// What a map of so many operands may name.
+#define GRIDFOLD_PARAMETERS_1 [[maybe_unused]] First a, T, T
+#define GRIDFOLD_PARAMETERS_2 [[maybe_unused]] First a, [[maybe_unused]] T b, T
+#define GRIDFOLD_PARAMETERS_3 [[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c
 
 // gcc takes exactness from the function that everything is inlined into.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -153,6 +160,17 @@ template <class T> constexpr bool computes_in(TypeRule rule) {
     case TypeRule::logical: return boolean;
     }
     return false;
+}
+
+/// Would the text form read this name as an op's?
+constexpr bool may_name_op(std::string_view name) {
+    for (const std::string_view word : reserved_words)
+        if (name == word) return false;
+#define DTYPE(id, text, type, kind, npy) \
+    if (name == text) return false;
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+    return name != "index";
 }
 
 /// A user's map: its kernels and its row. Body::apply<T, First, Result>(a, b, c) is the expression.
@@ -236,8 +254,16 @@ template <class M, class E> struct UserMonoid {
     static_assert(sizeof(State) <= 64 * 4, "a State has at most 64 words of 32 bits");
     static_assert(
         !std::is_trivially_copyable_v<State> || WholeWords<State>,
-        "a State is made of numbers, whole 32-bit words without padding: use Word<A> for what may be smaller, "
-        "and put 8-byte members first");
+        "a State is made of numbers, whole 32-bit words without padding, whatever A is: use Word<A> for what may be "
+        "smaller than a word, and beside an A a second A, an f64 or two u32 instead of an i64");
+
+    static_assert(
+        requires(State s, const State t, E x) {
+            { M::accumulate(s, x, 0) } -> std::same_as<void>;
+            { M::combine(s, t) } -> std::same_as<void>;
+        } && !requires(const State t, E x) { M::accumulate(t, x, 0); } &&
+            !requires(const State t) { M::combine(t, t); },
+        "accumulate(State&, E, i64) and combine(State&, const State&) change their first argument, and return nothing");
 
     GRIDFOLD_EXACT_KERNEL static void identity(void* states, std::size_t n) {
         auto* s = static_cast<State*>(states);
