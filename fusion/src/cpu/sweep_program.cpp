@@ -18,8 +18,7 @@ void FoldStep::identity(void* lanes) const {
 }
 
 void FoldStep::fold(void* lanes, const FoldInput& input) const {
-    if (input.y) return built_in->fold_product(lanes, input);
-    if (built_in) return built_in->fold(lanes, input);
+    if (kernel) return kernel(lanes, input);
     for (std::size_t row = 0; row < input.rows; ++row)
         user->fold(static_cast<char*>(lanes) + input.first * state_bytes,
                    static_cast<const char*>(input.x) + row * input.x_row,
@@ -44,9 +43,14 @@ namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// A tile's temporaries should stay in the first-level cache, beside what streams through it.
+/// A tile's temporaries should stay in the first-level cache, beside what streams through it. Short tiles keep several
+/// streams of memory moving; programs of many calls are worth longer ones, and ask for their next tile themselves.
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
-constexpr std::size_t longest_tile = 512, shortest_tile = 256;
+constexpr std::size_t shortest_tile = 256, short_tile = 512, long_tile = 2048;
+constexpr std::size_t many_calls = 6;
+
+/// An array in place that so many calls read is copied to a temporary first: aligned, and its rows one after the other.
+constexpr int many_readers = 4;
 
 class Builder {
 public:
@@ -62,8 +66,11 @@ public:
                                                                      .element_bytes = size_of(plan_.arrays[a].type),
                                                                      .array = static_cast<int>(a)};
         find_uses();
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
-            if (!is_folded_product(v)) append(v);
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v) {
+            if (is_folded_product(v)) continue;
+            if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).slot));
+            append(v);
+        }
         for (const Store& store : sweep_.stores) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
         choose_tile();
@@ -85,42 +92,42 @@ private:
         return kernel;
     }
 
-    /// The last instruction that reads each value. What is folded or stored lives to the end of the body.
+    /// How often each value is read, and the last instruction that does. What is folded or stored lives to the end of
+    /// the body.
     void find_uses() {
-        find_folded_products();
+        readers_.assign(sweep_.code.size(), 0);
         last_use_.assign(sweep_.code.size(), -1);
+        const auto use = [&](int value, int user) {
+            if (value < 0) return;
+            ++readers_[at(value)];
+            last_use_[at(value)] = std::max(last_use_[at(value)], user);
+        };
+        for (const Store& store : sweep_.stores) use(store.value, sweep_.epilogue);
+        for (const Fold& fold : sweep_.folds) use(fold.value, sweep_.epilogue), use(fold.mask, sweep_.epilogue);
         for (int v = sweep_.body; v < sweep_.epilogue; ++v)
-            for (const int operand : code(v).operands)
-                if (operand >= 0)
-                    last_use_[at(operand)] =
-                        is_folded_product(v) ? sweep_.epilogue : std::max(last_use_[at(operand)], v);
-        for (const Store& store : sweep_.stores) last_use_[at(store.value)] = sweep_.epilogue;
-        for (const Fold& fold : sweep_.folds)
-            for (const int v : {fold.value, fold.mask})
-                if (v >= 0) last_use_[at(v)] = sweep_.epilogue;
+            for (const int operand : code(v).operands) use(operand, v);
+        find_folded_products();
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
+            if (is_folded_product(v))
+                for (const int operand : code(v).operands)
+                    if (operand >= 0) last_use_[at(operand)] = sweep_.epilogue;
     }
 
     /// Is v a product that is only ever summed, by a kernel that multiplies? Its factors live as long as it would.
     bool is_folded_product(int v) const { return folded_products_[at(v)]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);
-        std::vector<int> readers(sweep_.code.size(), 0);
-        for (const Instruction& instruction : sweep_.code)
-            for (const int operand : instruction.operands)
-                if (operand >= 0) ++readers[at(operand)];
-        for (const Store& store : sweep_.stores) ++readers[at(store.value)];
-        for (const Fold& fold : sweep_.folds)
-            if (fold.mask >= 0) ++readers[at(fold.mask)];
         for (const Fold& fold : sweep_.folds) {
             const Instruction& product = code(fold.value);
             const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
-            if (fold.value < sweep_.body || readers[at(fold.value)] > 0 || product.opcode != Opcode::map ||
-                product.map != &map_row::mul || kernels == nullptr || kernels->fold_product == nullptr)
+            if (fold.value < sweep_.body || product.opcode != Opcode::map || product.map != &map_row::mul ||
+                kernels == nullptr || kernels->fold_product == nullptr)
                 continue;
-            folded_products_[at(fold.value)] = std::ranges::all_of(sweep_.folds, [&](const Fold& other) {
-                return other.value != fold.value ||
-                       (other.monoid == fold.monoid && other.accumulator == fold.accumulator);
+            const auto folds = std::ranges::count_if(sweep_.folds, [&](const Fold& other) {
+                return other.value == fold.value && other.monoid == fold.monoid &&
+                       other.accumulator == fold.accumulator;
             });
+            folded_products_[at(fold.value)] = folds == readers_[at(fold.value)];
         }
     }
 
@@ -214,14 +221,18 @@ private:
         program_.body.push_back(step);
     }
 
-    /// Flat arrays whose elements are values are read where they are.
+    bool is_flat_load(int v) const {
+        return code(v).opcode == Opcode::load && is_flat(plan_.arrays[at(code(v).slot)], sweep_);
+    }
+
+    /// Flat arrays whose elements are values are read where they are, unless they are read often.
     void append_load(int v) {
         const int number = code(v).slot;
         const Array& array = plan_.arrays[at(number)];
         const bool as_it_is = array.type == code(v).type && array.type != DType::boolean;
         const std::size_t bytes = size_of(array.type);
-        if (is_flat(array, sweep_)) {
-            if (as_it_is) {
+        if (is_flat_load(v)) {
+            if (as_it_is && readers_[at(v)] < many_readers) {
                 place(v) = place(array_place(number));
                 return;
             }
@@ -269,6 +280,7 @@ private:
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
         step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
         const bool product = fold.value >= sweep_.body && is_folded_product(fold.value);
+        if (step.built_in) step.kernel = product ? step.built_in->fold_product : step.built_in->fold;
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
@@ -288,14 +300,16 @@ private:
                           is_array(step.out) || std::ranges::any_of(step.operands, is_array);
         }
         const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
-        program_.tile = bytes * longest_tile > tile_budget_bytes ? shortest_tile : longest_tile;
+        program_.prefetches = program_.body.size() + program_.folds.size() >= many_calls;
+        program_.tile = program_.prefetches ? long_tile : short_tile;
+        while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
     }
 
     const Plan& plan_;
     const Sweep& sweep_;
     const InstructionSet set_;
     SweepProgram program_;
-    std::vector<int> last_use_;
+    std::vector<int> readers_, last_use_;
     std::vector<bool> folded_products_;
     std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
 };

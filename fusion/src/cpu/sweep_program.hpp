@@ -46,6 +46,8 @@ struct BodyStep {
 struct FoldStep {
     const FoldKernels* built_in = nullptr;
     const MonoidKernels* user = nullptr;
+    /// Of `built_in`: fold or fold_product. Null for a user's monoid.
+    void (*kernel)(void* lanes, const FoldInput& input) = nullptr;
     std::size_t state_bytes = 0;
     int value = -1, mask = -1; ///< places; without a mask the last one
     int factor = -1;           ///< the place of y where products are folded that no step computes; else the last one
@@ -73,6 +75,8 @@ struct SweepProgram {
     std::vector<Place> places;
     std::vector<FoldStep> folds;
     std::vector<Splat> splats;
+    std::vector<int> streams;                         ///< the places of the arrays that are read flat
+    bool prefetches = false;                          ///< asks for the streams of the next tile
     std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
     std::size_t temporary_bytes = 0, splat_bytes = 0; ///< for each element of a tile
     std::size_t lane_bytes = 0;                       ///< of one lane of all folds that keep the order

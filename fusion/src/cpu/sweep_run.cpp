@@ -65,6 +65,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         if (step.kind == BodyStep::Kind::gather && elements_ > 0)
             strides_[at(step.number)] = strides(sweep.dims, plan.arrays[at(step.number)].dims, extents);
     }
+    std::ranges::for_each(program.streams, use);
     for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);
     for (std::size_t p = 0; p < used.size(); ++p) {
         if (!used[p]) continue;
@@ -89,6 +90,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         part.lanes = allocate_for_stores(block_bytes * unsigned_of(band_));
         part.common_lanes = allocate_for_stores(common_bytes * lane_count);
         part.where.resize(program.places.size());
+        part.block.resize(program.folds.size());
         for (std::size_t i = 0; i < program.places.size(); ++i) {
             const Place& place = program.places[i];
             if (place.kind == Place::Kind::scalar) part.where[i].at = splats_.get() + place.offset * program.tile;
@@ -193,12 +195,13 @@ void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::s
                          std::span<char* const> arrays) {
     const std::size_t n = rows == 1 ? program_.tile : program_.tile / max_rows;
     const std::int64_t first_row = slab / blocks_;
+    for (std::size_t f = 0; f < folds_.size(); ++f) part.block[f] = this->lanes(part, f, block_in_band);
     for (std::size_t first = 0; first < lanes; first += n) {
         const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);
         const Tile tile{element, first_row, first, std::min(n, lanes - first), rows};
         place(part, tile, arrays);
         run_body(part, tile, arrays);
-        fold(part, tile, block_in_band);
+        fold(part, tile);
     }
 }
 
@@ -241,25 +244,38 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
     }
 }
 
-void SweepRun::fold(const Part& part, const Tile& tile, std::int64_t block_in_band) const {
+/// Asks for the f-th share of the next tile's elements, one for each fold: all at once would wait for each other. Past
+/// an array's end a prefetch does nothing.
+void SweepRun::prefetch(const Part& part, const Tile& tile, std::size_t f) const {
+    for (const int p : program_.streams) {
+        const Where& where = part.where[at(p)];
+        const std::size_t bytes = tile.n * program_.places[at(p)].element_bytes;
+        const auto next = reinterpret_cast<std::uintptr_t>(where.at) + bytes;
+        for (std::size_t line = bytes * f / folds_.size() / 64; line < bytes * (f + 1) / folds_.size() / 64; ++line)
+            for (std::size_t row = 0; row < tile.rows; ++row)
+                __builtin_prefetch(reinterpret_cast<const void*>(next + row * where.row_bytes + line * 64));
+    }
+}
+
+void SweepRun::fold(const Part& part, const Tile& tile) const {
     FoldInput input{.n = tile.n,
                     .rows = tile.rows,
                     .index = tile.element,
                     .index_row = blocks_ * slab_elements,
                     .first_row = tile.first_row};
     for (std::size_t f = 0; f < folds_.size(); ++f) {
+        if (program_.prefetches) prefetch(part, tile, f);
         const FoldStep& step = program_.folds[f];
-        const Where& x = part.where[at(step.value)];
-        const Where& mask = part.where[at(step.mask)];
+        const Where &x = part.where[at(step.value)], &y = part.where[at(step.factor)],
+                    &mask = part.where[at(step.mask)];
         input.first = step.in_any_order ? 0 : tile.first;
         input.x = x.at;
         input.x_row = x.row_bytes;
-        const Where& y = part.where[at(step.factor)];
         input.y = y.at;
         input.y_row = y.row_bytes;
         input.mask = reinterpret_cast<const bool*>(mask.at);
         input.mask_row = mask.row_bytes;
-        step.fold(lanes(part, f, block_in_band), input);
+        step.fold(part.block[f], input);
     }
 }
 

@@ -41,6 +41,7 @@ private:
     struct Part {
         Bytes scratch;            ///< temporaries
         std::vector<Where> where; ///< by place
+        std::vector<char*> block; ///< by fold: the lanes of the block that is folded
         Bytes lanes;              ///< of the folds that keep the order: fold after fold, each block of the band
         Bytes common_lanes;       ///< of the folds in any order
     };
@@ -65,7 +66,8 @@ private:
                    std::span<char* const> arrays);
     void place(Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;
-    void fold(const Part& part, const Tile& tile, std::int64_t block_in_band) const;
+    void prefetch(const Part& part, const Tile& tile, std::size_t f) const;
+    void fold(const Part& part, const Tile& tile) const;
     char* lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const;
 
     const Plan& plan_;
