@@ -18,6 +18,7 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "../dozen.hpp"
 #include "loops.hpp"
 
 namespace {
@@ -37,24 +38,6 @@ struct Contender {
 gf::Graph one(const char* name, gf::Value (*statistic)(gf::Value)) {
     gf::Graph g(name);
     g.output(name, statistic(g.input<float>("x", {g.dim("n")})));
-    return g;
-}
-
-gf::Graph dozen() {
-    gf::Graph g("dozen");
-    const gf::Value x = g.input<float>("x", {g.dim("n")});
-    g.output("sum", gf::sum(x));
-    g.output("sum_of_squares", gf::sum_of_squares(x));
-    g.output("l2_norm", gf::l2_norm(x));
-    g.output("mean", gf::mean(x));
-    g.output("variance", gf::variance(x));
-    g.output("stddev", gf::stddev(x));
-    g.output("min", gf::min(x));
-    g.output("max", gf::max(x));
-    g.output("positive", gf::count(x > 0));
-    g.output("any", gf::any(x));
-    g.output("all", gf::all(x));
-    g.output("product", gf::product(x));
     return g;
 }
 
@@ -84,7 +67,7 @@ int main(int count, char** arguments) {
     gf::Prepared sum = prepare(one("sum", [](gf::Value v) { return gf::sum(v); }));
     gf::Prepared cubes = prepare(one("sum", [](gf::Value v) { return gf::sum(v * v * v); }));
     gf::Prepared moments = prepare(one("sum", [](gf::Value v) { return gf::cast<float>(gf::variance(v)); }));
-    gf::Prepared all = prepare(dozen());
+    gf::Prepared all = prepare(bench::dozen(false));
     const auto run = [](gf::Prepared& p) { return static_cast<double>(p.run().get<float>("sum")); };
 
     std::vector<Contender> contenders;
@@ -120,7 +103,7 @@ int main(int count, char** arguments) {
         for (std::size_t r = 0; r < a.seconds.size(); ++r) ratios.push_back(a.seconds[r] / b.seconds[r]);
         return median(ratios);
     };
-    std::cout << fmt::format("2^{} f32, {} rounds, {}\n", k, rounds, gf::compile(dozen(), cpu).device());
+    std::cout << fmt::format("2^{} f32, {} rounds, {}\n", k, rounds, gf::compile(bench::dozen(false), cpu).device());
     for (const Contender& contender : contenders)
         std::cout << fmt::format("{:30} {:9.3f} ms  {:6.2f} GB/s  {:5.2f} of the read loop's speed\n", contender.name,
                                  median(contender.seconds) * 1e3, contender.bytes / median(contender.seconds) * 1e-9,

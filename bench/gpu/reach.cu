@@ -11,6 +11,7 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "../dozen.hpp"
 #include "harness.cuh"
 #include "read_ceiling.cuh"
 
@@ -155,29 +156,10 @@ void dozen(std::int64_t n, bool indices) {
     const int calls = std::min(std::max(input.copies, n < (1 << 24) ? 20 : 1), 64);
     std::uint32_t* sink;
     BENCH_CHECK(cudaMalloc(&sink, 4));
-    gf::Graph g;
-    const auto x = g.input<float>("x", {g.dim("n")});
-    g.output("sum", gf::sum(x));
-    g.output("sum_of_squares", gf::sum_of_squares(x));
-    g.output("l2", gf::l2_norm(x));
-    g.output("mean", gf::mean(x));
-    g.output("variance", gf::variance(x));
-    g.output("stddev", gf::stddev(x));
-    g.output("min", gf::min(x));
-    g.output("max", gf::max(x));
-    g.output("positive", gf::count(x > 0));
-    if (indices) {
-        g.output("argmin", gf::argmin(x));
-        g.output("argmax", gf::argmax(x));
-    } else {
-        g.output("any", gf::any(x));
-        g.output("all", gf::all(x));
-    }
-    g.output("product", gf::product(x));
     gf::Options options;
     options.device = "cuda";
     options.verify = n <= (1 << 20);
-    const gf::Executable exe = gf::compile(g, options);
+    const gf::Executable exe = gf::compile(bench::dozen(indices), options);
     std::vector<gf::Prepared> prepared = prepare(exe, input, calls);
     const gf::Results r = prepared[0].run();
     const bool right = r.get<float>("min") == -4 && r.get<float>("max") == 5 &&
