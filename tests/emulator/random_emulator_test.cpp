@@ -102,6 +102,8 @@ TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
              "unit(x: f64[n]) -> y = x / sqrt(sum(x * x))",
              "none(x: i32[n]) let m = min(x where x > i32(2000000000)); -> m = m, half = f64(m) / 2.0, y = x + (m + "
              "i32(1))",
+             "pick(x: i32[n]) let m = min(x where x > 2000000000); let none = count(x > 2000000000) == 0; "
+             "-> a = select(none, -1, m), b = select(none, m, -1), c = select(m > 0, 1, 2)",
              "stats(x: f32[i, j], w: f32[j], alpha: f32) let y = x * w; "
              "-> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)",
          }) {

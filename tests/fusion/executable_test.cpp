@@ -210,6 +210,24 @@ TEST(Results, a_masked_out_float_is_nan_and_a_masked_out_integer_is_empty) {
     EXPECT_EQ(results.get_optional<std::int64_t>("c"), 0);
 }
 
+TEST(Results, a_select_is_empty_where_what_it_chooses_is) {
+    const gf::Graph g = gf::parse("f(k: i32[n]) let least = min(k where k > 100); let none = count(k > 100) == 0; "
+                                  "-> chosen = select(none, -1, least), other = select(none, least, -1), "
+                                  "asked = select(least > 0, 1, 2), always = select(true, 5, least)");
+    const auto k = ramp(1, 2), large = ramp(200, 2);
+    for (const bool fuse : {true, false}) {
+        const gf::Executable exe = gf::compile(g, {.device = "cpu", .fuse = fuse});
+        const gf::Results nothing = exe.run({{"k", k}}), something = exe.run({{"k", large}});
+        EXPECT_EQ(nothing.get_optional<std::int32_t>("chosen"), -1);
+        EXPECT_FALSE(nothing.get_optional<std::int32_t>("other"));
+        EXPECT_FALSE(nothing.get_optional<std::int64_t>("asked"));
+        EXPECT_EQ(nothing.get_optional<std::int32_t>("always"), 5);
+        EXPECT_EQ(something.get_optional<std::int32_t>("chosen"), 200);
+        EXPECT_EQ(something.get_optional<std::int32_t>("other"), -1);
+        EXPECT_EQ(something.get_optional<std::int64_t>("asked"), 1);
+    }
+}
+
 TEST(Options, unfused_runs_give_the_same_bits_in_more_sweeps) {
     const gf::Graph g = gf::parse("z(x: f32[n]) let d = x - mean(x); -> s = sum(d * d), z = d / stddev(x)");
     const gf::Executable fused = gf::compile(g, on_cpu), unfused = gf::compile(g, {.device = "cpu", .fuse = false});

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include <gridfold/core/view.hpp>
@@ -92,8 +93,7 @@ private:
     /// Applies f to the operands' elements at each place. A scalar from an empty scalar is empty too.
     template <class F> Evaluated elementwise(const Node& node, const std::vector<int>& operands, F f) const {
         Evaluated value;
-        if (node.dims.empty())
-            for (int operand : operands) value.empty |= values_[static_cast<std::size_t>(operand)].empty;
+        if (node.dims.empty()) value.empty = is_empty(node, operands);
         for (std::int64_t i = 0; i < size_of_domain(node.dims); ++i) {
             const Coordinates place = coordinates(node.dims, i);
             Bits x[3] = {};
@@ -101,6 +101,18 @@ private:
             value.elements.push_back(value.empty ? nothing(node.type) : f(x));
         }
         return value;
+    }
+
+    /// Is a scalar empty? It is where what it is made of is; select is made of what it chooses.
+    bool is_empty(const Node& node, const std::vector<int>& operands) const {
+        const auto operand = [&](std::size_t slot) -> const Evaluated& {
+            return values_[static_cast<std::size_t>(operands[slot])];
+        };
+        if (node.kind == NodeKind::map && std::string_view(node.map->name) == "select")
+            return operand(0).empty || operand(operand(0).elements[0] != 0 ? 1 : 2).empty;
+        for (std::size_t slot = 0; slot < operands.size(); ++slot)
+            if (operand(slot).empty) return true;
+        return false;
     }
 
     /// What an empty scalar holds where an array meets it.

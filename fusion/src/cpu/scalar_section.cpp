@@ -80,31 +80,34 @@ void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<c
             return number < 0 ? nullptr : &values[static_cast<std::size_t>(number)];
         };
         const auto bits = [&](std::size_t i) -> const void* { return operand(i) ? &operand(i)->bits : nullptr; };
-        bool any_empty = false;
-        for (std::size_t i = 0; i < max_arity; ++i) any_empty = any_empty || (operand(i) && operand(i)->empty);
+        const auto is_empty = [&](std::size_t i) { return operand(i) && operand(i)->empty; };
+        bool empty = is_empty(0) || is_empty(1) || is_empty(2);
         switch (instruction.opcode) {
         case Opcode::constant: value.bits = instruction.bits; break;
         case Opcode::parameter: step.convert(&value.bits, &parameters[slot], 1); break;
         case Opcode::read:
             step.convert(&value.bits, &scalars[slot].bits, 1);
-            any_empty = scalars[slot].empty;
+            empty = scalars[slot].empty;
             break;
-        case Opcode::map: step.map(&value.bits, bits(0), bits(1), bits(2), 1); break;
+        case Opcode::map:
+            step.map(&value.bits, bits(0), bits(1), bits(2), 1);
+            if (instruction.map == &map_row::select) empty = is_empty(0) || is_empty(operand(0)->bits != 0 ? 1 : 2);
+            break;
         case Opcode::cast:
         case Opcode::round: step.convert(&value.bits, bits(0), 1); break;
         case Opcode::finalize:
-            any_empty = operand(0) && operand(0)->bits == 0;
+            empty = operand(0) && operand(0)->bits == 0;
             if (step.finalize)
                 step.finalize(states[slot], instruction.ddof, &value.bits);
             else
                 instruction.reduce->user_finalize(instruction.element, instruction.accumulator, states[slot],
                                                   instruction.ddof, &value.bits);
-            if (any_empty) value.bits = empty_bits(instruction.type);
+            if (empty) value.bits = empty_bits(instruction.type);
             break;
         case Opcode::load:
         case Opcode::index: break;
         }
-        if (instruction.may_be_empty && any_empty) value = {empty_bits(instruction.type), true};
+        if (instruction.may_be_empty && empty) value = {empty_bits(instruction.type), true};
     }
 }
 

@@ -324,10 +324,16 @@ private:
         const Instruction& i = code(v);
         if (i.opcode == Opcode::read) return fmt::format("scalars[{}].empty != 0", i.slot);
         if (i.opcode == Opcode::finalize) return fmt::format("!v{}", i.operands[0]);
+        const auto empty = [&](int operand) -> std::string {
+            return code(operand).may_be_empty ? fmt::format("empty{}", operand) : "false";
+        };
+        if (i.opcode == Opcode::map && i.map == &map_row::select)
+            return fmt::format("{} || (v{} ? {} : {})", empty(i.operands[0]), i.operands[0], empty(i.operands[1]),
+                               empty(i.operands[2]));
         std::string any;
         for (const int operand : i.operands)
             if (operand >= 0 && code(operand).may_be_empty)
-                any += fmt::format("{}empty{}", any.empty() ? "" : " || ", operand);
+                any += fmt::format("{}{}", any.empty() ? "" : " || ", empty(operand));
         return any;
     }
 

@@ -147,10 +147,12 @@ private:
         return decides_emptiness(node, operands, same) ? same : -1;
     }
 
-    /// Is a scalar map empty where this operand is, and only there? One that has no say in the value may still be empty.
+    /// Is a scalar map empty where this operand is, and only there? One that has no say in the value may still be empty;
+    /// not so the operand that select does not choose.
     bool decides_emptiness(const Node& node, const std::vector<int>& operands, int same) const {
         if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
-        return std::all_of(operands.begin(), operands.end(), [&](int operand) {
+        const auto end = node.map == &map_row::select ? operands.begin() + 1 : operands.end();
+        return std::all_of(operands.begin(), end, [&](int operand) {
             return operand == same || made(operand).kind == NodeKind::constant ||
                    made(operand).kind == NodeKind::scalar;
         });
