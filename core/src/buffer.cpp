@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/error.hpp>
+
 #include "driver/release.hpp"
 
 namespace gf {
@@ -41,8 +43,14 @@ PinnedBuffer::~PinnedBuffer() {
     driver::release_on(device_, [&](const driver::Table& cu) { return cu.mem_free_host(address_); });
 }
 
-HostBuffer::HostBuffer(std::size_t bytes)
-    : address_(bytes == 0 ? nullptr : ::operator new(bytes, std::align_val_t{alignment})), bytes_(bytes) {}
+HostBuffer::HostBuffer(std::size_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    address_ = ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+    if (address_ == nullptr)
+        throw DeviceError(fmt::format("the host has no {} bytes of memory in one piece: run over smaller arrays, or in "
+                                      "parts",
+                                      bytes));
+}
 
 HostBuffer::~HostBuffer() { ::operator delete(address_, std::align_val_t{alignment}); }
 

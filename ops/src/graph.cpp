@@ -242,14 +242,18 @@ void Graph::append_output(std::string name, int node) {
 }
 
 Value Graph::value(int node) {
-    check_range(*dag_, node);
+    if (node < 0 || node >= node_count())
+        throw InvalidGraph(fmt::format("there is no node {} in graph {}: its {} nodes are numbered from 0; ask for "
+                                       "one of them",
+                                       node, in_quotes(dag_->name), node_count()));
     return dag_->value(node);
 }
 
 Dim Graph::dim_at(int position) const {
     if (position < 0 || static_cast<std::size_t>(position) >= dag_->dims.size())
-        throw InternalError(
-            fmt::format("dim {} of graph {}, which has {} dims", position, in_quotes(dag_->name), dag_->dims.size()));
+        throw InvalidGraph(fmt::format("there is no dim {} in graph {}: its {} dims are numbered from 0; ask for one "
+                                       "of them",
+                                       position, in_quotes(dag_->name), dag_->dims.size()));
     return dag_->dim(position);
 }
 

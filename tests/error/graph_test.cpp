@@ -195,6 +195,11 @@ TEST_F(GraphErrors, grouping) {
     refuse([&] { sum(k, {.by = k, .groups = 3}); }, {"sum of k (i8[i])", "grouped reductions are not supported yet"});
     refuse([&] { sum(k, {.groups = 3}); }, {"grouped reductions are not supported yet"});
 }
+TEST_F(GraphErrors, handles_of_nodes_and_dims_that_are_not_there) {
+    refuse([&] { g.value(999); }, {"no node 999", "numbered from 0"});
+    refuse([&] { g.value(-1); }, {"no node -1"});
+    refuse([&] { static_cast<void>(g.dim_at(99)); }, {"no dim 99", "numbered from 0"});
+}
 TEST_F(GraphErrors, negative_ddof) {
     refuse([&] { variance(x, {.ddof = -1}); }, {"variance with ddof -1", "not negative"});
 }

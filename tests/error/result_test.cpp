@@ -55,6 +55,17 @@ TEST_F(ResultErrors, an_array_of_another_type_is_refused) {
                                      {"\"doubled\" is i32", "asked for as f32"});
 }
 
+TEST(Memory, a_result_that_does_not_fit_into_it_is_a_device_error) {
+    gf::Graph g;
+    const gf::Value x = g.input<std::int8_t>("x", {g.dim("n")}), y = g.input<std::int8_t>("y", {g.dim("m")});
+    g.output("table", x * gf::cast(y, gf::DType::f64));
+    const gf::Executable exe = gf::compile(g, {.device = "cpu"});
+    const std::vector<std::int8_t> large(std::size_t{1} << 24), small{2, 3}; // a table of more than can be addressed
+    expect_refused<gf::DeviceError>([&] { exe.run({{"x", large}, {"y", large}}); },
+                                    {"the host has no 2251799813685248 bytes", "smaller arrays"});
+    EXPECT_EQ(exe.run({{"x", small}, {"y", small}}).span<double>("table")[3], 9.0);
+}
+
 TEST_F(ResultErrors, a_result_that_no_element_contributed_to_is_empty) {
     expect_refused<gf::EmptyReduction>([&] { results.get<std::int32_t>("least_positive"); },
                                        {"\"least_positive\" is empty", "no element contributed", "get_optional"});

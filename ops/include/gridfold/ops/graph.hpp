@@ -195,7 +195,7 @@ public:
     Graph like() const;
     void append_output(std::string name, int node);
 
-    /// The handle of a node, or of a dim, by its number.
+    /// The handle of a node, or of a dim, by its number. InvalidGraph if there is none.
     Value value(int node);
     Dim dim_at(int position) const;
 
