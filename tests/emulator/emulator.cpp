@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "fibre.hpp"
+#include "shared_memory.hpp"
 
 namespace gf::emulator {
 
@@ -22,6 +23,7 @@ constexpr std::size_t stack_bytes = 128 * 1024;
 constexpr u64 stack_mark = 0x5afe57ac5afe57ac; // at the far end of every stack: an overrun destroys it
 constexpr int idle_rounds = 10'000;            // of polling, without a store by anyone: the grid hangs
 constexpr int rounds_alone = 500;              // of the last block: more than it needs to poll for the others
+constexpr int rounds_starved = 200;            // of some warps: more than the others need to run ahead
 
 /// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing.
 class Stacks {
@@ -68,18 +70,13 @@ struct Warp {
     Meeting meeting;
     u32 round = 0;      // exchanges so far
     u32 words[2][32]{}; // of this exchange and the last, which slower threads may still read
-};
-
-struct SharedMemory {
-    const void* declaration;
-    std::size_t bytes;
-    std::unique_ptr<std::byte[]> memory;
+    bool lanes_returned = false;
 };
 
 struct Block {
     Meeting meeting;
     std::vector<Warp> warps;
-    std::vector<SharedMemory> shared;
+    SharedMemory shared;
 };
 
 class Grid {
@@ -105,14 +102,23 @@ public:
             threads_[i].fibre = Fibre(stacks_[i], stack_bytes, start);
             next_.push_back(&threads_[i]);
         }
-        int idle = 0, alone = order == Order::last_block ? rounds_alone : 0;
+        std::vector<bool> starved(threads_.size() / 32);
+        if (order == Order::starved)
+            for (auto&& warp : starved) warp = random() % 2 == 0;
+        int idle = 0, held_back = order == Order::last_block ? rounds_alone
+                                  : order == Order::starved  ? rounds_starved
+                                                             : 0;
         while (!next_.empty()) {
             std::vector<Thread*> round = std::move(next_);
             next_.clear();
-            if (alone-- > 0) hold_back_all_but_the_last_block(round);
+            if (held_back-- > 0)
+                hold_back_all_but(round, [&](const Thread& thread) {
+                    return order == Order::last_block ? thread.place.block + 1 == blocks_.size()
+                                                      : !starved[std::size_t(&thread - threads_.data()) / 32];
+                });
             if (order == Order::forward) std::sort(round.begin(), round.end());
             if (order == Order::backward) std::sort(round.begin(), round.end(), std::greater<>());
-            if (order == Order::shuffled) std::shuffle(round.begin(), round.end(), random);
+            if (order == Order::shuffled || order == Order::starved) std::shuffle(round.begin(), round.end(), random);
             progress_ = false;
             for (Thread* thread : round) {
                 resume(*thread);
@@ -124,11 +130,10 @@ public:
         check_end();
     }
 
-    void hold_back_all_but_the_last_block(std::vector<Thread*>& round) {
-        const auto others = std::partition(round.begin(), round.end(), [&](const Thread* thread) {
-            return thread->place.block + 1 == blocks_.size();
-        });
-        if (others == round.begin()) return; // it has ended
+    /// Leaves the threads of `round` that are not wanted to the next one, unless no other can run.
+    template <class Wanted> void hold_back_all_but(std::vector<Thread*>& round, Wanted wanted) {
+        const auto others = std::partition(round.begin(), round.end(), [&](const Thread* t) { return wanted(*t); });
+        if (others == round.begin()) return;
         next_.assign(others, round.end());
         round.erase(others, round.end());
     }
@@ -151,10 +156,11 @@ public:
         next_.push_back(running_);
         suspend();
     }
-    void barrier() { meet(block().meeting); }
+    void barrier() { meet(block().meeting, &block().shared); }
     u32 shuffle_xor_word(u32 value, u32 lanes) {
         if (lanes >= 32) throw std::runtime_error("emulator: an exchange with a lane outside the warp");
         Warp& warp = block().warps[place_.thread / 32];
+        if (warp.lanes_returned) throw missed_lane();
         const u32 lane = place_.thread % 32;
         u32(&words)[32] = warp.words[warp.round % 2];
         words[lane] = value;
@@ -162,15 +168,8 @@ public:
         meet(warp.meeting);
         return words[lane ^ lanes];
     }
-    void* shared(std::size_t bytes, std::size_t alignment, const void* declaration) {
-        for (const SharedMemory& known : block().shared)
-            if (known.declaration == declaration) return known.memory.get();
-        if (alignment > 16) throw std::runtime_error("emulator: shared memory aligned to more than 16 bytes");
-        // Uninitialised on a GPU: here it is filled with what no correct kernel relies on.
-        auto memory = std::make_unique<std::byte[]>(bytes);
-        std::memset(memory.get(), 0xcd, bytes);
-        block().shared.push_back({declaration, bytes, std::move(memory)});
-        return block().shared.back().memory.get();
+    void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
+        return block().shared.access(declaration, bytes, offset, count, writes, place_.thread);
     }
     void note_store() { progress_ = true; }
 
@@ -186,12 +185,14 @@ private:
         Thread& self = *running_;
         Fibre::switch_to(self.fibre, host_);
     }
-    void meet(Meeting& meeting) {
+    /// `ordered`: memory whose accesses the meeting orders.
+    void meet(Meeting& meeting, SharedMemory* ordered = nullptr) {
         if (meeting.waiting.size() + 1 < meeting.expected) {
             meeting.waiting.push_back(running_);
             suspend();
             return;
         }
+        if (ordered != nullptr) ordered->barrier();
         release(meeting);
         yield(); // the last to come gets no head start
     }
@@ -200,11 +201,21 @@ private:
         next_.insert(next_.end(), meeting.waiting.begin(), meeting.waiting.end());
         meeting.waiting.clear();
     }
-    /// Threads that returned are no longer waited for at barriers; exchanges name them, so there they are.
+    /// Threads that returned are no longer waited for at barriers; exchanges name them, so there they are missed.
     void leave(const Thread& self) {
-        Meeting& meeting = blocks_[self.place.block].meeting;
+        Block& block = blocks_[self.place.block];
+        Warp& warp = block.warps[self.place.thread / 32];
+        warp.lanes_returned = true;
+        if (!failure_ && !warp.meeting.waiting.empty()) failure_ = std::make_exception_ptr(missed_lane());
+        Meeting& meeting = block.meeting;
         --meeting.expected;
-        if (meeting.expected != 0 && meeting.waiting.size() == meeting.expected) release(meeting);
+        if (meeting.expected != 0 && meeting.waiting.size() == meeting.expected) {
+            block.shared.barrier();
+            release(meeting);
+        }
+    }
+    static std::runtime_error missed_lane() {
+        return std::runtime_error("emulator: an exchange with a lane that has returned");
     }
     void check_end() {
         for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -249,8 +260,8 @@ const Machine& machine() {
         [](u32 value, u32 lanes) { return grid->shuffle_xor_word(value, lanes); },
         [] { grid->yield(); },
         [] { grid->note_store(); },
-        [](std::size_t bytes, std::size_t alignment, const void* declaration) {
-            return grid->shared(bytes, alignment, declaration);
+        [](const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
+            return grid->shared(declaration, bytes, offset, count, writes);
         },
         require_aligned,
     };

@@ -28,7 +28,7 @@ struct Machine {
     u32 (*shuffle_xor_word)(u32 value, u32 lanes);
     void (*yield)();
     void (*note_store)();
-    void* (*shared)(std::size_t bytes, std::size_t alignment, const void* declaration);
+    void* (*shared)(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes);
     void (*require_aligned)(const void* address, std::size_t bytes);
 };
 
@@ -36,12 +36,15 @@ struct Machine {
 using Entry = void (*)(void** arguments);
 
 /// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it runs
-/// alone for a while, so that it waits for the others and not they for it.
-enum class Order : std::uint8_t { forward, backward, shuffled, last_block };
-inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuffled, Order::last_block};
+/// alone for a while, so that it waits for the others and not they for it. `starved`: half the warps, which the seed chooses,
+/// run for a while only when no other can; and shuffled.
+enum class Order : std::uint8_t { forward, backward, shuffled, last_block, starved };
+inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuffled, Order::last_block,
+                                    Order::starved};
 
 /// Runs a grid until every thread has returned. `threads` is a multiple of 32. Throws std::runtime_error for misuse, for a
-/// barrier or exchange that not every thread reaches, for a grid that only polls, and for an overrun stack.
+/// barrier or exchange that not every thread reaches, for a race in shared memory and a read of what nobody wrote there, for
+/// a grid that only polls, and for an overrun stack.
 /// One launch at a time in a process.
 void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order = Order::forward,
             std::uint64_t seed = 0);
@@ -62,8 +65,9 @@ inline u32 block_count() { return attached->place->blocks; }
 inline void barrier() { attached->barrier(); }
 inline u32 shuffle_xor_word(u32 value, u32 lanes) { return attached->shuffle_xor_word(value, lanes); }
 inline void yield() { attached->yield(); }
-inline void* shared(std::size_t bytes, std::size_t alignment, const void* declaration) {
-    return attached->shared(bytes, alignment, declaration);
+/// The address of `count` bytes at `offset` of a block's shared memory of so many, about to be written, or read.
+inline void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
+    return attached->shared(declaration, bytes, offset, count, writes);
 }
 inline u64 load_relaxed(const u64* p) {
     attached->yield();

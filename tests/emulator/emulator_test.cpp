@@ -20,15 +20,18 @@ std::string kernel(const std::string& body) {
            body + "\n}\n}\n";
 }
 
+/// Declares at(i, writes): element i of 64 words of 64 bits that the threads of a block share.
+const std::string shared_array = "const auto at = [](u32 i, bool writes) -> u64& {\n"
+                                 "    return *static_cast<u64*>(shared(\"array\", 512, 8 * i, 8, writes));\n};\n";
+
 class Emulator : public testing::TestWithParam<Order> {
 protected:
     static void SetUpTestSuite() {
         if (host_compiler().empty()) return;
         const std::array sources{
             kernel("memory[thread_index()] = shuffle_xor_word(thread_index(), 5);"),
-            kernel("auto& sum = *static_cast<u64(*)[64]>(shared(512, 16, \"sum\"));\n"
-                   "sum[thread_index()] = thread_index();\nbarrier();\n"
-                   "memory[thread_index()] = sum[63 - thread_index()];"),
+            kernel(shared_array + "at(thread_index(), true) = thread_index();\nbarrier();\n"
+                                  "memory[thread_index()] = at(63 - thread_index(), false);"),
             // Block 0 waits for block 1.
             kernel("if (thread_index() != 0) return;\n"
                    "if (block_index() == 1) return store_relaxed(memory, 7);\n"
@@ -36,6 +39,14 @@ protected:
             kernel("if (thread_index() != 3) barrier();\nelse shuffle_xor_word(0, 1);"),
             kernel("while (load_relaxed(memory) != 7) {}"),
             kernel("unsigned words[4];\nload_bytes(words, reinterpret_cast<char*>(memory) + 8 * thread_index(), 16);"),
+            kernel(shared_array + "at(thread_index(), true) = 1;\nyield();\nmemory[0] = at(63 - thread_index(), false);"),
+            kernel(shared_array + "at(0, true) = 1;"),
+            kernel(shared_array + "if (thread_index() == 0) at(0, true) = 1;\nbarrier();\n"
+                                  "memory[thread_index()] = at(0, false);\nif (thread_index() == 5) at(0, true) = 2;"),
+            kernel(shared_array + "memory[0] = at(thread_index(), false);"),
+            kernel(shared_array + "at(64 + thread_index(), true) = 1;"),
+            kernel("if (thread_index() % 32 == 7) return;\nshuffle_xor_word(0, 1);"),
+            kernel("if (thread_index() % 32 == 7) return barrier();\nshuffle_xor_word(0, 1);"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -90,6 +101,22 @@ TEST_P(Emulator, finds_a_misaligned_wide_load) {
     expect_error([&] { run(5, 1); }, "misaligned access of 16 bytes");
 }
 
+TEST_P(Emulator, finds_reads_and_writes_of_one_shared_word_that_no_barrier_orders) {
+    expect_error([&] { run(6, 1); }, "a race in shared memory");
+    expect_error([&] { run(7, 1); }, "a race in shared memory");
+    expect_error([&] { run(8, 1); }, "a race in shared memory");
+}
+
+TEST_P(Emulator, finds_reads_of_shared_memory_that_nobody_wrote_and_accesses_outside_it) {
+    expect_error([&] { run(9, 1); }, "reads shared memory that nobody wrote");
+    expect_error([&] { run(10, 1); }, " of 512 of shared memory");
+}
+
+TEST_P(Emulator, finds_an_exchange_that_a_lane_of_the_warp_misses) {
+    expect_error([&] { run(11, 1); }, "an exchange with a lane that has returned");
+    expect_error([&] { run(12, 1); }, "waits where not every thread comes");
+}
+
 TEST_P(Emulator, runs_again_after_a_failed_launch) {
     expect_error([&] { run(5, 1); }, "misaligned");
     run(0, 1);
@@ -100,6 +127,7 @@ INSTANTIATE_TEST_SUITE_P(orders, Emulator, testing::ValuesIn(all_orders), [](con
     return order.param == Order::forward    ? "forward"
            : order.param == Order::backward ? "backward"
            : order.param == Order::shuffled ? "shuffled"
+           : order.param == Order::starved  ? "starved"
                                             : "last_block";
 });
 

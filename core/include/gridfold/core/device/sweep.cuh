@@ -106,13 +106,16 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
     }
 }
 
+/// A fold's states of a block's warps. What the first reduction of a block reads, the second does not write: it may begin
+/// before the first has ended.
+template <class Fold, int warps, bool first>
+using WarpStates = Shared<typename Fold::Monoid::State, warps, 2 * Fold::word + first>;
+
 /// Reduces `count` states of every fold to one, pairwise by number, lowest bit first. Of the first Threads threads, thread t
 /// has those numbered each·t to each·t + each − 1, each ≤ K a power of two; thread 0 gets the result in its place 0. `all`:
-/// there are K · Threads states. Every thread of the block calls it if Threads > 32; `warps` is shared memory that nobody
-/// else reads or writes.
+/// there are K · Threads states. Every thread of the block calls it if Threads > 32, once for each value of `all`.
 template <class Kernel, int Threads, bool all, int K>
-GRIDFOLD_FN void reduce(typename Kernel::template States<K>& states,
-                        typename Kernel::template States<Threads / 32>& warps, i32 count, i32 each) {
+GRIDFOLD_FN void reduce(typename Kernel::template States<K>& states, i32 count, i32 each) {
     // All folds take a step together: their latencies overlap. Steps of wide states are long already, and unrolling them
     // costs compile time.
     constexpr int unrolled = Kernel::words <= 4 ? 5 : 1;
@@ -130,12 +133,13 @@ GRIDFOLD_FN void reduce(typename Kernel::template States<K>& states,
         });
     if constexpr (warp_count > 1) {
         Kernel::each_fold([&](auto f) {
-            if (warp_lane() == 0 && thread < Threads) f.of(warps)[warp_index()] = f.of(states)[0];
+            if (warp_lane() == 0 && thread < Threads)
+                WarpStates<decltype(f), warp_count, all>::put(warp_index(), f.of(states)[0]);
         });
         barrier();
         if (warp_index() != 0) return;
         const i32 warp = i32(warp_lane()) % warp_count; // of this lane, from here on
-        Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(warps)[warp]; });
+        Kernel::each_fold([&](auto f) { f.of(states)[0] = WarpStates<decltype(f), warp_count, all>::get(u32(warp)); });
 #pragma unroll(unrolled)
         for (int distance = 1; distance < warp_count; distance *= 2)
             Kernel::each_fold([&](auto f) {
@@ -191,14 +195,9 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<
     // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for wide states.
     constexpr int most = Kernel::threads < Kernel::blocks ? Kernel::threads : Kernel::blocks;
     constexpr int collectors = Kernel::words <= 4 ? 32 : most;
-    struct Shared {
-        typename Kernel::template States<Kernel::threads / 32> warps;
-        typename Kernel::template States<collectors / 32> collecting_warps;
-    };
-    auto& block = shared<Shared>();
     const i32 blocks = i32(grid_blocks());
 
-    reduce<Kernel, Kernel::threads, true, Kernel::width>(states, block.warps, i32(slab_elements), Kernel::width);
+    reduce<Kernel, Kernel::threads, true, Kernel::width>(states, i32(slab_elements), Kernel::width);
     if constexpr (Kernel::words > 0)
         if (blocks > 1 && thread_index() == 0) publish_block<Kernel>(states, workspace, tag);
     if (i32(block_index()) + 1 < blocks) return;
@@ -210,7 +209,7 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<
             while (each * collectors < blocks) each *= 2;
             typename Kernel::template States<most_each> partials;
             collect_blocks<Kernel, most_each>(partials, workspace, tag, blocks, each);
-            reduce<Kernel, collectors, false, most_each>(partials, block.collecting_warps, blocks, each);
+            reduce<Kernel, collectors, false, most_each>(partials, blocks, each);
             Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(partials)[0]; });
         }
     if (thread_index() != 0) return;

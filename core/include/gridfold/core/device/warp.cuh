@@ -13,11 +13,17 @@ GRIDFOLD_FN u32 grid_blocks() { return gridDim.x; }
 GRIDFOLD_FN void barrier() { __syncthreads(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
-/// Memory of one block, uninitialised, for one T. A second call with the same T is the same memory.
-template <class T> GRIDFOLD_FN T& shared() {
-    __shared__ alignas(16) unsigned char memory[sizeof(T)];
-    return *reinterpret_cast<T*>(memory);
-}
+/// N values of T in the memory of a block, uninitialised. `place` tells them from others of the same T and N.
+template <class T, int N, int place> struct Shared {
+    GRIDFOLD_FN static void put(u32 i, const T& value) { memory()[i] = value; }
+    GRIDFOLD_FN static T get(u32 i) { return memory()[i]; }
+
+private:
+    GRIDFOLD_FN static T* memory() {
+        __shared__ alignas(16) unsigned char bytes[sizeof(T) * N];
+        return reinterpret_cast<T*>(bytes);
+    }
+};
 
 /// Relaxed, device scope: a tag and its word travel as one, so nothing has to be fenced.
 GRIDFOLD_FN u64 load_relaxed(const u64* p) {
@@ -65,10 +71,16 @@ GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
 GRIDFOLD_FN void barrier() { emulator::barrier(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
 
-template <class T> GRIDFOLD_FN T& shared() {
-    static const char declaration = 0; // its address names this T's memory
-    return *static_cast<T*>(emulator::shared(sizeof(T), 16, &declaration));
-}
+template <class T, int N, int place> struct Shared {
+    GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at(i, true)) = value; }
+    GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at(i, false)); }
+
+private:
+    GRIDFOLD_FN static void* at(u32 i, bool writes) {
+        static const char declaration = 0; // its address names this memory
+        return emulator::shared(&declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T), writes);
+    }
+};
 
 GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
