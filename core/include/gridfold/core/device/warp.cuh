@@ -15,13 +15,13 @@ GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0
 
 /// N values of T in the memory of a block, uninitialised. `place` tells them from others of the same T and N.
 template <class T, int N, int place> struct Shared {
-    GRIDFOLD_FN static void put(u32 i, const T& value) { memory()[i] = value; }
-    GRIDFOLD_FN static T get(u32 i) { return memory()[i]; }
+    GRIDFOLD_FN static void put(u32 i, const T& value) { at(i) = value; }
+    GRIDFOLD_FN static T get(u32 i) { return at(i); }
 
 private:
-    GRIDFOLD_FN static T* memory() {
+    GRIDFOLD_FN static T& at(u32 i) {
         __shared__ alignas(16) unsigned char bytes[sizeof(T) * N];
-        return reinterpret_cast<T*>(bytes);
+        return reinterpret_cast<T*>(bytes)[i];
     }
 };
 
