@@ -12,6 +12,9 @@
 
 #include <sys/mman.h>
 
+#include <fmt/format.h>
+
+#include "faults.hpp"
 #include "fibre.hpp"
 #include "shared_memory.hpp"
 
@@ -152,6 +155,13 @@ public:
         leave(self);
         Fibre::switch_to(self.fibre, host_, true);
     }
+    void fault(const void* address) {
+        failure_ = std::make_exception_ptr(
+            std::runtime_error(fmt::format("emulator: thread {} of block {} accesses {}, where it has no memory",
+                                           place_.thread, place_.block, address)));
+        Fibre::switch_to(running_->fibre, host_, true);
+    }
+    bool is_running() const { return running_ != nullptr; }
     void yield() {
         next_.push_back(running_);
         suspend();
@@ -180,6 +190,7 @@ private:
         running_ = &thread;
         place_ = thread.place;
         Fibre::switch_to(host_, thread.fibre);
+        running_ = nullptr;
     }
     void suspend() {
         Thread& self = *running_;
@@ -219,8 +230,8 @@ private:
     }
     void check_end() {
         for (std::size_t i = 0; i < threads_.size(); ++i) {
-            const std::string where = "thread " + std::to_string(threads_[i].place.thread) + " of block " +
-                                      std::to_string(threads_[i].place.block);
+            const std::string where =
+                fmt::format("thread {} of block {}", threads_[i].place.thread, threads_[i].place.block);
             if (!threads_[i].returned)
                 throw std::runtime_error("emulator: " + where + " waits where not every thread comes");
             u64 mark = 0;
@@ -277,6 +288,8 @@ void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order,
         explicit Current(Grid& running) { grid = &running; }
         ~Current() { grid = nullptr; }
     } current(running);
+    const FaultHandler faults([] { return grid != nullptr && grid->is_running(); },
+                              [](const void* address) { grid->fault(address); });
     running.run(order, seed, [] { grid->fibre_main(); });
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace gf::emulator {
@@ -32,8 +33,14 @@ struct Machine {
     void (*require_aligned)(const void* address, std::size_t bytes);
 };
 
-/// A kernel as the shared object exports it: takes the address of each argument, as cuLaunchKernel does.
+/// Calls a kernel with the arguments at the given addresses, as cuLaunchKernel takes them.
 using Entry = void (*)(void** arguments);
+
+/// A kernel as its shared object lists it.
+struct Kernel {
+    Entry entry;
+    std::span<const std::size_t> parameter_sizes; ///< in bytes
+};
 
 /// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it runs
 /// alone for a while, so that it waits for the others and not they for it. `starved`: half the warps, which the seed chooses,
@@ -44,7 +51,7 @@ inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuf
 
 /// Runs a grid until every thread has returned. `threads` is a multiple of 32. Throws std::runtime_error for misuse, for a
 /// barrier or exchange that not every thread reaches, for a race in shared memory and a read of what nobody wrote there, for
-/// a grid that only polls, and for an overrun stack.
+/// an access to memory that is not there, for a grid that only polls, and for an overrun stack.
 /// One launch at a time in a process.
 void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order = Order::forward,
             std::uint64_t seed = 0);
@@ -88,13 +95,16 @@ inline void store_bytes(void* to, const void* from, std::size_t bytes) {
     __builtin_memcpy(to, from, bytes);
 }
 
-/// Calls a kernel with the arguments at the given addresses.
-template <class... P, std::size_t... I> void call(void (*kernel)(P...), void** arguments, std::index_sequence<I...>) {
-    kernel(*static_cast<P*>(arguments[I])...);
-}
-template <class... P> void call(void (*kernel)(P...), void** arguments) {
-    call(kernel, arguments, std::index_sequence_for<P...>{});
-}
+template <auto kernel> struct KernelOf;
+template <class... P, void (*kernel)(P...)> struct KernelOf<kernel> {
+    static constexpr std::size_t sizes[]{sizeof(P)...};
+    template <std::size_t... I> static void call(void** arguments, std::index_sequence<I...>) {
+        kernel(*static_cast<P*>(arguments[I])...);
+    }
+    static void entry(void** arguments) { call(arguments, std::index_sequence_for<P...>{}); }
+};
+/// What a shared object says of one of its kernels.
+template <auto kernel> constexpr Kernel listed() { return {KernelOf<kernel>::entry, KernelOf<kernel>::sizes}; }
 
 #endif
 

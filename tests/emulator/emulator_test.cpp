@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "guarded_memory.hpp"
 #include "host_module.hpp"
 
 namespace gf::emulator {
@@ -39,12 +40,15 @@ protected:
             kernel("if (thread_index() != 3) barrier();\nelse shuffle_xor_word(0, 1);"),
             kernel("while (load_relaxed(memory) != 7) {}"),
             kernel("unsigned words[4];\nload_bytes(words, reinterpret_cast<char*>(memory) + 8 * thread_index(), 16);"),
-            kernel(shared_array + "at(thread_index(), true) = 1;\nyield();\nmemory[0] = at(63 - thread_index(), false);"),
+            kernel(shared_array +
+                   "at(thread_index(), true) = 1;\nyield();\nmemory[0] = at(63 - thread_index(), false);"),
             kernel(shared_array + "at(0, true) = 1;"),
             kernel(shared_array + "if (thread_index() == 0) at(0, true) = 1;\nbarrier();\n"
                                   "memory[thread_index()] = at(0, false);\nif (thread_index() == 5) at(0, true) = 2;"),
             kernel(shared_array + "memory[0] = at(thread_index(), false);"),
             kernel(shared_array + "at(64 + thread_index(), true) = 1;"),
+            kernel("memory[thread_index() == 40 ? 64 : 0] = 1;"),
+            kernel("if (thread_index() == 40) memory[0] = memory[-1];"),
             kernel("if (thread_index() % 32 == 7) return;\nshuffle_xor_word(0, 1);"),
             kernel("if (thread_index() % 32 == 7) return barrier();\nshuffle_xor_word(0, 1);"),
         };
@@ -55,11 +59,11 @@ protected:
     void SetUp() override {
         if (!module) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
     }
-    void run(std::size_t number, u32 blocks) {
-        u64* address = memory.data();
+    void run(std::size_t number, u32 blocks, u64* address) {
         void* arguments[] = {&address};
         launch(module->entry(number), arguments, blocks, 64, GetParam(), 3);
     }
+    void run(std::size_t number, u32 blocks) { run(number, blocks, memory.data()); }
     static void expect_error(const std::function<void()>& run, const std::string& words) {
         try {
             run();
@@ -112,9 +116,20 @@ TEST_P(Emulator, finds_reads_of_shared_memory_that_nobody_wrote_and_accesses_out
     expect_error([&] { run(10, 1); }, " of 512 of shared memory");
 }
 
+TEST_P(Emulator, finds_accesses_beside_an_array) {
+    const GuardedMemory end(64 * sizeof(u64), Snug::at_end), begin(64 * sizeof(u64), Snug::at_begin);
+    const auto words = [](const GuardedMemory& guarded) { return reinterpret_cast<u64*>(guarded.data()); };
+    expect_error([&] { run(11, 1, words(end)); }, "thread 40 of block 0 accesses");
+    expect_error([&] { run(12, 1, words(begin)); }, "where it has no memory");
+    run(0, 1, words(begin));
+    EXPECT_TRUE(begin.is_intact());
+    run(11, 1, words(begin));
+    EXPECT_FALSE(begin.is_intact());
+}
+
 TEST_P(Emulator, finds_an_exchange_that_a_lane_of_the_warp_misses) {
-    expect_error([&] { run(11, 1); }, "an exchange with a lane that has returned");
-    expect_error([&] { run(12, 1); }, "waits where not every thread comes");
+    expect_error([&] { run(13, 1); }, "an exchange with a lane that has returned");
+    expect_error([&] { run(14, 1); }, "waits where not every thread comes");
 }
 
 TEST_P(Emulator, runs_again_after_a_failed_launch) {

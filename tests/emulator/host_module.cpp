@@ -38,15 +38,19 @@ public:
 /// Each kernel text in a namespace of its own: texts define the same names. What they include is included before.
 std::string translation_unit(std::span<const std::string> sources) {
     std::string text = "#define GRIDFOLD_EMULATED_KERNELS\n#include \"emulator.hpp\"\n";
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        text +=
-            fmt::format("namespace kernel_{0} {{\nnamespace emulator = ::gf::emulator;\n"
-                        "#define gridfold_sweep gridfold_sweep_{0}\n{1}\n#undef gridfold_sweep\n}}\n"
-                        "extern \"C\" void launch_{0}(void** arguments) {{\n"
-                        "    gf::emulator::call(kernel_{0}::GRIDFOLD_NAMESPACE::gridfold_sweep_{0}, arguments);\n}}\n",
-                        i, sources[i]);
-    return text +
-           "extern \"C\" void attach(const gf::emulator::Machine* machine) { gf::emulator::attached = machine; }\n";
+    std::string list;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        text += fmt::format("namespace kernel_{0} {{\nnamespace emulator = ::gf::emulator;\n"
+                            "#define gridfold_sweep gridfold_sweep_{0}\n#line 1 \"kernel_{0}\"\n{1}\n"
+                            "#line 1 \"kernels\"\n#undef gridfold_sweep\n}}\n",
+                            i, sources[i]);
+        list += fmt::format("    gf::emulator::listed<kernel_{0}::GRIDFOLD_NAMESPACE::gridfold_sweep_{0}>(),\n", i);
+    }
+    return text + fmt::format("extern \"C\" const gf::emulator::Kernel kernels[] {{\n{}}};\n"
+                              "extern \"C\" const std::size_t kernel_count = {};\n"
+                              "extern \"C\" void attach(const gf::emulator::Machine* machine) {{ "
+                              "gf::emulator::attached = machine; }}\n",
+                              list, sources.size());
 }
 
 std::string contents(const fs::path& file) {
@@ -61,6 +65,12 @@ template <class F> F symbol(void* library, const std::string& name) {
     return reinterpret_cast<F>(address);
 }
 
+std::string image_of(std::span<const std::string> sources, const std::string& flags) {
+    HostImage image = compile_on_host(sources, flags);
+    if (image.bytes.empty()) throw std::runtime_error("emulator: kernels do not compile\n" + image.log);
+    return std::move(image.bytes);
+}
+
 } // namespace
 
 std::string host_compiler() {
@@ -68,7 +78,7 @@ std::string host_compiler() {
     return std::system("c++ --version > /dev/null 2>&1") == 0 ? "c++" : "";
 }
 
-HostModule::HostModule(std::span<const std::string> sources, const std::string& flags) {
+HostImage compile_on_host(std::span<const std::string> sources, const std::string& flags) {
     const ScratchFolder folder;
     std::ofstream(folder.path / "kernels.cpp") << translation_unit(sources);
     // Kernel text accesses elements as words, as device compilers let it.
@@ -77,14 +87,22 @@ HostModule::HostModule(std::span<const std::string> sources, const std::string& 
         "'{}/kernels.cpp' > '{}/log' 2>&1",
         host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.path.string(), folder.path.string(),
         folder.path.string());
-    if (std::system(command.c_str()) != 0)
-        throw std::runtime_error("emulator: kernels do not compile\n" + contents(folder.path / "log"));
-    library_ = dlopen((folder.path / "kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    const bool compiled = std::system(command.c_str()) == 0;
+    return {compiled ? contents(folder.path / "kernels.so") : "", contents(folder.path / "log")};
+}
+
+HostModule::HostModule(const std::string& image) {
+    const ScratchFolder folder; // a name of its own: the loader takes one name for one library
+    const fs::path file = folder.path / "kernels.so";
+    std::ofstream(file, std::ios::binary) << image;
+    library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(std::string("emulator: ") + dlerror());
     symbol<void (*)(const Machine*)>(library_, "attach")(&machine());
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        entries_.push_back(symbol<Entry>(library_, fmt::format("launch_{}", i)));
+    kernels_ = {symbol<const Kernel*>(library_, "kernels"), *symbol<const std::size_t*>(library_, "kernel_count")};
 }
+
+HostModule::HostModule(std::span<const std::string> sources, const std::string& flags)
+    : HostModule(image_of(sources, flags)) {}
 
 HostModule::~HostModule() {
     if (library_ != nullptr) dlclose(library_);

@@ -1,0 +1,71 @@
+#include "faults.hpp"
+
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+
+#include <ucontext.h>
+
+namespace gf::emulator {
+
+namespace {
+
+bool (*is_ours)() = nullptr;
+void (*report)(const void* address) = nullptr;
+const void* faulted_at = nullptr;
+struct sigaction before_segv {
+}, before_bus{};
+// The fibre's stack may be what faulted.
+alignas(16) std::array<std::byte, 64 * 1024> signal_stack;
+
+void go_on() { report(faulted_at); }
+
+/// Makes the interrupted code go on in go_on(), as if it had called it.
+void redirect(void* context) {
+    auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    constexpr std::uintptr_t red_zone = 128;
+    const auto stack = (static_cast<std::uintptr_t>(machine.gregs[REG_RSP]) - red_zone) / 16 * 16 - 8;
+    machine.gregs[REG_RSP] = static_cast<greg_t>(stack);
+    machine.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uintptr_t>(&go_on));
+#elif defined(__aarch64__)
+    machine.sp = machine.sp / 16 * 16;
+    machine.pc = reinterpret_cast<std::uintptr_t>(&go_on);
+#else
+#error "what the program counter is called here has to be added"
+#endif
+}
+
+void handle(int signal, siginfo_t* info, void* context) {
+    if (is_ours == nullptr || !is_ours()) {
+        sigaction(signal, signal == SIGSEGV ? &before_segv : &before_bus, nullptr); // and fault again
+        return;
+    }
+    faulted_at = info->si_addr;
+    redirect(context);
+}
+
+} // namespace
+
+FaultHandler::FaultHandler(bool (*ours)(), void (*reporting)(const void* address)) {
+    is_ours = ours;
+    report = reporting;
+    const stack_t stack{signal_stack.data(), 0, signal_stack.size()};
+    sigaltstack(&stack, nullptr);
+    struct sigaction action {};
+    action.sa_sigaction = handle;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGSEGV, &action, &before_segv);
+    sigaction(SIGBUS, &action, &before_bus);
+}
+
+FaultHandler::~FaultHandler() {
+    sigaction(SIGSEGV, &before_segv, nullptr);
+    sigaction(SIGBUS, &before_bus, nullptr);
+    const stack_t none{nullptr, SS_DISABLE, 0};
+    sigaltstack(&none, nullptr);
+    is_ours = nullptr;
+}
+
+} // namespace gf::emulator

@@ -1,0 +1,46 @@
+#include "guarded_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+
+namespace gf::emulator {
+
+namespace {
+
+constexpr std::size_t page = 4096, guard = page;
+constexpr std::byte unwritten{0xcd};
+
+std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+} // namespace
+
+GuardedMemory::GuardedMemory(std::size_t bytes, Snug snug) : size_(bytes) {
+    const std::size_t inner = round_up(std::max<std::size_t>(bytes, 1), page);
+    if (inner < bytes) throw std::bad_alloc();
+    mapped_bytes_ = inner + 2 * guard;
+    void* mapped = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    mapped_ = static_cast<std::byte*>(mapped);
+    if (mprotect(mapped_ + guard, inner, PROT_READ | PROT_WRITE) != 0) {
+        munmap(mapped_, mapped_bytes_);
+        throw std::bad_alloc();
+    }
+    std::memset(mapped_ + guard, static_cast<int>(unwritten), inner);
+    data_ = mapped_ + guard + (snug == Snug::at_begin ? 0 : inner - round_up(bytes, 16));
+}
+
+GuardedMemory::~GuardedMemory() {
+    if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
+}
+
+bool GuardedMemory::is_intact() const {
+    if (mapped_ == nullptr) return true;
+    const auto is_unwritten = [](std::byte b) { return b == unwritten; };
+    return std::all_of(mapped_ + guard, data_, is_unwritten) &&
+           std::all_of(data_ + size_, mapped_ + mapped_bytes_ - guard, is_unwritten);
+}
+
+} // namespace gf::emulator
