@@ -46,7 +46,8 @@ std::string translation_unit(std::span<const std::string> sources) {
                             i, sources[i]);
         list += fmt::format("    gf::emulator::listed<kernel_{0}::GRIDFOLD_NAMESPACE::gridfold_sweep_{0}>(),\n", i);
     }
-    return text + fmt::format("extern \"C\" const gf::emulator::Kernel kernels[] {{\n{}}};\n"
+    return text + fmt::format("#pragma GCC visibility push(default)\n"
+                              "extern \"C\" const gf::emulator::Kernel kernels[] {{\n{}}};\n"
                               "extern \"C\" const std::size_t kernel_count = {};\n"
                               "extern \"C\" void attach(const gf::emulator::Machine* machine) {{ "
                               "gf::emulator::attached = machine; }}\n",
@@ -81,12 +82,13 @@ std::string host_compiler() {
 HostImage compile_on_host(std::span<const std::string> sources, const std::string& flags) {
     const ScratchFolder folder;
     std::ofstream(folder.path / "kernels.cpp") << translation_unit(sources);
-    // Kernel text accesses elements as words, as device compilers let it.
-    const std::string command = fmt::format(
-        "'{}' -std=c++20 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing {} -I '{}' -o '{}/kernels.so' "
-        "'{}/kernels.cpp' > '{}/log' 2>&1",
-        host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.path.string(), folder.path.string(),
-        folder.path.string());
+    // Kernel text accesses elements as words, as device compilers let it. Hidden: templates of one name in two libraries
+    // would be taken for one.
+    const std::string command = fmt::format("'{}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden "
+                                            "-ffp-contract=off -fno-strict-aliasing {} -I '{}' -o '{}/kernels.so' "
+                                            "'{}/kernels.cpp' > '{}/log' 2>&1",
+                                            host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.path.string(),
+                                            folder.path.string(), folder.path.string());
     const bool compiled = std::system(command.c_str()) == 0;
     return {compiled ? contents(folder.path / "kernels.so") : "", contents(folder.path / "log")};
 }

@@ -1,0 +1,28 @@
+// What a test asks of the emulated device, and makes it do.
+#pragma once
+
+#include <cstdint>
+
+namespace gf::emulator {
+
+struct Control {
+    // To be set. Calls are counted from 0; looking up an error's words is none.
+    long fail_at = -1;           ///< the number of the call that fails; −1 = none
+    int fail_with = 2;           ///< its CUresult
+    bool fails_for_good = false; ///< and so does every later one: the device is lost
+    bool loses_words = false;    ///< kernels run, but what they store for the waiting host does not arrive
+    std::uint64_t seed = 1;      ///< of the order in which streams, graph nodes and threads run
+
+    // To be read.
+    long calls = 0;
+    long memory = 0;  ///< device and page-locked allocations that live
+    long objects = 0; ///< streams, events, modules, graphs, instantiated graphs and user objects that live
+    long allocations = 0, instantiations = 0, updates = 0, compilations = 0, launches = 0; ///< since the start
+    const char* finding = ""; ///< what the emulator found wrong with a kernel, the first time
+};
+
+/// The symbol of the emulated device that gives its Control.
+inline constexpr const char* control_symbol = "gridfold_emulated_device";
+using ControlFunction = Control* (*)();
+
+} // namespace gf::emulator

@@ -1,0 +1,118 @@
+#include "device.hpp"
+
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace gf::emulator {
+
+Device& Device::the() {
+    static Device& device = *new Device; // never destroyed: the queue's thread outlives main
+    return device;
+}
+
+int Device::gate() {
+    const std::lock_guard lock(mutex);
+    const long number = control.calls++;
+    if (number == control.fail_at) {
+        if (control.fails_for_good) lose(control.fail_with);
+        return control.fail_with;
+    }
+    return lost_;
+}
+
+void Device::lose(int code, const std::string& finding) {
+    const std::lock_guard lock(mutex);
+    if (lost_ != 0) return;
+    lost_ = code;
+    finding_ = finding;
+    control.finding = finding_.c_str();
+    queue.abandon();
+}
+
+int Device::allocate(void** address, std::size_t bytes, Where where) {
+    if (bytes == 0) return invalid_value;
+    const std::lock_guard lock(mutex);
+    try {
+        // Both ends of an array are tried, in turn.
+        GuardedMemory memory(bytes, control.allocations % 2 == 0 ? Snug::at_end : Snug::at_begin);
+        *address = memory.data();
+        allocations_.insert_or_assign(static_cast<std::byte*>(*address), Allocation{std::move(memory), where});
+    } catch (const std::bad_alloc&) {
+        return out_of_memory;
+    }
+    ++control.allocations;
+    ++control.memory;
+    return 0;
+}
+
+int Device::release(void* address, Where where) {
+    const std::lock_guard lock(mutex);
+    const auto found = allocations_.find(static_cast<std::byte*>(address));
+    if (found == allocations_.end() || found->second.where != where) return invalid_value;
+    if (!found->second.memory.is_intact())
+        lose(illegal_address, "emulated device: somebody wrote beside an allocation");
+    allocations_.erase(found);
+    --control.memory;
+    return 0;
+}
+
+const Allocation* Device::find(const void* address, std::size_t bytes) const {
+    const std::lock_guard lock(mutex);
+    const auto* first = static_cast<const std::byte*>(address);
+    auto after = allocations_.upper_bound(first);
+    if (after == allocations_.begin()) return nullptr;
+    const Allocation& allocation = std::prev(after)->second;
+    const auto offset = static_cast<std::size_t>(first - allocation.memory.data());
+    const bool holds = offset < allocation.memory.size() && bytes <= allocation.memory.size() - offset;
+    return holds ? &allocation : nullptr;
+}
+
+void Device::execute(const KernelCall& call) {
+    if (lost_ != 0) return;
+    const std::shared_ptr<const HostModule> module = call.module.lock();
+    if (module == nullptr) return lose(launch_failed, "emulated device: a kernel of a module that was unloaded");
+    std::vector<std::uint64_t> values = call.values;
+    std::vector<void*> arguments;
+    for (std::uint64_t& value : values) arguments.push_back(&value);
+    std::vector<std::pair<void*, std::vector<std::byte>>> words; // that shall not arrive
+    std::uint64_t seed = 0;
+    {
+        const std::lock_guard lock(mutex);
+        seed = control.seed * 1'000'003 + ++launches_;
+        ++control.launches;
+        if (control.loses_words)
+            for (const auto& [address, allocation] : allocations_)
+                if (allocation.where == Where::page_locked)
+                    words.emplace_back(allocation.memory.data(),
+                                       std::vector(address, address + allocation.memory.size()));
+    }
+    std::mt19937_64 random(seed);
+    try {
+        launch(module->entry(0), arguments.data(), call.blocks, call.threads,
+               all_orders[random() % std::size(all_orders)], random());
+    } catch (const std::exception& error) {
+        lose(illegal_address, error.what());
+    }
+    for (const auto& [address, bytes] : words) std::memcpy(address, bytes.data(), bytes.size());
+}
+
+void Device::copy(void* to, const void* from, std::size_t bytes, bool to_device) {
+    if (lost_ != 0) return;
+    const std::lock_guard lock(mutex);
+    const Allocation* on_device = find(to_device ? to : from, bytes);
+    if (on_device == nullptr) return lose(illegal_address, "emulated device: a copy of memory that was freed");
+    std::memcpy(to, from, bytes);
+}
+
+void Device::fill(void* to, unsigned char byte, std::size_t bytes) {
+    if (lost_ != 0) return;
+    const std::lock_guard lock(mutex);
+    if (find(to, bytes) == nullptr) return lose(illegal_address, "emulated device: memory was filled that was freed");
+    std::memset(to, byte, bytes);
+}
+
+} // namespace gf::emulator

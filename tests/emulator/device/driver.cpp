@@ -1,0 +1,364 @@
+// The driver's entry points (core/src/driver/driver.def has them all), and those that only a user of CUDA calls, for captures.
+#include <cstring>
+#include <elf.h>
+#include <string>
+#include <type_traits>
+
+#include "driver/driver.hpp"
+#include "graph.hpp"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+using gf::driver::Address;
+using gf::driver::KernelNodeParams;
+using namespace gf::emulator;
+
+// What CUDA's opaque handles point to here.
+struct CUctx_st {};
+struct CUstream_st : Stream {
+    Graph* captured = nullptr; // being captured
+    const Node* last = nullptr;
+};
+struct CUevent_st : Event {};
+struct CUfunc_st {
+    std::shared_ptr<const HostModule> module;
+};
+struct CUmod_st {
+    CUfunc_st function;
+};
+struct CUgraph_st : Graph {};
+struct CUgraphNode_st : Node {};
+struct CUgraphExec_st : Exec {
+    using Exec::Exec;
+};
+struct CUuserObject_st : UserObject {};
+
+namespace {
+
+constexpr int success = 0;
+constexpr int capability_major = 9, multiprocessors = 4;
+constexpr std::size_t total_memory = std::size_t{1} << 34;
+constexpr std::size_t most_arguments = 4096;
+
+CUctx_st the_context;
+thread_local std::vector<CUctx_st*> contexts; // current last
+thread_local int capture_mode = 0;            // of this thread: global
+int captures = 0;                             // under way
+
+Device& device() { return Device::the(); }
+Control& control() { return device().control; }
+std::lock_guard<std::recursive_mutex> locked() { return std::lock_guard(device().mutex); }
+
+/// The outcome of a call that can fail: before it does anything.
+int gate() { return in_destroy() ? not_permitted : device().gate(); }
+/// … and needs a current context.
+int gate_in_context() {
+    const int code = gate();
+    return code != success ? code : contexts.empty() ? no_context : success;
+}
+/// … and is not allowed while a stream is captured, unless the thread said that it knows.
+int gate_unsafe() {
+    const int code = gate_in_context();
+    const auto lock = locked();
+    return code != success                                                ? code
+           : captures != 0 && capture_mode != gf::driver::capture_relaxed ? capture_unsupported
+                                                                          : success;
+}
+/// … and asks something of a stream that must not be captured.
+int gate_of(const CUstream_st* stream) {
+    const int code = stream == nullptr ? gate_in_context() : gate();
+    const auto lock = locked();
+    if (code != success) return code;
+    if (stream == nullptr) return captures != 0 ? capture_implicit : success;
+    return stream->captured != nullptr ? capture_unsupported : success;
+}
+
+template <class Object> int keep(Object** to, Object* made) {
+    const auto lock = locked();
+    ++control().objects;
+    return *to = made, success;
+}
+/// Destroys whatever happens: the outcome is told all the same.
+template <class Object> int destroy(Object* object) {
+    const int code = gate();
+    delete object;
+    const auto lock = locked();
+    --control().objects;
+    return code;
+}
+
+void* pointer(Address address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
+Address address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+/// The arguments are taken now, whatever happens to where they are.
+int to_call(CUfunc_st* function, unsigned blocks, unsigned threads, void** parameters, KernelCall& call) {
+    if (function == nullptr || blocks == 0 || threads == 0 || threads % 32 != 0 || threads > 1024) return invalid_value;
+    call = {function->module, blocks, threads, {}};
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; const std::size_t size : function->module->parameter_sizes(0)) {
+        bytes += size;
+        std::memcpy(&call.values.emplace_back(), parameters[i++], size);
+    }
+    return bytes > most_arguments ? invalid_value : success;
+}
+
+bool is_one(unsigned y, unsigned z) { return y == 1 && z == 1; }
+
+} // namespace
+
+EXPORT Control* gridfold_emulated_device() { return &control(); }
+
+EXPORT int cuInit(unsigned) { return gate(); }
+EXPORT int cuDriverGetVersion(int* version) { return *version = 13000, gate(); }
+EXPORT int cuGetErrorName(int code, const char** name) {
+    return *name = code == out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_EMULATED", success;
+}
+EXPORT int cuGetErrorString(int, const char** text) { return *text = "the emulated device failed", success; }
+
+EXPORT int cuDeviceGetCount(int* count) { return *count = 1, gate(); }
+EXPORT int cuDeviceGet(int* number, int ordinal) { return *number = ordinal, gate(); }
+EXPORT int cuDeviceGetName(char* name, int bytes, int) {
+    std::strncpy(name, "Emulated device", static_cast<std::size_t>(bytes));
+    return gate();
+}
+EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
+    *value = attribute == gf::driver::capability_major       ? ::capability_major
+             : attribute == gf::driver::multiprocessor_count ? ::multiprocessors
+                                                             : 0;
+    return gate();
+}
+EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = total_memory, gate(); }
+EXPORT int cuDevicePrimaryCtxRetain(CUctx_st** context, int) { return *context = &the_context, gate(); }
+EXPORT int cuCtxGetCurrent(CUctx_st** context) {
+    return *context = contexts.empty() ? nullptr : contexts.back(), gate();
+}
+EXPORT int cuCtxPushCurrent_v2(CUctx_st* context) {
+    const int code = gate();
+    if (code == success) contexts.push_back(context);
+    return code;
+}
+EXPORT int cuCtxPopCurrent_v2(CUctx_st** context) {
+    if (contexts.empty()) return no_context;
+    *context = contexts.back();
+    contexts.pop_back();
+    return gate();
+}
+
+EXPORT int cuMemAlloc_v2(Address* made, std::size_t bytes) {
+    if (const int code = gate_unsafe(); code != success) return code;
+    void* memory = nullptr;
+    const int code = device().allocate(&memory, bytes, Where::device);
+    return *made = address(memory), code;
+}
+EXPORT int cuMemFree_v2(Address memory) {
+    const int failed = gate_unsafe(), code = device().release(pointer(memory), Where::device);
+    return code != success ? code : failed;
+}
+EXPORT int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
+    if (const int code = gate_unsafe(); code != success) return code;
+    return device().allocate(made, bytes, Where::page_locked);
+}
+EXPORT int cuMemFreeHost(void* memory) {
+    const int failed = gate_unsafe(), code = device().release(memory, Where::page_locked);
+    return code != success ? code : failed;
+}
+EXPORT int cuMemHostGetDevicePointer_v2(Address* made, void* host, unsigned) {
+    const Allocation* found = device().find(host);
+    *made = address(host);
+    return found == nullptr || found->where != Where::page_locked ? invalid_value : gate();
+}
+EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, CUstream_st* stream) {
+    if (const int code = gate_of(stream); code != success) return code;
+    if (device().find(pointer(to), bytes) == nullptr) return invalid_value;
+    if (device().find(from, bytes) != nullptr) { // page-locked: read when the stream gets there
+        device().queue.push(stream, [=] { device().copy(pointer(to), from, bytes, true); });
+    } else {
+        const auto* first = static_cast<const std::byte*>(from);
+        device().queue.push(stream, [=, copy = std::vector(first, first + bytes)] {
+            device().copy(pointer(to), copy.data(), bytes, true);
+        });
+    }
+    return success;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, CUstream_st* stream) {
+    if (const int code = gate_of(stream); code != success) return code;
+    if (device().find(pointer(from), bytes) == nullptr) return invalid_value;
+    const auto number = device().queue.push(stream, [=] { device().copy(to, pointer(from), bytes, false); });
+    if (device().find(to, bytes) == nullptr) device().queue.wait_for(number);
+    return device().lost();
+}
+EXPORT int cuMemsetD8Async(Address to, unsigned char byte, std::size_t bytes, CUstream_st* stream) {
+    if (const int code = gate_of(stream); code != success) return code;
+    if (device().find(pointer(to), bytes) == nullptr) return invalid_value;
+    device().queue.push(stream, [=] { device().fill(pointer(to), byte, bytes); });
+    return success;
+}
+EXPORT int cuPointerGetAttribute(void* value, int attribute, Address asked) {
+    const Allocation* found = device().find(pointer(asked));
+    if (found == nullptr) return invalid_value;
+    const bool on_device = found->where == Where::device;
+    unsigned answer = 0;
+    if (attribute == gf::driver::pointer_memory_type)
+        answer = on_device ? gf::driver::memory_type_device : gf::driver::memory_type_host;
+    std::memcpy(value, &answer, sizeof answer);
+    return gate();
+}
+
+EXPORT int cuStreamCreate(CUstream_st** stream, unsigned flags) {
+    if (const int code = gate_in_context(); code != success) return code;
+    auto* made = new CUstream_st;
+    made->blocking = flags != gf::driver::stream_non_blocking;
+    return keep(stream, made);
+}
+EXPORT int cuStreamDestroy_v2(CUstream_st* stream) { return destroy(stream); }
+EXPORT int cuStreamSynchronize(CUstream_st* stream) {
+    if (const int code = gate_of(stream); code != success) return code;
+    device().queue.wait_for(device().queue.last_of(stream));
+    return device().lost();
+}
+EXPORT int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {
+    if (const int code = gate_of(stream); code != success) return code;
+    const auto lock = locked();
+    if (event->recorded != 0)
+        device().queue.push(
+            stream, [] {}, event->recorded);
+    return success;
+}
+EXPORT int cuStreamIsCapturing(CUstream_st* stream, int* status) {
+    const int code = gate();
+    const auto lock = locked();
+    *status = stream != nullptr && stream->captured != nullptr ? gf::driver::capture_active : gf::driver::capture_none;
+    return code;
+}
+EXPORT int cuStreamGetCaptureInfo_v2(CUstream_st* stream, int* status, gf::driver::Id*, CUgraph_st** graph,
+                                     CUgraphNode_st* const**, std::size_t*) {
+    const auto lock = locked();
+    *graph = static_cast<CUgraph_st*>(stream->captured);
+    return cuStreamIsCapturing(stream, status);
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) { return std::swap(capture_mode, *mode), gate(); }
+EXPORT int cuStreamBeginCapture_v2(CUstream_st* stream, int) {
+    const auto lock = locked();
+    ++captures;
+    stream->captured = new CUgraph_st;
+    stream->last = nullptr;
+    return success;
+}
+EXPORT int cuStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
+    const auto lock = locked();
+    --captures;
+    return keep(graph, static_cast<CUgraph_st*>(std::exchange(stream->captured, nullptr)));
+}
+
+EXPORT int cuEventCreate(CUevent_st** event, unsigned) {
+    if (const int code = gate_in_context(); code != success) return code;
+    return keep(event, new CUevent_st);
+}
+EXPORT int cuEventDestroy_v2(CUevent_st* event) { return destroy(event); }
+EXPORT int cuEventRecord(CUevent_st* event, CUstream_st* stream) {
+    if (const int code = gate_of(stream); code != success) return code;
+    const auto lock = locked();
+    event->recorded = device().queue.push(stream, [] {});
+    return success;
+}
+EXPORT int cuEventQuery(CUevent_st* event) {
+    if (const int code = gate_unsafe(); code != success) return code;
+    return device().queue.is_done(event->recorded) ? device().lost() : gf::driver::not_ready;
+}
+EXPORT int cuEventSynchronize(CUevent_st* event) {
+    if (const int code = gate_unsafe(); code != success) return code;
+    device().queue.wait_for(event->recorded);
+    return device().lost();
+}
+
+EXPORT int cuModuleLoadData(CUmod_st** module, const void* image) {
+    if (const int code = gate_unsafe(); code != success) return code;
+    const auto* elf = static_cast<const Elf64_Ehdr*>(image);
+    if (std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0) return invalid_image;
+    const std::size_t bytes = elf->e_shoff + std::size_t{elf->e_shnum} * elf->e_shentsize; // its last part
+    try {
+        const std::string object(static_cast<const char*>(image), bytes);
+        return keep(module, new CUmod_st{{std::make_shared<const HostModule>(object)}});
+    } catch (const std::exception&) {
+        return invalid_image;
+    }
+}
+EXPORT int cuModuleUnload(CUmod_st* module) { return destroy(module); }
+EXPORT int cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const char* name) {
+    *function = &module->function;
+    return std::strcmp(name, "gridfold_sweep") == 0 ? gate() : not_found;
+}
+EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st*) {
+    return *value = attribute == gf::driver::function_registers ? 32 : 0, gate();
+}
+EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y,
+                          unsigned block_z, unsigned shared_bytes, CUstream_st* stream, void** parameters, void**) {
+    const int code = stream != nullptr && stream->captured != nullptr ? gate() : gate_of(stream);
+    if (code != success) return code;
+    KernelCall call;
+    if (!is_one(y, z) || !is_one(block_y, block_z) || shared_bytes != 0) return invalid_value;
+    if (const int wrong = to_call(function, x, block_x, parameters, call); wrong != success) return wrong;
+    const auto lock = locked();
+    if (stream == nullptr || stream->captured == nullptr) {
+        device().queue.push(stream, [call] { device().execute(call); });
+    } else {
+        auto node = std::make_unique<Node>(Node{std::move(call), {}});
+        if (stream->last != nullptr) node->after.push_back(stream->last);
+        stream->last = node.get();
+        stream->captured->nodes.push_back(std::move(node));
+    }
+    return success;
+}
+
+EXPORT int cuGraphCreate(CUgraph_st** graph, unsigned) {
+    if (const int code = gate(); code != success) return code;
+    return keep(graph, new CUgraph_st);
+}
+EXPORT int cuGraphDestroy(CUgraph_st* graph) { return destroy(graph); }
+EXPORT int cuGraphAddKernelNode_v2(CUgraphNode_st** made, CUgraph_st* graph, CUgraphNode_st* const* dependencies,
+                                   std::size_t count, const KernelNodeParams* p) {
+    if (const int code = gate(); code != success) return code;
+    auto node = std::make_unique<CUgraphNode_st>();
+    if (const int wrong = to_call(p->function, p->grid_x, p->block_x, p->parameters, node->call); wrong != success)
+        return wrong;
+    node->after.assign(dependencies, dependencies + count);
+    *made = node.get();
+    graph->nodes.push_back(std::move(node));
+    return success;
+}
+EXPORT int cuGraphInstantiateWithFlags(CUgraphExec_st** exec, CUgraph_st* graph, unsigned long long) {
+    if (const int code = gate(); code != success) return code;
+    const auto lock = locked();
+    ++control().instantiations;
+    return keep(exec, new CUgraphExec_st(*graph));
+}
+EXPORT int cuGraphExecKernelNodeSetParams_v2(CUgraphExec_st* exec, CUgraphNode_st* node, const KernelNodeParams* p) {
+    if (const int code = gate(); code != success) return code;
+    KernelCall call;
+    if (const int wrong = to_call(p->function, p->grid_x, p->block_x, p->parameters, call); wrong != success)
+        return wrong;
+    const auto lock = locked();
+    ++control().updates;
+    return exec->update(node, std::move(call));
+}
+EXPORT int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
+    if (const int code = gate_of(stream); code != success) return code;
+    return exec->launch(stream), success;
+}
+EXPORT int cuGraphExecDestroy(CUgraphExec_st* exec) { return destroy(exec); }
+EXPORT int cuUserObjectCreate(CUuserObject_st** object, void* held, void (*release)(void*), unsigned references,
+                              unsigned) {
+    if (const int code = gate(); code != success) return code;
+    return keep(object, new CUuserObject_st{{held, release, references}});
+}
+EXPORT int cuUserObjectRelease(CUuserObject_st* object, unsigned count) {
+    UserObject::release(object, count);
+    return gate();
+}
+EXPORT int cuGraphRetainUserObject(CUgraph_st* graph, CUuserObject_st* object, unsigned count, unsigned flags) {
+    if (const int code = gate(); code != success) return code;
+    const auto lock = locked();
+    if (flags != gf::driver::user_object_move) object->references += count;
+    for (unsigned i = 0; i < count; ++i) graph->owned.objects.push_back(object);
+    return success;
+}

@@ -1,0 +1,21 @@
+// Sizes for tests of the CUDA backend: on the emulated device (tests/emulator/device) an element takes a microsecond.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include <gridfold/core/device.hpp>
+
+namespace gf::testing {
+
+inline bool is_emulated() {
+    static const bool emulated = !devices().empty() && devices().front().name == "Emulated device";
+    return emulated;
+}
+
+/// So many elements or rounds; a fiftieth of them, and 20 at least, where the device is emulated.
+template <class Count> Count scaled(Count count) {
+    return is_emulated() ? std::min(count, std::max<Count>(20, count / 50)) : count;
+}
+
+} // namespace gf::testing
