@@ -1,14 +1,14 @@
-# gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE] [TIMEOUT <seconds>])
+# gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE | EMULATED] [TIMEOUT <seconds>])
 #
 # A GoogleTest binary, bin/<name>, that links gridfold::gridfold and may include the layers' internal headers and those
 # under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package; and slow, for what a sanitizer build
 # leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>". WHOLE makes the binary one entry instead:
-# for tests whose start is dear (a CUDA context, NVRTC). An entry in which every test was skipped is reported as skipped.
-# What may take long (TIMEOUT) is started first.
+# for tests whose start is dear (a CUDA context, NVRTC). EMULATED: only gridfold_emulated_test() runs it. An entry in which
+# every test was skipped is reported as skipped. What may take long (TIMEOUT) is started first.
 include(GoogleTest)
 
 function(gridfold_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;EMULATED" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
@@ -18,7 +18,9 @@ function(gridfold_test name)
     target_include_directories(${name} PRIVATE
         "${PROJECT_SOURCE_DIR}/tests"
         "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
-    if(arg_WHOLE)
+    if(arg_EMULATED)
+        gridfold_emulated_test(${name})
+    elseif(arg_WHOLE)
         add_test(NAME ${name} COMMAND ${name})
         set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT}
             SKIP_REGULAR_EXPRESSION
@@ -32,4 +34,16 @@ function(gridfold_test name)
             "set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${arg_LABELS}\")\n")
         set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels}")
     endif()
+endfunction()
+
+# gridfold_emulated_test(<name> [<argument>…])
+#
+# All tests of the binary <name> once more, as one ctest entry "<name>.emulated", on the emulated device: a CUDA driver and
+# compiler that execute kernels on the host (tests/emulator/device).
+function(gridfold_emulated_test name)
+    add_dependencies(${name} gridfold_emulated_device)
+    set(folder "${CMAKE_BINARY_DIR}/emulated")
+    add_test(NAME ${name}.emulated COMMAND ${name} ${ARGN})
+    set_tests_properties(${name}.emulated PROPERTIES LABELS emulator TIMEOUT 600 COST 100
+        ENVIRONMENT "LD_LIBRARY_PATH=${folder};GRIDFOLD_CACHE_DIR=${folder}/cache")
 endfunction()

@@ -256,6 +256,7 @@ private:
 // The grid that runs: fibres begin, and kernels call, without an argument that could lead to it.
 Grid* grid = nullptr;
 Place place;
+bool loses_system_stores = false;
 
 void require_aligned(const void* address, std::size_t bytes) {
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
@@ -275,9 +276,12 @@ const Machine& machine() {
             return grid->shared(declaration, bytes, offset, count, writes);
         },
         require_aligned,
+        &loses_system_stores,
     };
     return table;
 }
+
+void lose_system_stores(bool lose) { loses_system_stores = lose; }
 
 void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order, std::uint64_t seed) {
     if (blocks == 0 || threads == 0 || threads % 32 != 0)

@@ -31,7 +31,11 @@ struct Machine {
     void (*note_store)();
     void* (*shared)(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes);
     void (*require_aligned)(const void* address, std::size_t bytes);
+    const bool* loses_system_stores;
 };
+
+/// Tests: what threads store for the waiting host does not arrive from now on, or does again.
+void lose_system_stores(bool lose);
 
 /// Calls a kernel with the arguments at the given addresses, as cuLaunchKernel takes them.
 using Entry = void (*)(void** arguments);
@@ -85,7 +89,9 @@ inline void store_relaxed(u64* p, u64 word) {
     *static_cast<volatile u64*>(p) = word;
     attached->yield();
 }
-inline void store_relaxed_system(u64* p, u64 word) { store_relaxed(p, word); }
+inline void store_relaxed_system(u64* p, u64 word) {
+    if (!*attached->loses_system_stores) store_relaxed(p, word);
+}
 inline void load_bytes(void* to, const void* from, std::size_t bytes) {
     attached->require_aligned(from, bytes);
     __builtin_memcpy(to, from, bytes);

@@ -79,6 +79,8 @@ std::string host_compiler() {
     return std::system("c++ --version > /dev/null 2>&1") == 0 ? "c++" : "";
 }
 
+std::string header_text() { return contents(fs::path(GRIDFOLD_EMULATOR_FOLDER) / "emulator.hpp"); }
+
 HostImage compile_on_host(std::span<const std::string> sources, const std::string& flags) {
     const ScratchFolder folder;
     std::ofstream(folder.path / "kernels.cpp") << translation_unit(sources);

@@ -12,6 +12,9 @@ namespace gf::emulator {
 /// The compiler that the tests were built with, if it is still there, else c++ on the PATH, else "".
 std::string host_compiler();
 
+/// The emulator's header, which kernel texts are compiled with.
+std::string header_text();
+
 /// What a compiler made of kernel texts: the bytes of a shared object, or why there is none.
 struct HostImage {
     std::string bytes; ///< "" if they do not compile

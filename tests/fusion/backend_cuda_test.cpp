@@ -6,7 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <gridfold/core/buffer.hpp>
@@ -19,9 +18,8 @@
 #include <gridfold/ops/text.hpp>
 
 #include "fusion/device_scale.hpp"
+#include "fusion/user_graph.hpp"
 
-struct CUgraph_st;
-struct CUgraphExec_st;
 struct CUctx_st;
 
 namespace gf {
@@ -29,36 +27,11 @@ namespace {
 
 using testing::is_emulated;
 using testing::scaled;
+using testing::UserGraph;
 
 constexpr int device = 0;
 
 std::int64_t extent_of(std::size_t n) { return static_cast<std::int64_t>(n); }
-
-/// The driver calls that only a user makes: capturing and running a graph of their own.
-template <class... Args> void call(const char* symbol, Args... args) {
-    static void* library = dlopen("libcuda.so.1", RTLD_NOW);
-    int (*function)(Args...) = nullptr;
-    void* found = dlsym(library, symbol);
-    std::memcpy(&function, &found, sizeof found);
-    ASSERT_NE(function, nullptr) << symbol;
-    ASSERT_EQ(function(args...), 0) << symbol;
-}
-
-struct UserGraph {
-    CUgraph_st* graph = nullptr;
-    CUgraphExec_st* exec = nullptr;
-
-    static void begin(StreamView stream) { call("cuStreamBeginCapture_v2", stream.get(), 0); }
-    void end(StreamView stream) {
-        call("cuStreamEndCapture", stream.get(), &graph);
-        call("cuGraphInstantiateWithFlags", &exec, graph, 0ull);
-    }
-    void launch(StreamView stream) const { call("cuGraphLaunch", exec, stream.get()); }
-    ~UserGraph() {
-        if (exec != nullptr) call("cuGraphExecDestroy", exec);
-        if (graph != nullptr) call("cuGraphDestroy", graph);
-    }
-};
 
 /// Small integers, as floats too: sums are exact, and no element is like its neighbours.
 template <class T> std::vector<T> digits(std::size_t n, std::uint32_t seed = 1) {
@@ -413,9 +386,9 @@ TEST_F(BackendCuda, the_callers_context_is_left_as_it_was) {
     const DeviceBuffer there = upload(digits<float>(1000));
     CUctx_st* before = nullptr;
     CUctx_st* after = nullptr;
-    call("cuCtxGetCurrent", &before);
+    testing::call("cuCtxGetCurrent", &before);
     run_on(*cuda, bound({1000}, {on_device(there)}));
-    call("cuCtxGetCurrent", &after);
+    testing::call("cuCtxGetCurrent", &after);
     EXPECT_EQ(before, after);
 }
 

@@ -1,6 +1,5 @@
-// The CUDA runner over a fake device (fake_device.hpp): what it updates, stages, waits for and captures, and what is left
-// when any one of its driver calls fails. Two hand-made kernels follow the protocol of emit_cuda.hpp.
-#include <cstring>
+// The CUDA runner on the emulated device: what it updates, allocates and waits for, and what is left when any one of its driver
+// calls fails.
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -8,322 +7,303 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <gridfold/core/buffer.hpp>
 #include <gridfold/core/capture.hpp>
+#include <gridfold/core/device.hpp>
 #include <gridfold/core/error.hpp>
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/text.hpp>
 
 #include "cuda/host_words.hpp"
-#include "cuda/loaded_plan.hpp"
-#include "fusion/fake_device.hpp"
+#include "emulator/device/emulated.hpp"
+#include "fusion/user_graph.hpp"
 
 namespace gf {
 namespace {
 
-using testing::fake;
-using testing::FakeKernel;
 using ::testing::HasSubstr;
+using testing::UserGraph;
 
-template <class T> T* as(std::uint64_t address) { return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address)); }
+using Numbers = std::vector<std::int32_t>;
 
-/// total = sum of x: {x, elements, scalars, workspace, host}
-const FakeKernel sum_kernel{5, [](unsigned, const std::vector<std::uint64_t>& v) {
-                                const auto* x = as<std::int32_t>(v[0]);
-                                const auto total = static_cast<std::uint64_t>(
-                                    std::accumulate(x, x + static_cast<std::int64_t>(v[1]), std::int64_t{0}));
-                                auto* scalars = as<std::uint64_t>(v[2]);
-                                scalars[0] = total;
-                                scalars[1] = 0;
-                                std::uint64_t& launches = *as<std::uint64_t>(v[3]);
-                                launches = launches == 0xffffffffu ? 1 : launches + 1;
-                                if (v[4] == 0 || fake.never_finish_words) return;
-                                auto* host = as<std::uint64_t>(v[4]);
-                                host[0] = launches << 32 | (total & 0xffffffffu);
-                                host[1] = launches << 32 | total >> 32;
-                                host[2] = launches << 32;
-                            }};
-
-/// out = x + total: {x, out, elements, scalars}
-const FakeKernel shift_kernel{4, [](unsigned, const std::vector<std::uint64_t>& v) {
-                                  for (std::uint64_t i = 0; i < v[2]; ++i)
-                                      as<std::int32_t>(v[1])[i] = static_cast<std::int32_t>(
-                                          as<std::uint32_t>(v[0])[i] +
-                                          static_cast<std::uint32_t>(*as<std::uint64_t>(v[3])));
-                              }};
-
-cuda::LoadedKernel loaded_kernel(const FakeKernel& kernel, std::vector<cuda::KernelParameter> parameters,
-                                 bool finishes) {
-    cuda::LoadedKernel loaded;
-    loaded.emitted.parameters = std::move(parameters);
-    loaded.emitted.threads = 512;
-    loaded.emitted.words = finishes ? 2 : 0;
-    loaded.emitted.finishes = finishes;
-    loaded.kernel.function = reinterpret_cast<CUfunc_st*>(const_cast<FakeKernel*>(&kernel));
-    return loaded;
-}
-
-/// s(x: i32[n]) -> total = sum(x); with `shifts` also -> out = x + total.
-std::shared_ptr<const cuda::LoadedPlan> make_plan(bool shifts) {
-    using Kind = cuda::ParameterKind;
-    auto plan = std::make_shared<Plan>();
-    plan->dims.push_back({"n", {}, false, {}});
-    plan->arrays.push_back({"x", DType::i32, {0}, ArrayRole::input});
-    plan->scalars.push_back({DType::i64});
-    plan->outputs.push_back({"total", 0, -1});
-    Sweep sum;
-    sum.dims = {0};
-    sum.yields.push_back({0, 0});
-    plan->sweeps.push_back(sum);
-    auto loaded = std::make_shared<cuda::LoadedPlan>();
-    loaded->kernels.push_back(loaded_kernel(
-        sum_kernel, {{Kind::array, 0}, {Kind::elements}, {Kind::scalars}, {Kind::workspace}, {Kind::host}}, true));
-    if (shifts) {
-        plan->arrays.push_back({"out", DType::i32, {0}, ArrayRole::output});
-        plan->outputs.push_back({"out", -1, 1});
-        Sweep shift;
-        shift.dims = {0};
-        shift.after = {0};
-        plan->sweeps.push_back(shift);
-        loaded->kernels.push_back(loaded_kernel(
-            shift_kernel, {{Kind::array, 0}, {Kind::array, 1}, {Kind::elements}, {Kind::scalars}}, false));
-    }
-    loaded->plan = plan;
-    return loaded;
-}
-
-std::vector<std::int32_t> numbers(std::size_t n, std::int32_t first = 1) {
-    std::vector<std::int32_t> x(n);
+Numbers numbers(std::size_t n, std::int32_t first = 1) {
+    Numbers x(n);
     std::iota(x.begin(), x.end(), first);
     return x;
 }
-std::int64_t total_of(const std::vector<std::int32_t>& x) {
-    return std::accumulate(x.begin(), x.end(), std::int64_t{0});
-}
+std::int64_t total_of(std::span<const std::int32_t> x) { return std::accumulate(x.begin(), x.end(), std::int64_t{0}); }
 
-/// The fake device's memory is the host's: bound as device memory, a vector is used in place.
-Bound bound(const std::vector<std::vector<std::int32_t>*>& arrays, Memory memory) {
-    Bound b;
-    b.extents = {static_cast<std::int64_t>(arrays[0]->size())};
-    for (auto* array : arrays) b.arrays.push_back({array->data(), memory});
-    return b;
-}
-
-std::int64_t run(Runner& runner) {
-    ScalarResult result;
-    runner.run({&result, 1}, {});
-    return static_cast<std::int64_t>(result.bits);
-}
-
-class RunnerCuda : public ::testing::Test {
-protected:
-    ~RunnerCuda() override {
-        release_retired();
-        EXPECT_TRUE(fake.memory.empty()) << fake.memory.size() << " allocations leaked";
-        EXPECT_EQ(fake.objects, 0);
+/// Device memory, which on the emulated device the host may look at.
+class DeviceNumbers {
+public:
+    explicit DeviceNumbers(const Numbers& x) : buffer_(0, x.size() * sizeof(std::int32_t)), size_(x.size()) {
+        std::copy(x.begin(), x.end(), data());
     }
-    testing::FakeDevice device;
+    std::int32_t* data() const { return static_cast<std::int32_t*>(buffer_.address()); }
+    std::size_t size() const { return size_; }
+    operator std::span<const std::int32_t>() const { return {data(), size_}; }
+
+private:
+    DeviceBuffer buffer_;
+    std::size_t size_;
+};
+
+BoundArray bound(const DeviceNumbers& x) { return {x.data(), Memory::device}; }
+BoundArray bound(Numbers& x) { return {x.data(), Memory::host}; }
+
+/// Of extent x.size(), with an array output where there is one.
+template <class X> Bound bindings(X& x) { return {{static_cast<std::int64_t>(x.size())}, {bound(x)}, {}, {}}; }
+template <class X> Bound bindings(X& x, X& out) {
+    return {{static_cast<std::int64_t>(x.size())}, {bound(x), bound(out)}, {}, {}};
+}
+std::int64_t run(Runner& runner, int scalars) {
+    std::vector<ScalarResult> results(static_cast<std::size_t>(scalars));
+    runner.run(results, {});
+    return static_cast<std::int64_t>(results[0].bits);
+}
+
+class RunnerCuda : public emulator::OnEmulatedDevice {
+protected:
+    void TearDown() override {
+        sums.reset();
+        shifts.reset();
+        release_retired();
+        OnEmulatedDevice::TearDown();
+    }
+    static std::shared_ptr<const Build> build(const char* text) {
+        return build_cuda(std::make_shared<const Plan>(fuse(parse(text))), 0, {});
+    }
+    std::unique_ptr<Runner> sum_runner() {
+        if (!sums) sums = build("s(x: i32[n]) -> total = sum(x)");
+        return sums->runner();
+    }
+    /// Two sweeps: the sum, and what is made with it.
+    std::unique_ptr<Runner> shift_runner() {
+        if (!shifts) shifts = build("s(x: i32[n]) let total = sum(x); -> total = total, out = x + i32(total)");
+        return shifts->runner();
+    }
+    static std::int64_t sum(Runner& runner) { return run(runner, 1); }
+
+    std::shared_ptr<const Build> sums, shifts;
 };
 
 TEST_F(RunnerCuda, a_scalar_is_read_from_its_tagged_words_without_waiting_on_events) {
-    auto runner = cuda::make_runner(make_plan(false));
-    auto x = numbers(1000);
-    runner->bind(bound({&x}, Memory::device));
-    fake.waits = 0;
+    auto runner = sum_runner();
+    const DeviceNumbers x(numbers(1000));
+    runner->bind(bindings(x));
+    device->waits = 0;
     for (int i = 0; i < 3; ++i) {
-        x[0] = i;
-        EXPECT_EQ(run(*runner), total_of(x));
+        x.data()[0] = i;
+        EXPECT_EQ(sum(*runner), total_of(x));
     }
-    EXPECT_EQ(fake.waits, 0);
-    fake.waits = 0;
+    runner->enqueue({});
     runner.reset();
-    EXPECT_EQ(fake.waits, 1) << "the destructor waits for the launch under way";
+    EXPECT_GE(device->waits, 1) << "the destructor waits for the launch under way";
+    EXPECT_EQ(device->launches, 4);
 }
 
 TEST_F(RunnerCuda, equal_bindings_cost_nothing_and_others_an_update_in_place) {
-    auto runner = cuda::make_runner(make_plan(true));
-    auto x = numbers(100), y = numbers(200, 7), out = numbers(200);
-    runner->bind(bound({&x, &out}, Memory::device));
-    EXPECT_EQ(run(*runner), total_of(x));
-    const long calls = fake.calls;
-    runner->bind(bound({&x, &out}, Memory::device));
-    EXPECT_EQ(fake.calls, calls);
-    runner->bind(bound({&y, &out}, Memory::device));
-    EXPECT_EQ(fake.updates, 2);
-    EXPECT_EQ(run(*runner), total_of(y));
-    EXPECT_EQ(out[199], y[199] + total_of(y));
-    EXPECT_EQ(fake.instantiations, 1);
+    auto runner = shift_runner();
+    const DeviceNumbers x(numbers(100)), y(numbers(200, 7)), out(numbers(200));
+    runner->bind(bindings(x, out));
+    EXPECT_EQ(sum(*runner), total_of(x));
+    const long calls = device->calls;
+    runner->bind(bindings(x, out));
+    EXPECT_EQ(device->calls, calls);
+    runner->bind(bindings(y, out));
+    EXPECT_EQ(device->updates, 2);
+    EXPECT_EQ(sum(*runner), total_of(y));
+    EXPECT_EQ(out.data()[199], y.data()[199] + total_of(y));
+    EXPECT_EQ(device->instantiations, 1);
 }
 
 TEST_F(RunnerCuda, launching_allocates_nothing) {
-    auto runner = cuda::make_runner(make_plan(true));
+    auto runner = shift_runner();
     auto x = numbers(100), out = numbers(100);
-    runner->bind(bound({&x, &out}, Memory::host));
-    const int allocations = fake.allocations, objects = fake.objects;
-    for (int i = 0; i < 10; ++i) run(*runner);
-    EXPECT_EQ(fake.allocations, allocations);
-    EXPECT_EQ(fake.objects, objects);
+    runner->bind(bindings(x, out));
+    const long allocations = device->allocations, objects = device->objects;
+    for (int i = 0; i < 10; ++i) sum(*runner);
+    EXPECT_EQ(device->allocations, allocations);
+    EXPECT_EQ(device->objects, objects);
 }
 
 TEST_F(RunnerCuda, host_arrays_go_through_chunks_both_ways) {
-    auto runner = cuda::make_runner(make_plan(true));
-    for (const std::size_t n : {std::size_t{1}, std::size_t{1} << 20, (std::size_t{5} << 20) + 3, std::size_t{10}}) {
+    auto runner = shift_runner();
+    for (const std::size_t n : {std::size_t{1}, (std::size_t{2} << 20) + 3, std::size_t{10}}) {
         auto x = numbers(n, -5), out = numbers(n, 0), expected = x;
-        const auto total = static_cast<std::int32_t>(total_of(x)); // wraps, as the kernel's does
-        for (auto& e : expected)
-            e = static_cast<std::int32_t>(static_cast<std::uint32_t>(e) + static_cast<std::uint32_t>(total));
-        runner->bind(bound({&x, &out}, Memory::host));
-        EXPECT_EQ(run(*runner), total_of(x));
+        const auto total = static_cast<std::uint32_t>(total_of(x)); // wraps, as the kernel's does
+        for (auto& e : expected) e = static_cast<std::int32_t>(static_cast<std::uint32_t>(e) + total);
+        runner->bind(bindings(x, out));
+        EXPECT_EQ(sum(*runner), total_of(x));
         EXPECT_EQ(out, expected) << n;
     }
 }
 
 TEST_F(RunnerCuda, no_elements_is_a_launch_like_any_other) {
-    auto runner = cuda::make_runner(make_plan(true));
-    std::vector<std::int32_t> x, out;
-    for (const Memory memory : {Memory::host, Memory::device}) {
-        runner->bind(bound({&x, &out}, memory));
-        EXPECT_EQ(run(*runner), 0);
-    }
+    auto runner = shift_runner();
+    Numbers x, out;
+    runner->bind(bindings(x, out));
+    EXPECT_EQ(sum(*runner), 0);
+    runner->bind({{0}, {{nullptr, Memory::device}, {nullptr, Memory::device}}, {}, {}});
+    EXPECT_EQ(sum(*runner), 0);
 }
 
 TEST_F(RunnerCuda, a_kernel_that_ends_without_its_words_is_an_error_and_no_hang) {
-    auto runner = cuda::make_runner(make_plan(false));
-    auto x = numbers(10);
-    runner->bind(bound({&x}, Memory::device));
-    fake.never_finish_words = true;
-    EXPECT_THROW(run(*runner), InternalError);
+    auto runner = sum_runner();
+    const DeviceNumbers x(numbers(10));
+    runner->bind(bindings(x));
+    device->loses_words = true;
+    EXPECT_THROW(sum(*runner), InternalError);
 }
 
 TEST_F(RunnerCuda, a_lost_device_poisons_its_build_and_says_why) {
-    const auto plan = make_plan(false);
-    auto runner = cuda::make_runner(plan), other = cuda::make_runner(plan),
-         unrelated = cuda::make_runner(make_plan(false));
-    auto x = numbers(10);
-    for (auto* r : {runner.get(), other.get(), unrelated.get()}) r->bind(bound({&x}, Memory::device));
-    fake.sticky = driver::illegal_address;
-    EXPECT_THROW(run(*runner), DeviceError);
-    fake.sticky = 0; // so that what fails now fails by what was remembered
-    EXPECT_THAT([&] { run(*other); }, ::testing::ThrowsMessage<DeviceError>(HasSubstr("lost to an earlier error")));
-    EXPECT_EQ(run(*unrelated), total_of(x));
+    auto runner = sum_runner(), other = sum_runner();
+    const auto unrelated_build = build("s(x: i32[n]) -> total = sum(x)");
+    auto unrelated = unrelated_build->runner();
+    const DeviceNumbers x(numbers(10));
+    for (auto* r : {runner.get(), other.get(), unrelated.get()}) r->bind(bindings(x));
+    device->fail_at = device->calls;
+    device->fail_with = driver::illegal_address;
+    device->fails_for_good = true;
+    EXPECT_THROW(sum(*runner), DeviceError);
+    device->reset(); // so that what fails now fails by what was remembered
+    EXPECT_THAT([&] { sum(*other); }, ::testing::ThrowsMessage<DeviceError>(HasSubstr("lost to an earlier error")));
+    EXPECT_EQ(sum(*unrelated), total_of(x));
 }
 
 TEST_F(RunnerCuda, a_captured_run_works_on_memory_that_the_graph_owns) {
-    auto x = numbers(50), out = numbers(50);
-    ScalarResult result;
+    const DeviceNumbers x(numbers(50)), out(numbers(50));
+    std::vector<ScalarResult> result(2);
+    const CurrentDevice current(0);
+    const Stream stream(0, StreamKind::independent);
+    UserGraph graph;
     {
-        auto runner = cuda::make_runner(make_plan(true));
-        runner->bind(bound({&x, &out}, Memory::device));
-        fake.capturing = true;
-        EXPECT_THROW(runner->run({&result, 1}, StreamView(nullptr)), InvalidGraph);
-        runner->enqueue(StreamView(nullptr));
-        fake.capturing = false;
-        EXPECT_THROW(runner->wait({&result, 1}), DeviceError) << "it has not run";
-        ASSERT_EQ(fake.captured.size(), 2u);
-        x[0] = 1000;
-        for (const auto& node : fake.captured) node.run();
-        runner->wait({&result, 1});
-        EXPECT_EQ(static_cast<std::int64_t>(result.bits), total_of(x));
-        EXPECT_EQ(run(*runner), total_of(x));
+        auto runner = shift_runner();
+        runner->bind(bindings(x, out));
+        UserGraph::begin(stream);
+        EXPECT_THROW(runner->run(result, stream), InvalidGraph);
+        runner->enqueue(stream);
+        graph.end(stream);
+        EXPECT_THROW(runner->wait(result), DeviceError) << "it has not run";
+        x.data()[0] = 1000;
+        graph.launch(stream);
+        stream.wait();
+        runner->wait(result);
+        EXPECT_EQ(static_cast<std::int64_t>(result[0].bits), total_of(x));
+        EXPECT_EQ(sum(*runner), total_of(x));
     }
-    ASSERT_EQ(fake.user_objects.size(), 1u);
-    EXPECT_FALSE(fake.memory.empty());
-    for (const auto& node : fake.captured) node.run(); // into memory that lives
-    EXPECT_EQ(out[49], x[49] + total_of(x));
-    testing::fake_let_go(0);
-    EXPECT_FALSE(fake.memory.empty()) << "CUDA lets go where nothing may be freed";
+    x.data()[0] = 2000;
+    graph.launch(stream); // into memory that lives
+    stream.wait();
+    EXPECT_EQ(out.data()[49], x.data()[49] + total_of(x));
+    const long owned = leaked_memory();
+    graph.destroy();
+    EXPECT_EQ(leaked_memory(), owned) << "CUDA lets go where nothing may be freed";
     release_retired();
-    EXPECT_TRUE(fake.memory.empty());
+    EXPECT_LT(leaked_memory(), owned);
 }
 
 TEST_F(RunnerCuda, host_arrays_are_not_captured) {
-    auto runner = cuda::make_runner(make_plan(false));
+    auto runner = sum_runner();
     auto x = numbers(10);
-    runner->bind(bound({&x}, Memory::host));
-    fake.capturing = true;
-    EXPECT_THROW(runner->enqueue(StreamView(nullptr)), InvalidGraph);
-    EXPECT_TRUE(fake.captured.empty());
-    fake.capturing = false;
-    EXPECT_EQ(run(*runner), total_of(x));
+    runner->bind(bindings(x));
+    const CurrentDevice current(0);
+    const Stream stream(0, StreamKind::independent);
+    UserGraph graph;
+    UserGraph::begin(stream);
+    EXPECT_THROW(runner->enqueue(stream), InvalidGraph);
+    graph.end(stream);
+    EXPECT_EQ(sum(*runner), total_of(x));
 }
 
 // Whatever call fails, with whatever code: a typed error, nothing leaked, and the runner, where there is one, right afterwards.
-TEST_F(RunnerCuda, any_one_failing_call_is_an_error_and_leaves_a_usable_runner) {
-    for (const Memory memory : {Memory::device, Memory::host})
-        for (long n = 0;; ++n) {
-            auto x = numbers(100), y = numbers(5000, 3), out = numbers(5000, 0);
-            fake.calls = 0;
-            fake.fail_at = n;
-            bool failed = false;
-            std::unique_ptr<Runner> runner;
-            const auto attempt = [&](auto&& step) {
-                try {
-                    step();
-                } catch (const DeviceError& error) {
-                    failed = true;
-                    EXPECT_EQ(error.code(), fake.fail_with);
-                    step(); // again: only one call fails
-                }
-            };
-            attempt([&] { runner = cuda::make_runner(make_plan(true)); });
-            attempt([&] { runner->bind(bound({&x, &out}, memory)); });
-            attempt([&] { EXPECT_EQ(run(*runner), total_of(x)) << "call " << n; });
-            attempt([&] { runner->bind(bound({&y, &out}, memory)); });
-            attempt([&] { EXPECT_EQ(run(*runner), total_of(y)) << "call " << n; });
-            EXPECT_EQ(out[4999], y[4999] + total_of(y)) << "call " << n;
-            fake.fail_at = -1;
-            runner.reset();
-            ASSERT_TRUE(fake.memory.empty()) << "call " << n;
-            ASSERT_EQ(fake.objects, 0) << "call " << n;
-            if (!failed) {
-                EXPECT_GT(n, 20);
-                break;
+template <class X> class RunnerFailures : public RunnerCuda {};
+using Kinds = ::testing::Types<DeviceNumbers, Numbers>;
+TYPED_TEST_SUITE(RunnerFailures, Kinds);
+
+TYPED_TEST(RunnerFailures, any_one_failing_call_is_an_error_and_leaves_a_usable_runner) {
+    emulator::Control& control = *this->device;
+    this->shift_runner();
+    TypeParam x(numbers(100)), y(numbers(5000, 3)), out(numbers(5000, 0));
+    const long memory = control.memory, objects = control.objects;
+    for (long n = 0;; ++n) {
+        control.calls = 0;
+        control.fail_at = n;
+        bool failed = false;
+        std::unique_ptr<Runner> runner;
+        const auto attempt = [&](auto&& step) {
+            try {
+                step();
+            } catch (const DeviceError& error) {
+                failed = true;
+                EXPECT_EQ(error.code(), control.fail_with) << "call " << n << ": " << error.what() << control.finding;
+                step(); // again: only one call fails
             }
-        }
+        };
+        attempt([&] { runner = this->shift_runner(); });
+        attempt([&] { runner->bind(bindings(x, out)); });
+        attempt([&] { EXPECT_EQ(this->sum(*runner), total_of(x)) << "call " << n; });
+        attempt([&] { runner->bind(bindings(y, out)); });
+        attempt([&] { EXPECT_EQ(this->sum(*runner), total_of(y)) << "call " << n; });
+        EXPECT_EQ(out.data()[4999], y.data()[4999] + total_of(y)) << "call " << n;
+        control.fail_at = -1;
+        runner.reset();
+        ASSERT_EQ(control.memory, memory) << "call " << n;
+        ASSERT_EQ(control.objects, objects) << "call " << n;
+        if (!failed && n > control.calls) break;
+    }
 }
 
 TEST_F(RunnerCuda, a_failed_bind_leaves_the_old_bindings) {
     for (long n = 0;; ++n) {
         auto x = numbers(100), y = numbers(5000, 3), out = numbers(5000, 0);
-        auto runner = cuda::make_runner(make_plan(true));
-        runner->bind(bound({&x, &out}, Memory::host));
-        fake.calls = 0;
-        fake.fail_at = n;
+        auto runner = shift_runner();
+        runner->bind(bindings(x, out));
+        device->calls = 0;
+        device->fail_at = n;
         try {
-            runner->bind(bound({&y, &out}, Memory::host));
+            runner->bind(bindings(y, out));
             EXPECT_GT(n, 3);
-            fake.fail_at = -1;
+            device->fail_at = -1;
             break;
         } catch (const DeviceError&) {
-            fake.fail_at = -1;
-            EXPECT_EQ(run(*runner), total_of(x)) << "call " << n;
+            device->fail_at = -1;
+            EXPECT_EQ(sum(*runner), total_of(x)) << "call " << n;
         }
     }
 }
 
 TEST_F(RunnerCuda, a_capture_that_fails_anywhere_leaks_nothing_and_leaves_the_runner) {
+    shift_runner();
+    const DeviceNumbers x(numbers(100)), out(numbers(100));
+    const CurrentDevice current(0);
+    const Stream stream(0, StreamKind::independent);
+    const long memory = device->memory, objects = device->objects;
     for (long n = 0;; ++n) {
-        auto x = numbers(100), out = numbers(100);
-        auto runner = cuda::make_runner(make_plan(true));
-        runner->bind(bound({&x, &out}, Memory::device));
-        fake.user_objects.clear();
-        fake.captured.clear();
-        fake.capturing = true;
-        fake.calls = 0;
-        fake.fail_at = n;
+        auto runner = shift_runner();
+        runner->bind(bindings(x, out));
         bool failed = false;
-        try {
-            runner->enqueue(StreamView(nullptr));
-        } catch (const DeviceError&) {
-            failed = true;
+        {
+            UserGraph graph;
+            UserGraph::begin(stream);
+            device->calls = 0;
+            device->fail_at = n;
+            try {
+                runner->enqueue(stream);
+            } catch (const DeviceError&) {
+                failed = true;
+            }
+            device->fail_at = -1;
+            graph.end(stream);
         }
-        fake.capturing = false;
-        fake.fail_at = -1;
-        EXPECT_EQ(run(*runner), total_of(x)) << "call " << n;
+        EXPECT_EQ(sum(*runner), total_of(x)) << "call " << n;
         runner.reset();
-        for (std::size_t i = 0; i < fake.user_objects.size(); ++i) testing::fake_let_go(i);
         release_retired();
-        ASSERT_TRUE(fake.memory.empty()) << "call " << n;
-        ASSERT_EQ(fake.objects, 0) << "call " << n;
+        ASSERT_EQ(device->memory, memory) << "call " << n;
+        ASSERT_EQ(device->objects, objects) << "call " << n;
         if (!failed) {
-            EXPECT_GT(n, 8);
+            EXPECT_GT(n, 4);
             break;
         }
     }

@@ -13,10 +13,12 @@ template <class Release> void release_on(int device, Release&& release, Here her
     try {
         const CurrentDevice current(device);
         report(release(*cu), here);
-    } catch (const DeviceError& error) { // the device is lost: its memory went with it
+        return;
+    } catch (const DeviceError& error) {
         report({error.code(), error.call().c_str()}, here);
     } catch (...) { // no memory to say so
     }
+    report(release(*cu), here); // what can be released without is not kept
 }
 
 } // namespace gf::driver

@@ -1,6 +1,7 @@
 // NVRTC's entry points: "compiling" is the host's compiler. An image is a shared object, which holds the one kernel.
 #include <array>
 #include <cstring>
+#include <functional>
 #include <regex>
 #include <string>
 
@@ -38,7 +39,11 @@ Program* program_of(void* handle) { return static_cast<Program*>(handle); }
 EXPORT const char* nvrtcGetErrorString(int code) {
     return code == compilation_failed ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_EMULATED";
 }
-EXPORT int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, success; }
+EXPORT int nvrtcVersion(int* major, int* minor) {
+    // What was compiled against another emulator is another compiler's: kernels are cached by their compiler's version.
+    return *major = 13, *minor = static_cast<int>(std::hash<std::string>()(gf::emulator::header_text()) % 1'000'000),
+           success;
+}
 EXPORT int nvrtcGetNumSupportedArchs(int* count) { return *count = 1, success; }
 EXPORT int nvrtcGetSupportedArchs(int* architectures) { return *architectures = architecture, success; }
 EXPORT int nvrtcCreateProgram(void** program, const char* source, const char*, int, const char* const*,

@@ -13,11 +13,14 @@ struct Control {
     bool loses_words = false;    ///< kernels run, but what they store for the waiting host does not arrive
     std::uint64_t seed = 1;      ///< of the order in which streams, graph nodes and threads run
 
+    /// Undoes all settings and counts, and what lost the device. Not while it works.
+    void (*reset)() = nullptr;
+
     // To be read.
     long calls = 0;
     long memory = 0;  ///< device and page-locked allocations that live
     long objects = 0; ///< streams, events, modules, graphs, instantiated graphs and user objects that live
-    long allocations = 0, instantiations = 0, updates = 0, compilations = 0, launches = 0; ///< since the start
+    long allocations = 0, instantiations = 0, updates = 0, compilations = 0, launches = 0, waits = 0; ///< so far
     const char* finding = ""; ///< what the emulator found wrong with a kernel, the first time
 };
 

@@ -14,6 +14,16 @@ Device& Device::the() {
     return device;
 }
 
+void Device::reset() {
+    const std::lock_guard lock(mutex);
+    Control fresh;
+    fresh.memory = control.memory;
+    fresh.objects = control.objects;
+    fresh.reset = control.reset;
+    control = fresh;
+    lost_ = 0;
+}
+
 int Device::gate() {
     const std::lock_guard lock(mutex);
     const long number = control.calls++;
@@ -78,17 +88,12 @@ void Device::execute(const KernelCall& call) {
     std::vector<std::uint64_t> values = call.values;
     std::vector<void*> arguments;
     for (std::uint64_t& value : values) arguments.push_back(&value);
-    std::vector<std::pair<void*, std::vector<std::byte>>> words; // that shall not arrive
     std::uint64_t seed = 0;
     {
         const std::lock_guard lock(mutex);
         seed = control.seed * 1'000'003 + ++launches_;
         ++control.launches;
-        if (control.loses_words)
-            for (const auto& [address, allocation] : allocations_)
-                if (allocation.where == Where::page_locked)
-                    words.emplace_back(allocation.memory.data(),
-                                       std::vector(address, address + allocation.memory.size()));
+        lose_system_stores(control.loses_words);
     }
     std::mt19937_64 random(seed);
     try {
@@ -97,7 +102,6 @@ void Device::execute(const KernelCall& call) {
     } catch (const std::exception& error) {
         lose(illegal_address, error.what());
     }
-    for (const auto& [address, bytes] : words) std::memcpy(address, bytes.data(), bytes.size());
 }
 
 void Device::copy(void* to, const void* from, std::size_t bytes, bool to_device) {

@@ -45,6 +45,8 @@ public:
 
     /// The outcome of a call that can fail: counts it.
     int gate();
+    /// As new, but for the memory and the objects that live.
+    void reset();
     /// Nothing works from now on. `finding`: what the emulator found, if it was that.
     void lose(int code, const std::string& finding = {});
     int lost() const { return lost_; }
@@ -63,7 +65,6 @@ public:
     mutable std::recursive_mutex mutex; ///< of all that is not atomic and not the queue's
 
 private:
-    void restart();
     std::map<const std::byte*, Allocation> allocations_; // by address
     std::atomic<int> lost_{0};
     std::string finding_;

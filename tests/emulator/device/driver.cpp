@@ -102,11 +102,25 @@ int to_call(CUfunc_st* function, unsigned blocks, unsigned threads, void** param
     return bytes > most_arguments ? invalid_value : success;
 }
 
+void count_wait() {
+    const auto lock = locked();
+    ++control().waits;
+}
+
+/// CUDA waits for the device before it frees memory, and whoever could not wait itself relies on it. Elsewhere nobody shall:
+/// what is freed too early is found.
+void wait_where_a_call_failed() {
+    if (control().fail_at >= 0 && control().calls > control().fail_at) device().queue.wait_for_all();
+}
+
 bool is_one(unsigned y, unsigned z) { return y == 1 && z == 1; }
 
 } // namespace
 
-EXPORT Control* gridfold_emulated_device() { return &control(); }
+EXPORT Control* gridfold_emulated_device() {
+    control().reset = [] { device().reset(); };
+    return &control();
+}
 
 EXPORT int cuInit(unsigned) { return gate(); }
 EXPORT int cuDriverGetVersion(int* version) { return *version = 13000, gate(); }
@@ -151,6 +165,7 @@ EXPORT int cuMemAlloc_v2(Address* made, std::size_t bytes) {
     return *made = address(memory), code;
 }
 EXPORT int cuMemFree_v2(Address memory) {
+    wait_where_a_call_failed();
     const int failed = gate_unsafe(), code = device().release(pointer(memory), Where::device);
     return code != success ? code : failed;
 }
@@ -159,6 +174,7 @@ EXPORT int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
     return device().allocate(made, bytes, Where::page_locked);
 }
 EXPORT int cuMemFreeHost(void* memory) {
+    wait_where_a_call_failed();
     const int failed = gate_unsafe(), code = device().release(memory, Where::page_locked);
     return code != success ? code : failed;
 }
@@ -213,6 +229,7 @@ EXPORT int cuStreamCreate(CUstream_st** stream, unsigned flags) {
 EXPORT int cuStreamDestroy_v2(CUstream_st* stream) { return destroy(stream); }
 EXPORT int cuStreamSynchronize(CUstream_st* stream) {
     if (const int code = gate_of(stream); code != success) return code;
+    count_wait();
     device().queue.wait_for(device().queue.last_of(stream));
     return device().lost();
 }
@@ -267,6 +284,7 @@ EXPORT int cuEventQuery(CUevent_st* event) {
 }
 EXPORT int cuEventSynchronize(CUevent_st* event) {
     if (const int code = gate_unsafe(); code != success) return code;
+    count_wait();
     device().queue.wait_for(event->recorded);
     return device().lost();
 }

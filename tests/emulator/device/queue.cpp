@@ -28,6 +28,11 @@ void Queue::wait_for(std::uint64_t number) {
         lock, [&] { return std::ranges::none_of(pending_, [&](const Item& item) { return item.number == number; }); });
 }
 
+void Queue::wait_for_all() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return pending_.empty(); });
+}
+
 std::uint64_t Queue::last_of(const Stream* stream) const {
     const std::lock_guard lock(mutex_);
     std::uint64_t last = 0;

@@ -28,6 +28,7 @@ public:
     std::uint64_t push(const Stream* stream, Work work, std::uint64_t after = 0);
     bool is_done(std::uint64_t number) const;
     void wait_for(std::uint64_t number);
+    void wait_for_all();
     /// The last work asked of a stream; 0 if all of it is done.
     std::uint64_t last_of(const Stream* stream) const;
     /// Forgets what is not done yet: the device is lost.
