@@ -25,9 +25,9 @@ struct CUctx_st;
 namespace gf {
 namespace {
 
-using testing::is_emulated;
-using testing::scaled;
-using testing::UserGraph;
+using test::is_emulated;
+using test::scaled;
+using test::UserGraph;
 
 constexpr int device = 0;
 
@@ -386,9 +386,9 @@ TEST_F(BackendCuda, the_callers_context_is_left_as_it_was) {
     const DeviceBuffer there = upload(digits<float>(1000));
     CUctx_st* before = nullptr;
     CUctx_st* after = nullptr;
-    testing::call("cuCtxGetCurrent", &before);
+    test::call("cuCtxGetCurrent", &before);
     run_on(*cuda, bound({1000}, {on_device(there)}));
-    testing::call("cuCtxGetCurrent", &after);
+    test::call("cuCtxGetCurrent", &after);
     EXPECT_EQ(before, after);
 }
 

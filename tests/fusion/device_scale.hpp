@@ -6,7 +6,7 @@
 
 #include <gridfold/core/device.hpp>
 
-namespace gf::testing {
+namespace gf::test {
 
 inline bool is_emulated() {
     static const bool emulated = !devices().empty() && devices().front().name == "Emulated device";
@@ -18,4 +18,4 @@ template <class Count> Count scaled(Count count) {
     return is_emulated() ? std::min(count, std::max<Count>(20, count / 50)) : count;
 }
 
-} // namespace gf::testing
+} // namespace gf::test

@@ -23,7 +23,7 @@ namespace gf {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::UserGraph;
+using test::UserGraph;
 
 using Numbers = std::vector<std::int32_t>;
 

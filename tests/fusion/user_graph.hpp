@@ -12,7 +12,7 @@
 struct CUgraph_st;
 struct CUgraphExec_st;
 
-namespace gf::testing {
+namespace gf::test {
 
 /// The driver calls that only a user makes: capturing and running a graph of their own.
 template <class... Args> void call(const char* symbol, Args... args) {
@@ -44,4 +44,4 @@ struct UserGraph {
     ~UserGraph() { destroy(); }
 };
 
-} // namespace gf::testing
+} // namespace gf::test
