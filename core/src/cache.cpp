@@ -14,12 +14,11 @@
 
 #include <fmt/format.h>
 
-#include "sha256.hpp"
+#include "cache_entry.hpp"
 
 namespace gf {
 namespace {
 
-constexpr std::string_view format_version = "gridfold kernel 1\n";
 constexpr std::size_t largest_file = std::size_t{256} << 20;
 /// Images kept in memory; a process that makes more graphs than this starts over.
 constexpr std::size_t most_in_memory = 4096;
@@ -34,83 +33,6 @@ struct File {
         if (descriptor >= 0) close(descriptor);
     }
 };
-
-void put_number(std::string& out, std::uint64_t number) {
-    for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(number >> 8 * i));
-}
-void put_text(std::string& out, std::string_view text) {
-    put_number(out, text.size());
-    out.append(text);
-}
-std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
-
-/// Takes an entry apart; every read is within the file, or the entry is no entry.
-class Reader {
-public:
-    explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-    std::string_view take(std::uint64_t count) {
-        if (count > bytes_.size()) good_ = false;
-        if (!good_) return {};
-        const std::string_view taken = bytes_.substr(0, static_cast<std::size_t>(count));
-        bytes_.remove_prefix(taken.size());
-        return taken;
-    }
-    std::uint64_t number() {
-        std::uint64_t value = 0;
-        const std::string_view taken = take(8);
-        for (std::size_t i = 0; i < taken.size(); ++i)
-            value |= std::uint64_t{static_cast<unsigned char>(taken[i])} << 8 * i;
-        return value;
-    }
-    std::string_view text() { return take(number()); }
-    bool finished() const { return good_ && bytes_.empty(); }
-
-private:
-    std::string_view bytes_;
-    bool good_ = true;
-};
-
-Digest digest_of(const KernelKey& key) {
-    std::string all(format_version);
-    put_number(all, static_cast<std::uint64_t>(key.capability_major));
-    put_number(all, static_cast<std::uint64_t>(key.capability_minor));
-    put_number(all, key.options.size());
-    for (const std::string& option : key.options) put_text(all, option);
-    put_text(all, key.text);
-    return sha256(all);
-}
-
-// An entry: format version, key, compiler, image, and the SHA-256 of all that.
-std::string to_bytes(const Digest& key, const DiskCache::Entry& entry) {
-    std::string bytes(format_version);
-    bytes.append(as_text(key));
-    put_number(bytes, static_cast<std::uint64_t>(entry.compiler.major));
-    put_number(bytes, static_cast<std::uint64_t>(entry.compiler.minor));
-    put_number(bytes, entry.compiler.file_bytes);
-    put_number(bytes, static_cast<std::uint64_t>(entry.compiler.file_time));
-    put_text(bytes, entry.compiler.path);
-    put_text(bytes, entry.image);
-    bytes.append(as_text(sha256(bytes)));
-    return bytes;
-}
-
-std::optional<DiskCache::Entry> from_bytes(const Digest& key, std::string_view bytes) {
-    if (bytes.size() < sizeof(Digest)) return {};
-    const std::string_view sum = bytes.substr(bytes.size() - sizeof(Digest));
-    bytes.remove_suffix(sizeof(Digest));
-    if (as_text(sha256(bytes)) != sum) return {};
-    Reader reader(bytes);
-    if (reader.take(format_version.size()) != format_version || reader.take(sizeof(Digest)) != as_text(key)) return {};
-    DiskCache::Entry entry;
-    entry.compiler.major = static_cast<int>(reader.number());
-    entry.compiler.minor = static_cast<int>(reader.number());
-    entry.compiler.file_bytes = reader.number();
-    entry.compiler.file_time = static_cast<std::int64_t>(reader.number());
-    entry.compiler.path = reader.text();
-    entry.image = reader.text();
-    if (!reader.finished() || entry.image.empty()) return {};
-    return entry;
-}
 
 /// The whole of a regular file; nothing where it cannot be read, or is too large to be an entry.
 std::optional<std::string> read_file(const std::string& path) {
@@ -202,7 +124,7 @@ std::optional<DiskCache::Entry> DiskCache::find(const KernelKey& key) const {
     if (folder_.empty() || !is_private(folder_)) return {};
     const Digest digest = digest_of(key);
     const std::optional<std::string> bytes = read_file(folder_ + '/' + to_hex(digest));
-    return bytes ? from_bytes(digest, *bytes) : std::nullopt;
+    return bytes ? entry_from_bytes(digest, *bytes) : std::nullopt;
 }
 
 void DiskCache::store(const KernelKey& key, const Entry& entry) const noexcept {
@@ -214,7 +136,7 @@ void DiskCache::store(const KernelKey& key, const Entry& entry) const noexcept {
         mkdir(folder_.c_str(), 0700); // is_private() says whether it is there now
         if (!is_private(folder_)) return;
         const Digest digest = digest_of(key);
-        write_file(folder_ + '/' + to_hex(digest), to_bytes(digest, entry));
+        write_file(folder_ + '/' + to_hex(digest), entry_to_bytes(digest, entry));
     } catch (...) { // out of memory: it is not stored, which is no error
     }
 }

@@ -14,6 +14,7 @@
 
 #include <gridfold/core/cache.hpp>
 
+#include "cache_entry.hpp"
 #include "sha256.hpp"
 
 namespace gf {
@@ -117,6 +118,28 @@ TEST_F(Cache, any_truncation_and_any_tail_is_a_miss) {
     }
     overwrite(cache.path_of(key), good + "x");
     EXPECT_FALSE(cache.find(key));
+}
+
+// Sums do not vouch for what they sum: they are made anew here.
+TEST_F(Cache, bytes_that_no_entry_is_written_as_are_none) {
+    const Digest digest = digest_of(key);
+    const std::string good = entry_to_bytes(digest, entry);
+    const auto is_read = [&](std::string bytes) {
+        bytes.resize(bytes.size() - sizeof(Digest));
+        const Digest sum = sha256(bytes);
+        return entry_from_bytes(digest, bytes.append(sum.begin(), sum.end())).has_value();
+    };
+    EXPECT_TRUE(is_read(good));
+    const std::size_t major = good.find('\x0d'), path = good.find("/nowhere") - 8,
+                      image = good.find('\0', path + 32) - 8;
+    for (const std::size_t high : {major + 7, major + 15, path + 7, image + 7}) {
+        std::string bad = good;
+        bad[high] = '\x01';
+        EXPECT_FALSE(is_read(bad)) << "byte " << high;
+    }
+    for (std::size_t length = sizeof(Digest); length < good.size(); ++length)
+        EXPECT_FALSE(is_read(good.substr(0, length))) << length << " bytes";
+    EXPECT_FALSE(is_read(entry_to_bytes(digest, {entry.compiler, ""})));
 }
 
 TEST_F(Cache, another_keys_entry_under_this_name_is_a_miss) {
