@@ -2,6 +2,9 @@
 #include "case.hpp"
 
 #include <array>
+#include <map>
+#include <sstream>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <gridfold/ops/text.hpp>
@@ -92,10 +95,27 @@ Inputs inputs_of(const Case& test) {
 }
 
 std::string describe(const Case& test) {
-    std::string text = fmt::format("seed {}\n{}\n", test.seed, to_text(test.graph));
+    std::string text = fmt::format("# seed {}", test.seed);
     for (std::size_t d = 0; d < test.extents.size(); ++d)
-        text += fmt::format("{}{} = {}", d == 0 ? "with " : ", ", test.graph.dims()[d].name, test.extents[d]);
-    return text;
+        text += fmt::format(", {} = {}", test.graph.dims()[d].name, test.extents[d]);
+    return text + "\n" + to_text(test.graph) + "\n";
+}
+
+Case read_case(std::string_view text) {
+    const std::size_t begin = text.find("# seed ");
+    if (begin == text.npos) throw std::runtime_error("no line of the form \"# seed 7, n = 5\"");
+    std::istringstream line{std::string(text.substr(begin, text.find('\n', begin) - begin))};
+    std::string word;
+    Case test{0, parse(text), {}};
+    line >> word >> word >> test.seed;
+    std::map<std::string, std::int64_t> extents;
+    for (char comma = 0, equals = 0; line >> comma >> word >> equals;) line >> extents[word];
+    for (const auto& dim : test.graph.dims())
+        if (const auto extent = extents.find(dim.name); extent != extents.end() && extent->second >= 0)
+            test.extents.push_back(extent->second);
+    if (!line.eof() || extents.size() != test.graph.dims().size() || extents.size() != test.extents.size())
+        throw std::runtime_error("the line \"# seed …\" lacks the extent of a dim, or holds something else");
+    return test;
 }
 
 } // namespace gf::oracle

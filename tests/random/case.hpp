@@ -5,6 +5,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gridfold/ops/graph.hpp>
@@ -46,7 +47,10 @@ Inputs inputs_of(const Case& test);
 /// The elements of a node's domain (one, without dims).
 std::int64_t element_count(const Case& test, const Node& node);
 
-/// The text form, sizes and seed.
+/// The case as the text of a regression file: "# seed 7, n = 5", whose inputs follow from the seed, and the graph.
 std::string describe(const Case& test);
+/// The case that such a text describes. Lines of comment before the one with the seed are not read. Throws
+/// std::runtime_error for any other text, InvalidGraph for a graph that is none.
+Case read_case(std::string_view text);
 
 } // namespace gf::oracle

@@ -3,18 +3,39 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <limits>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
+#include <gridfold/core/view.hpp>
 
 namespace gf::oracle {
 
 namespace {
 
-constexpr int max_stage = 3;
-constexpr std::size_t max_outputs = 5;
+/// What a graph is to have much of, so that what is rare in most graphs is reached all the same.
+struct Profile {
+    int share;       ///< of 1,000 graphs
+    int steps;       ///< in hundredths of GenerateOptions::max_steps
+    int maps, folds; ///< of 100 steps; the rest are casts
+    int stages;      ///< reductions one after the other, at most
+    int recent;      ///< of so many draws, the latest candidate is taken
+    int most_inputs, most_outputs;
+    int least_rank, most_rank;
+    double nothing; ///< probability that a mask accepts no element
+    double scalars; ///< probability that an operand is a scalar that was folded
+    bool hollow;    ///< one extent is 0
+};
+constexpr Profile profiles[] = {
+    {660, 100, 65, 25, 3, 2, 4, 5, 1, 3, 0.05, 0, false},
+    {70, 250, 20, 75, 1, 1, 4, 24, 1, 2, 0.05, 0, false},       // wide: states of many words, sweeps that split
+    {80, 250, 45, 50, 12, 5, 2, 5, 1, 2, 0.05, 0.1, false},     // deep: chains of sweeps
+    {120, 150, 45, 40, 4, 1, 3, 8, 1, 2, 0.8, 0.5, false},      // empty: what is computed from folds of nothing
+    {40, 100, 65, 30, 2, 2, 4, 5, 4, max_rank, 0.05, 0, false}, // high: many dims
+    {25, 100, 65, 25, 2, 2, 4, 5, 1, 3, 0.05, 0, true},         // hollow: extents of 0
+    {5, 100, 80, 15, 1, 1, 75, 75, 1, 3, 0.05, 0, false},       // broad: more arrays than a sweep takes
+};
 
 /// A value to build on.
 struct Candidate {
@@ -26,11 +47,11 @@ struct Candidate {
 class Generator {
 public:
     Generator(std::uint64_t seed, const GenerateOptions& options)
-        : options_(options), random_(seed), test_{seed, Graph("g"), {}} {}
+        : options_(options), random_(seed), profile_(random_profile(random_)), test_{seed, Graph("g"), {}} {}
 
     Case generate() {
         declare();
-        const auto steps = random_.between(2, options_.max_steps);
+        const auto steps = random_.between(2, std::max(2, options_.max_steps * profile_.steps / 100));
         // A row can refuse what was drawn for it (a literal that does not fit, say): draw again.
         for (int step = 0, refusals = 0; step < steps && refusals < 100; ++step) {
             try {
@@ -40,24 +61,41 @@ public:
                 ++refusals;
             }
         }
+        if (is_broad()) pair_inputs();
         yield_outputs();
         return std::move(test_);
     }
 
 private:
+    static const Profile& random_profile(Random& random) {
+        std::int64_t left = random.between(0, 999);
+        for (const Profile& profile : profiles)
+            if ((left -= profile.share) < 0) return profile;
+        return profiles[0];
+    }
+
     Graph& graph() { return test_.graph; }
+    bool is_broad() const { return profile_.most_inputs > 64; }
+
+    /// Every input and the next: as outputs, more stores and loads than one sweep has.
+    void pair_inputs() {
+        for (std::size_t i = 1; i < static_cast<std::size_t>(profile_.most_inputs) - 8; ++i) {
+            const Operand pair[] = {candidates_[i - 1].value, candidates_[i].value};
+            keep(graph().map(map_row::max, pair));
+        }
+    }
 
     void declare() {
         choose_extents();
         const std::size_t rank = test_.extents.size();
         std::vector<std::vector<int>> dims; // of each input
-        const auto inputs = random_.between(1, 4);
+        const auto inputs = random_.between(is_broad() ? profile_.most_inputs - 8 : 1, profile_.most_inputs);
         for (int i = 0; i < inputs; ++i) {
             std::vector<int> own;
             for (std::size_t d = 0; d < rank; ++d)
                 if (i == 0 || random_.chance(0.7)) own.push_back(static_cast<int>(d));
             if (own.empty()) own.push_back(0);
-            if (random_.chance(0.3)) std::swap(own.front(), own[random_.below(own.size())]);
+            if (random_.chance(0.3)) std::swap(own[random_.below(own.size())], own[random_.below(own.size())]);
             dims.push_back(own);
         }
         for (std::size_t d = 0; d < rank; ++d)
@@ -70,8 +108,22 @@ private:
         for (auto scalars = random_.between(0, 2); scalars > 0; --scalars)
             keep(graph().scalar(fmt::format("a{}", candidates_.size()), random_.pick(all_dtypes())));
         if (random_.chance(0.25)) keep(graph().index(graph().dim_at(static_cast<int>(random_.below(rank)))));
-        if (random_.chance(0.1)) keep(graph().constant(random_.between(0, 5), random_.pick(all_dtypes())));
+        if (random_.chance(0.1)) keep(constant(random_.pick(all_dtypes())));
     }
+
+    Value constant(DType type) {
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        constexpr std::array numbers{0.0,      0.0, -0.0,     -0.0,      1.0,
+                                     -1.0,     0.1, infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
+                                     0x1p-149, 6e4};
+        if (is_floating(type)) return graph().constant(random_.pick(numbers), type);
+        if (type == DType::boolean) return graph().constant(random_.chance(0.5), type);
+        const std::array<Wide, 5> integers{0, 1, 5, lowest_of(type), highest_of(type)};
+        const Wide integer = random_.chance(0.2) && is_signed(type) ? Wide{-1} : random_.pick(integers);
+        if (is_signed(type)) return graph().constant(static_cast<std::int64_t>(integer), type);
+        return graph().constant(static_cast<std::uint64_t>(integer), type);
+    }
+    static bool is_signed(DType type) { return kind_of(type) == Kind::signed_integer; }
 
     void choose_extents() {
         constexpr std::array<std::int64_t, 14> few{1, 2, 3, 31, 32, 33, 255, 256, 257, 511, 1000, 2047, 2048, 2049};
@@ -81,7 +133,11 @@ private:
                                 : random_.chance(0.9) ? random_.pick(some)
                                                       : random_.pick(many);
         elements = std::min(elements, options_.max_elements);
-        const std::size_t rank = random_.chance(0.6) ? 1 : random_.chance(0.6) ? 2 : 3;
+        const auto usual = random_.chance(0.6) ? 1 : random_.chance(0.6) ? 2 : 3;
+        const auto rank =
+            static_cast<std::size_t>(profile_.least_rank > 1 ? random_.between(profile_.least_rank, profile_.most_rank)
+                                                             : std::min(usual, profile_.most_rank));
+        if (is_broad()) elements = std::min<std::int64_t>(elements, 2049); // of each of so many arrays
         constexpr std::array<std::int64_t, 7> sides{1, 2, 3, 4, 5, 7, 33};
         for (std::size_t d = 1; d < rank; ++d) {
             const std::int64_t side = std::min(random_.pick(sides), elements);
@@ -93,19 +149,24 @@ private:
     }
 
     void advance() {
-        const std::size_t kind = random_.below(100);
-        if (kind < 65) return map();
-        if (kind < 90) return reduce();
+        const auto kind = random_.between(0, 99);
+        if (kind < profile_.maps) return map();
+        if (kind < profile_.maps + profile_.folds) return reduce();
         const Candidate drawn = any();
         keep(graph().cast(drawn.value, random_.pick(all_dtypes())), drawn.stage);
     }
 
     // Drawing operands -------------------------------------------------------------------------------------------------
 
-    /// Any candidate, later ones more often, scalars and arrays.
+    /// Any candidate, later ones more often; scalars and arrays, or as the profile has it.
     const Candidate& any() {
-        const std::size_t n = candidates_.size();
-        return candidates_[std::max(random_.below(n), random_.below(n))];
+        if (random_.chance(profile_.scalars))
+            for (int attempt = 0; attempt < 8; ++attempt)
+                if (const Candidate& drawn = random_.pick(candidates_); drawn.dims.empty() && drawn.stage > 0)
+                    return drawn;
+        std::size_t latest = 0;
+        for (int draw = 0; draw < profile_.recent; ++draw) latest = std::max(latest, random_.below(candidates_.size()));
+        return candidates_[latest];
     }
 
     /// One whose type is allowed: drawn, or cast to such a type.
@@ -138,14 +199,16 @@ private:
     }
 
     Literal literal() {
-        if (random_.chance(0.5)) return random_.between(0, 5);
+        if (random_.chance(0.5)) return random_.between(-1, 3);
+        if (random_.chance(0.1)) return -0.0;
         return static_cast<double>(random_.between(-20, 20)) * 0.25;
     }
 
     // Applying rows ----------------------------------------------------------------------------------------------------
 
     void map() {
-        const MapRow& row = *random_.pick(all_maps());
+        const bool choosing = profile_.scalars > 0.3 && random_.chance(0.25);
+        const MapRow& row = choosing ? map_row::select : *random_.pick(all_maps());
         if (row.builtin < 0 || (options_.inexact == Inexact::never && !row.facts.exact)) return map();
         const bool last = options_.inexact == Inexact::last && !row.facts.exact;
         std::vector<Operand> operands;
@@ -154,6 +217,14 @@ private:
             if (slot > 0 && random_.chance(0.2)) {
                 operands.emplace_back(0);
                 operands.back().literal = last ? Literal(row.low + (row.high - row.low) * 0.25) : literal();
+                continue;
+            }
+            if (!last && random_.chance(0.16)) { // the constants and equal operands that simplify looks for
+                if (slot > 0 && operands[slot - 1].literal == std::nullopt && random_.chance(0.5) &&
+                    suits(row.rule, slot, operands[slot - 1].value.type()))
+                    operands.push_back(operands[slot - 1]);
+                else
+                    operands.emplace_back(constant(constant_type(row.rule, slot)));
                 continue;
             }
             Candidate operand =
@@ -170,16 +241,27 @@ private:
             last_.push_back(value);
         else
             keep(value, stage);
+        if (!last && row.arity == 1 && suits(row.rule, 0, value.type()) && random_.chance(0.1)) {
+            const Operand again[] = {value};
+            keep(graph().map(row, again), stage);
+        }
+    }
+
+    /// A type that suits the slot: often that of some candidate.
+    DType constant_type(TypeRule rule, std::size_t slot) {
+        for (DType type = any().value.type();; type = random_.pick(all_dtypes()))
+            if (suits(rule, slot, type)) return type;
     }
 
     void reduce() {
         const ReduceRow& row = *random_.pick(all_reductions());
         if (row.builtin < 0 || (options_.inexact == Inexact::never && row.ulps > 0)) return reduce();
+        if (profile_.hollow && row.needs_elements) return reduce();
         const bool last = options_.inexact == Inexact::last && row.ulps > 0;
         Candidate operand = any();
-        for (int attempt = 0; attempt < 8 && (operand.dims.empty() || operand.stage == max_stage); ++attempt)
-            operand = any();
-        if (operand.stage == max_stage) return;
+        for (int attempt = 0; attempt < 8 && (operand.dims.empty() || operand.stage >= profile_.stages); ++attempt)
+            operand = random_.chance(profile_.scalars) ? random_.pick(candidates_) : any();
+        if (operand.stage >= profile_.stages) return;
         if (last) {
             if (!is_floating(operand.value.type())) operand.value = graph().cast(operand.value, DType::f32);
             const Operand clamped[] = {operand.value, -20.0, 20.0};
@@ -187,12 +269,12 @@ private:
         }
         ReduceOptions how;
         int stage = operand.stage;
-        if (random_.chance(0.35)) {
+        if (random_.chance(std::max(0.35, profile_.nothing))) {
             const Candidate mask = mask_for(operand);
             how.where = mask.value;
             stage = std::max(stage, mask.stage);
         }
-        if (random_.chance(0.3)) how.accumulate = random_.pick(all_dtypes());
+        if (random_.chance(0.3)) how.accumulate = random_.chance(0.7) ? DType::f64 : random_.pick(all_dtypes());
         if (row.takes_ddof) how.ddof = static_cast<int>(random_.between(0, 2));
         const Value value = graph().reduce(row, operand.value, how);
         if (last)
@@ -203,20 +285,22 @@ private:
 
     /// A bool value whose dims are among the operand's: one that is there, or a comparison.
     Candidate mask_for(const Candidate& operand) {
+        if (random_.chance(0.03)) return {constant(DType::boolean), {}, 0};
+        const bool nothing = random_.chance(profile_.nothing);
         Candidate drawn = operand;
         for (int attempt = 0; attempt < 8; ++attempt) {
             const Candidate& other = any();
             if (!std::ranges::includes(operand.dims, other.dims) || other.stage > operand.stage) continue;
-            if (other.value.type() == DType::boolean) return other;
+            if (other.value.type() == DType::boolean && !nothing) return other;
             drawn = other;
         }
+        if (nothing) { // no number is below itself
+            const Operand itself[] = {drawn.value, drawn.value};
+            keep(graph().map(map_row::less, itself), drawn.stage);
+            return candidates_.back();
+        }
         const MapRow* const comparisons[] = {&map_row::less, &map_row::greater_equal, &map_row::not_equal};
-        // Now and then nothing is accepted: nothing is below −∞.
-        Operand bound(0);
-        bound.literal = random_.chance(0.1) && is_floating(drawn.value.type())
-                            ? Literal(-std::numeric_limits<double>::infinity())
-                            : Literal(random_.between(0, 3));
-        const Operand operands[] = {drawn.value, bound};
+        const Operand operands[] = {drawn.value, random_.between(0, 3)};
         keep(graph().map(*random_.pick(comparisons), operands), drawn.stage);
         return candidates_.back();
     }
@@ -233,72 +317,31 @@ private:
     /// Values that nothing reads, the latest first, and now and then another.
     void yield_outputs() {
         std::set<int> nodes;
+        const auto most = static_cast<std::size_t>(profile_.most_outputs);
         for (const Value& value : last_)
-            if (nodes.size() < max_outputs) nodes.insert(value.node());
+            if (nodes.size() < most) nodes.insert(value.node());
         for (auto candidate = candidates_.rbegin(); candidate != candidates_.rend(); ++candidate) {
             const int node = candidate->value.node();
             const NodeKind kind = graph().node(node).kind;
             const bool made = kind == NodeKind::map || kind == NodeKind::cast || kind == NodeKind::reduce;
             const bool wanted = made ? graph().users(node).empty() || random_.chance(0.15) : random_.chance(0.03);
-            if (wanted && nodes.size() < max_outputs) nodes.insert(node);
+            if (wanted && nodes.size() < most) nodes.insert(node);
         }
         if (nodes.empty()) nodes.insert(candidates_.back().value.node());
         for (int node : nodes) graph().output(fmt::format("o{}", graph().outputs().size()), graph().value(node));
-        allow_empty_extents();
-    }
-
-    void allow_empty_extents() {
-        if (!random_.chance(0.03)) return;
+        if (random_.chance(0.02)) graph().output("again", graph().value(*nodes.begin()));
+        if (!profile_.hollow) return;
         const std::size_t d = random_.below(test_.extents.size());
-        for (int n = 0; n < graph().node_count(); ++n)
-            if (graph().node(n).kind == NodeKind::reduce && graph().node(n).reduce->needs_elements) return;
         if (!graph().dims()[d].extent) test_.extents[d] = 0;
     }
 
     GenerateOptions options_;
     Random random_;
+    const Profile& profile_;
     Case test_;
     std::vector<Candidate> candidates_;
     std::vector<Value> last_; ///< only to be yielded
 };
-
-/// The nodes that an output depends on.
-std::set<int> live_nodes(const Graph& graph) {
-    std::set<int> live;
-    for (const auto& output : graph.outputs()) live.insert(output.node);
-    for (int n = graph.node_count() - 1; n >= 0; --n)
-        if (live.contains(n))
-            for (int operand : graph.operands(n)) live.insert(operand);
-    return live;
-}
-
-void count(const Case& test, Coverage& coverage) {
-    const Graph& graph = test.graph;
-    for (int n : live_nodes(graph)) {
-        const Node& node = graph.node(n);
-        switch (node.kind) {
-        case NodeKind::input: ++coverage[fmt::format("input {}", to_text(node.type))]; break;
-        case NodeKind::scalar: ++coverage[fmt::format("scalar {}", to_text(node.type))]; break;
-        case NodeKind::constant: ++coverage["other constant"]; break;
-        case NodeKind::index: ++coverage["other index"]; break;
-        case NodeKind::map:
-            ++coverage[fmt::format("map {}", node.map->name)];
-            ++coverage[fmt::format("compute {}", to_text(node.compute))];
-            break;
-        case NodeKind::cast: ++coverage[fmt::format("cast to {}", to_text(node.type))]; break;
-        case NodeKind::reduce:
-            ++coverage[fmt::format("reduce {}", node.reduce->name)];
-            ++coverage[fmt::format("accumulate in {}", to_text(node.accumulator))];
-            if (node.masked) ++coverage["other mask"];
-            break;
-        }
-    }
-    for (const auto& output : graph.outputs()) {
-        const Node& node = graph.node(output.node);
-        ++coverage[fmt::format("{} {}", node.dims.empty() ? "yield" : "store", to_text(node.type))];
-    }
-    ++coverage[fmt::format("rank {}", test.extents.size())];
-}
 
 } // namespace
 
@@ -306,27 +349,6 @@ Case generate(std::uint64_t seed, const GenerateOptions& options, Coverage& cove
     Case test = Generator(seed, options).generate();
     count(test, coverage);
     return test;
-}
-
-std::vector<std::string> missing(const Coverage& coverage, const GenerateOptions& options) {
-    std::vector<std::string> wanted{"other constant", "other index", "other mask", "rank 1", "rank 2", "rank 3"};
-    for (const MapRow* row : all_maps())
-        if (row->builtin >= 0 && (row->facts.exact || options.inexact != Inexact::never))
-            wanted.push_back(fmt::format("map {}", row->name));
-    for (const ReduceRow* row : all_reductions())
-        if (row->builtin >= 0 && (row->ulps == 0 || options.inexact != Inexact::never))
-            wanted.push_back(fmt::format("reduce {}", row->name));
-    for (DType type : all_dtypes())
-        for (const char* role : {"input", "scalar", "compute", "cast to", "store", "yield"})
-            wanted.push_back(fmt::format("{} {}", role, to_text(type)));
-    std::erase_if(wanted, [&](const std::string& what) { return coverage.contains(what); });
-    return wanted;
-}
-
-std::string to_text(const Coverage& coverage) {
-    std::string text;
-    for (const auto& [what, times] : coverage) text += fmt::format("{:>8}  {}\n", times, what);
-    return text;
 }
 
 } // namespace gf::oracle

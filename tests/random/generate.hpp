@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
 
 #include "case.hpp"
+#include "coverage.hpp"
 
 namespace gf::oracle {
 
@@ -24,16 +22,7 @@ struct GenerateOptions {
     int max_steps = 12;                 ///< rows applied one after the other
 };
 
-/// How often each thing was reached: rows ("map add", "reduce sum"), compute and element types, masks …
-using Coverage = std::map<std::string, int, std::less<>>;
-
 /// The same case for the same seed and options. Counts what its live nodes reach.
 Case generate(std::uint64_t seed, const GenerateOptions& options, Coverage& coverage);
-
-/// What the tables and the generator promise to reach and `coverage` lacks; to be empty after a CI run.
-std::vector<std::string> missing(const Coverage& coverage, const GenerateOptions& options);
-
-/// The coverage, a line for each kind.
-std::string to_text(const Coverage& coverage);
 
 } // namespace gf::oracle

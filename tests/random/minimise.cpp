@@ -1,11 +1,14 @@
-// The minimiser: proposes smaller cases, one change each, and takes the first that still fails, until none does.
+// The minimiser: proposes smaller cases, one change each, and takes those that still fail, until none does.
 #include "minimise.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
+#include <gridfold/ops/type_rule.hpp>
 
 namespace gf::oracle {
 
@@ -13,33 +16,48 @@ namespace {
 
 /// One change to a graph.
 struct Change {
-    int drop_output = -1;
-    int node = -1;            ///< and what becomes of it:
-    int becomes_operand = -1; ///< its operand in that slot
+    int drop_output = -1; ///< or, with `becomes`, have it be that node
+    bool splits = false;  ///< or all the operands of what it was
+    int node = -1;        ///< and what becomes of it:
+    int becomes = -1;     ///< an earlier node
     bool becomes_input = false;
     bool loses_mask = false;
+    int reads = -1; ///< the same, but of another first operand
 };
+
+/// A name that no input has.
+std::string new_name(const Graph& graph) {
+    std::set<std::string> taken;
+    for (int n = 0; n < graph.node_count(); ++n) taken.insert(graph.node(n).name);
+    int number = 0;
+    while (taken.contains(fmt::format("m{}", number))) ++number;
+    return fmt::format("m{}", number);
+}
 
 /// The graph with a change made, without what no output needs then. Dims that no input has any more are fixed.
 Case changed(const Case& test, const Change& change) {
     const Graph& old = test.graph;
-    std::vector<int> stands_for(static_cast<std::size_t>(old.node_count())); // a node, or the operand it becomes
+    std::vector<int> stands_for(static_cast<std::size_t>(old.node_count())); // a node, or the one it becomes
     std::vector<bool> live(stands_for.size(), false);
     const auto at = [](auto& by_node, int n) -> decltype(auto) { return by_node[static_cast<std::size_t>(n)]; };
     for (int n = 0; n < old.node_count(); ++n)
-        at(stands_for, n) = n == change.node && change.becomes_operand >= 0
-                                ? at(stands_for, old.operands(n)[static_cast<std::size_t>(change.becomes_operand)])
-                                : n;
+        at(stands_for, n) = n == change.node && change.becomes >= 0 ? change.becomes : n;
     const auto operands = [&](int n) {
         std::vector<int> list = old.operands(n);
         if (n == change.node && change.becomes_input) list.clear();
         if (n == change.node && change.loses_mask) list.resize(1);
+        if (n == change.node && change.reads >= 0) list[0] = change.reads;
         for (int& operand : list) operand = at(stands_for, operand);
         return list;
     };
     std::vector<int> outputs;
     for (std::size_t i = 0; i < old.outputs().size(); ++i)
-        if (static_cast<int>(i) != change.drop_output) outputs.push_back(at(stands_for, old.outputs()[i].node));
+        if (static_cast<int>(i) != change.drop_output)
+            outputs.push_back(at(stands_for, old.outputs()[i].node));
+        else if (change.becomes >= 0)
+            outputs.push_back(change.becomes);
+        else if (change.splits)
+            std::ranges::copy(old.operands(old.outputs()[i].node), std::back_inserter(outputs));
     for (int output : outputs) at(live, output) = true;
     for (int n = old.node_count() - 1; n >= 0; --n)
         if (at(live, n))
@@ -62,7 +80,7 @@ Case changed(const Case& test, const Change& change) {
             node = Node{.kind = node.dims.empty() ? NodeKind::scalar : NodeKind::input,
                         .type = node.type,
                         .dims = node.dims,
-                        .name = fmt::format("m{}", n)};
+                        .name = new_name(old)};
         if (n == change.node && change.loses_mask) node.masked = false;
         for (int& operand : list) operand = at(number, operand);
         if (node.kind == NodeKind::map || node.kind == NodeKind::cast) { // operands may have lost dims
@@ -80,17 +98,61 @@ Case changed(const Case& test, const Change& change) {
     return result;
 }
 
-std::vector<Change> changes(const Graph& graph) {
+/// The nodes behind a node, from far away to near.
+std::vector<int> behind(const Graph& graph, int node) {
+    std::set<int> open{node};
+    std::vector<int> found;
+    while (!open.empty()) {
+        const int next = *open.rbegin();
+        open.erase(next);
+        if (next != node) found.push_back(next);
+        for (const int operand : graph.operands(next)) open.insert(operand);
+    }
+    std::ranges::reverse(found);
+    return found;
+}
+
+/// Could this cast or fold be one of a value of another type, itself unchanged?
+bool reads_as_well(const Node& node, DType type) {
+    if (node.kind == NodeKind::cast) return type != node.type;
+    return node.kind == NodeKind::reduce && accumulator_type(*node.reduce, type, {}) == node.accumulator &&
+           result_type(*node.reduce, type, node.accumulator) == node.type;
+}
+
+/// What may become of a node, by what lies behind it: at most so many of each kind, those that cut most.
+void add_shortcuts(const Graph& graph, int n, int most, std::vector<Change>& list) {
+    const Node& node = graph.node(n);
+    const std::vector<int> operands = graph.operands(n);
+    int same = 0, others = 0;
+    for (const int earlier : behind(graph, n)) {
+        const DType type = graph.node(earlier).type;
+        if (type == node.type && same++ < most) list.push_back({.node = n, .becomes = earlier});
+        if (reads_as_well(node, type) && earlier < operands[0] && others++ < most)
+            list.push_back({.node = n, .reads = earlier});
+    }
+}
+
+std::vector<Change> changes(const Graph& graph, int shortcuts) {
     std::vector<Change> list;
     if (graph.outputs().size() > 1)
         for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i) list.push_back({.drop_output = i});
+    for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i)
+        for (const int operand : graph.operands(graph.outputs()[static_cast<std::size_t>(i)].node))
+            list.push_back({.drop_output = i, .becomes = operand});
+    for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i)
+        if (graph.operands(graph.outputs()[static_cast<std::size_t>(i)].node).size() > 1)
+            list.push_back({.drop_output = i, .splits = true});
     for (int n = graph.node_count() - 1; n >= 0; --n) {
         const Node& node = graph.node(n);
         const std::vector<int> operands = graph.operands(n);
+        add_shortcuts(graph, n, shortcuts, list);
+        for (int other = 0; other < n; ++other) // one input for several, the first that there is
+            if (const Node& earlier = graph.node(other);
+                graph.operands(other).empty() && earlier.type == node.type && earlier.dims == node.dims) {
+                list.push_back({.node = n, .becomes = other});
+                break;
+            }
         if (operands.empty()) continue;
-        for (std::size_t slot = 0; slot < operands.size(); ++slot)
-            if (graph.node(operands[slot]).type == node.type && (node.kind != NodeKind::reduce || slot == 0))
-                list.push_back({.node = n, .becomes_operand = static_cast<int>(slot)});
         list.push_back({.node = n, .becomes_input = true});
         if (node.kind == NodeKind::reduce && node.masked) list.push_back({.node = n, .loses_mask = true});
     }
@@ -109,38 +171,36 @@ bool is_legal(const Graph& graph) {
     return true;
 }
 
-std::optional<Case> smaller_graph(const Case& test, const std::function<bool(const Case&)>& fails) {
-    for (const Change& change : changes(test.graph)) {
-        Case candidate = changed(test, change);
-        if (is_legal(candidate.graph) && fails(candidate)) return candidate;
-    }
-    return {};
-}
-
-std::optional<Case> smaller_extents(const Case& test, const std::function<bool(const Case&)>& fails) {
-    for (std::size_t d = 0; d < test.extents.size(); ++d) {
-        const std::int64_t extent = test.extents[d];
-        if (test.graph.dims()[d].extent) continue;
-        for (std::int64_t less :
-             std::array<std::int64_t, 6>{1, 2, extent / 4, extent / 2, extent * 7 / 8, extent - 1}) {
-            if (less < 1 || less >= extent) continue;
-            Case candidate = test;
-            candidate.extents[d] = less;
-            if (fails(candidate)) return candidate;
-        }
-    }
-    return {};
-}
-
 } // namespace
 
-Case minimise(Case test, const std::function<bool(const Case&)>& fails) {
-    constexpr int most_steps = 200;
-    for (int step = 0; step < most_steps; ++step) {
-        auto smaller = smaller_graph(test, fails);
-        if (!smaller) smaller = smaller_extents(test, fails);
-        if (!smaller) break;
-        test = std::move(*smaller);
+Case minimise(Case test, const std::function<bool(const Case&)>& fails, int most_calls) {
+    bool smaller = true;
+    const auto take = [&](Case candidate) {
+        if (!is_legal(candidate.graph) || most_calls-- <= 0 || !fails(candidate)) return false;
+        test = std::move(candidate);
+        return smaller = true;
+    };
+    const auto until_none_is_left = [&](int shortcuts) {
+        while (std::exchange(smaller, false)) {
+            std::vector<Change> list = changes(test.graph, shortcuts);
+            for (std::size_t i = 0; i < list.size();)
+                if (take(changed(test, list[i])))
+                    list = changes(test.graph, shortcuts); // what was refused before i is tried in the next round
+                else
+                    ++i;
+            for (std::size_t d = 0; d < test.extents.size(); ++d) {
+                std::int64_t too_few = 0; // if any number is
+                while (!test.graph.dims()[d].extent && test.extents[d] - too_few > 1) {
+                    Case candidate = test;
+                    candidate.extents[d] = too_few == 0 ? 1 : (too_few + test.extents[d]) / 2;
+                    if (!take(candidate)) too_few = candidate.extents[d];
+                }
+            }
+        }
+    };
+    for (const int shortcuts : {1, 3, 100}) { // few proposals while the graph is large, all when it is small
+        smaller = true;
+        until_none_is_left(shortcuts);
     }
     return test;
 }

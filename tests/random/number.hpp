@@ -110,7 +110,7 @@ inline Bits wrap(Wide value, DType type) {
 }
 
 /// A conversion as the numerics contract has it: to bool by ≠ 0, to integers saturating with NaN → 0 (from integers
-/// wrapping), to floating types by one rounding to nearest even.
+/// wrapping), to floating types by one rounding to nearest even; from integers to 16-bit types by way of f32.
 inline Bits convert(Bits bits, DType from, DType to) {
     if (from == to) return bits;
     if (is_floating(from)) {
@@ -131,8 +131,8 @@ inline Bits convert(Bits bits, DType from, DType to) {
     if (to == DType::boolean) return value != 0;
     if (is_integer(to)) return wrap(value, to);
     if (to == DType::f64) return to_bits(static_cast<double>(value));
-    if (to == DType::f16) return encode(static_cast<long double>(value), half_format);
-    if (to == DType::bf16) return encode(static_cast<long double>(value), bfloat_format);
+    if (to == DType::f16) return encode(static_cast<float>(value), half_format);
+    if (to == DType::bf16) return encode(static_cast<float>(value), bfloat_format);
     return to_bits(static_cast<float>(value));
 }
 

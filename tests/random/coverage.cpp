@@ -1,0 +1,444 @@
+// Counting, and what is to be counted. See coverage.hpp.
+#include "coverage.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <cuda/emit_cuda.hpp>
+#include <fmt/format.h>
+#include <gridfold/core/view.hpp>
+#include <gridfold/ops/type_rule.hpp>
+
+#include "generate.hpp"
+
+namespace gf::oracle {
+
+namespace {
+
+/// The nodes that an output depends on.
+std::set<int> live_nodes(const Graph& graph) {
+    std::set<int> live;
+    for (const auto& output : graph.outputs()) live.insert(output.node);
+    for (int n = graph.node_count() - 1; n >= 0; --n)
+        if (live.contains(n))
+            for (int operand : graph.operands(n)) live.insert(operand);
+    return live;
+}
+
+/// What a constant is to the passes and to the text.
+std::string_view special_name(DType type, Bits bits) {
+    if (is_floating(type)) {
+        const double number = number_of(bits, type);
+        if (std::isnan(number)) return "nan";
+        if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+        if (number == 0) return std::signbit(number) ? "-0" : "0";
+        return number == 1 ? "1" : "number";
+    }
+    const Wide integer = integer_of(bits, type);
+    if (integer == 0) return "0";
+    if (integer == 1) return type == DType::boolean ? "all ones" : "1";
+    if (bits == wrap(-1, type)) return "all ones";
+    return integer == lowest_of(type) ? "lowest" : integer == highest_of(type) ? "highest" : "number";
+}
+
+std::string_view kind_name(DType type) { return is_floating(type) ? "floating" : "integer"; }
+
+void count_map(const Graph& graph, const Node& node, const std::vector<int>& operands, Coverage& coverage) {
+    ++coverage[fmt::format("map {}", node.map->name)];
+    ++coverage[fmt::format("compute {}", to_text(node.compute))];
+    ++coverage[fmt::format("map {} in {}", node.map->name, to_text(node.compute))];
+    // What simplify looks for.
+    for (std::size_t slot = 0; slot < operands.size(); ++slot)
+        if (const Node& operand = graph.node(operands[slot]); operand.kind == NodeKind::constant)
+            ++coverage[fmt::format("{} with {} as {} {}", node.map->name, special_name(operand.type, operand.bits),
+                                   kind_name(node.compute), slot)];
+    if (operands.size() > 1 && operands[operands.size() - 2] == operands.back())
+        ++coverage[fmt::format("{} of equals", node.map->name)];
+    const Node& inner = graph.node(operands[0]);
+    if (operands.size() == 1 && inner.kind == NodeKind::map && inner.map == node.map && inner.compute == node.compute)
+        ++coverage[fmt::format("{} twice", node.map->name)];
+}
+
+void count_reduce(const Graph& graph, const Node& node, const std::vector<int>& operands, Coverage& coverage) {
+    const Node& operand = graph.node(operands[0]);
+    ++coverage[fmt::format("reduce {}", node.reduce->name)];
+    ++coverage[fmt::format("reduce {} of {}", node.reduce->name, to_text(operand.type))];
+    if (node.accumulator != accumulator_type(*node.reduce, operand.type, {}))
+        ++coverage[fmt::format("reduce {} of {} in {}", node.reduce->name, to_text(operand.type),
+                               to_text(node.accumulator))];
+    if (node.reduce->takes_ddof) ++coverage[fmt::format("ddof {} of {}", node.ddof, node.reduce->name)];
+    if (operand.dims.empty()) ++coverage["reduce a scalar"];
+    if (!node.masked) return;
+    ++coverage["other mask"];
+    ++coverage[fmt::format("reduce {} of {} masked", node.reduce->name, to_text(operand.type))];
+    const Node& mask = graph.node(operands[1]);
+    if (mask.kind == NodeKind::constant)
+        ++coverage[mask.bits != 0 ? "mask true" : "mask false"];
+    else if (mask.dims.empty())
+        ++coverage["mask a scalar"];
+    else if (mask.dims.size() < operand.dims.size())
+        ++coverage["mask of fewer dims"];
+}
+
+void count_input(const Case& test, const Node& node, Coverage& coverage) {
+    ++coverage[fmt::format("input {}", to_text(node.type))];
+    if (!std::ranges::is_sorted(node.dims)) ++coverage["input permuted"];
+    if (node.dims.size() < test.extents.size()) ++coverage["input broadcast"];
+    if (element_count(test, node) == 0) ++coverage["input empty"];
+}
+
+// Plans ----------------------------------------------------------------------------------------------------------------
+
+std::string_view opcode_name(Opcode opcode) {
+    switch (opcode) {
+    case Opcode::constant: return "constant";
+    case Opcode::parameter: return "parameter";
+    case Opcode::read: return "read";
+    case Opcode::load: return "load";
+    case Opcode::index: return "index";
+    case Opcode::map: return "map";
+    case Opcode::cast: return "cast";
+    case Opcode::round: return "round";
+    case Opcode::finalize: return "finalize";
+    }
+    return "";
+}
+
+void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
+    for (int v = 0; v < static_cast<int>(sweep.code.size()); ++v) {
+        const Instruction& i = sweep.code[static_cast<std::size_t>(v)];
+        const char* const section = v < sweep.body ? "prologue" : v < sweep.epilogue ? "body" : "epilogue";
+        const std::string what = fmt::format("{} {}", section, opcode_name(i.opcode));
+        ++coverage[what];
+        if (i.opcode == Opcode::load)
+            ++coverage[what +
+                       (is_flat(plan.arrays[static_cast<std::size_t>(i.slot)], sweep) ? " in order" : " by strides")];
+        if (i.opcode == Opcode::index) ++coverage[what + (sweep.dims.size() > 1 ? " of several" : " of one")];
+        if (i.opcode == Opcode::finalize) ++coverage[what + (i.operands[0] < 0 ? " a value" : " what may be nothing")];
+        if (!i.may_be_empty) continue;
+        const bool chooses = i.map == &map_row::select;
+        ++coverage[fmt::format("{} {} maybe empty", what, is_floating(i.type) ? "floating" : "integer")];
+        for (std::size_t slot = 0; slot < 3; ++slot)
+            if (chooses && sweep.code[static_cast<std::size_t>(i.operands[slot])].may_be_empty)
+                ++coverage[fmt::format("{} select of maybe empty {}", section, slot)];
+    }
+}
+
+void count_folds(const Sweep& sweep, Coverage& coverage) {
+    int steps = 0;
+    for (const Fold& fold : sweep.folds) {
+        ++coverage[fmt::format("fold {} {}", fold.monoid->name, fold.mask < 0 ? "of all" : "masked")];
+        steps += fold.mask < 0 && fold.monoid->in_steps ? 1 : 0;
+        if (fold.value < sweep.body) ++coverage["fold of a prologue value"];
+        if (fold.mask >= 0 && fold.mask < sweep.body) ++coverage["fold masked by a prologue value"];
+    }
+    if (steps > 0) ++coverage[steps == static_cast<int>(sweep.folds.size()) ? "steps alone" : "steps beside others"];
+}
+
+void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
+    const cuda::Shape shape = cuda::choose_shape(plan, sweep);
+    ++coverage[fmt::format("shape width {}", shape.width)];
+    const char* const flight = shape.in_flight == 1   ? "1"
+                               : shape.in_flight < 4  ? "2 to 3"
+                               : shape.in_flight < 12 ? "4 to 11"
+                                                      : "12";
+    ++coverage[fmt::format("shape in flight {}", flight)];
+    int words = 0;
+    for (const Fold& fold : sweep.folds) words += fold.monoid->state_words(fold.element, fold.accumulator);
+    for (const int above : {0, 1, 6, 8, 16, 24})
+        if (words > above) ++coverage[fmt::format("words above {}", above)];
+    if (words % 2 == 1 && words > 1) ++coverage["words odd"];
+    if (sweep.folds.empty())
+        ++coverage[sweep.yields.empty() ? "sweep that stores" : "sweep that yields without folding"];
+    if (sweep.folds.empty() && !sweep.yields.empty() && !sweep.stores.empty())
+        ++coverage["sweep that stores and yields"];
+    if (!sweep.folds.empty() && !sweep.stores.empty()) ++coverage["sweep that stores and folds"];
+    if (sweep.stores.size() > 1) ++coverage["sweep of several stores"];
+    if (sweep.dims.empty()) ++coverage["sweep of no dims"];
+    std::set<int> loaded;
+    bool narrow = false, in_order = !sweep.stores.empty();
+    for (const Instruction& i : sweep.code) {
+        if (i.opcode != Opcode::load) continue;
+        const Array& array = plan.arrays[static_cast<std::size_t>(i.slot)];
+        loaded.insert(i.slot);
+        in_order |= is_flat(array, sweep);
+        narrow |= size_of(array.type) * static_cast<std::size_t>(shape.width) < 4;
+    }
+    if (narrow) ++coverage["sweep of packs below a word"];
+    if (!in_order) ++coverage["sweep without arrays in order"];
+    ++coverage[fmt::format("sweep of {} arrays", loaded.size() > 8 ? "many" : std::to_string(loaded.size()))];
+    for (const std::string_view reason : {"another domain", "words a lane", "most 64 arrays", "→"})
+        if (sweep.reason.find(reason) != std::string::npos) ++coverage[fmt::format("sweep because of {}", reason)];
+}
+
+// What is wanted -------------------------------------------------------------------------------------------------------
+
+/// The type that a map computes in where all operands have `type`; none where the rule refuses that.
+std::optional<DType> compute_type(const MapRow& row, DType type) {
+    std::vector<OperandType> operands(static_cast<std::size_t>(row.arity), OperandType(type));
+    if (row.rule == TypeRule::select) operands[0] = OperandType(DType::boolean);
+    try {
+        return map_typing(row, operands).compute;
+    } catch (const InvalidGraph&) {
+        return {};
+    }
+}
+
+bool takes_accumulator(const ReduceRow& row, DType element, DType accumulator) {
+    try {
+        return accumulator_type(row, element, accumulator) != accumulator_type(row, element, {});
+    } catch (const InvalidGraph&) {
+        return false;
+    }
+}
+
+/// The rules of simplify, by the row, the constant and the kind of numbers.
+constexpr std::array simplified{
+    "add with 0 as integer",
+    "add with -0 as floating",
+    "add with 0 as floating",
+    "sub with 0 as integer",
+    "sub with 0 as floating",
+    "mul with 1 as integer",
+    "mul with 1 as floating",
+    "mul with 0 as integer",
+    "mul with all ones as integer",
+    "divide with 1 as floating",
+    "floor_div with 1 as integer",
+    "bitwise_and with all ones as integer",
+    "bitwise_and with 0 as integer",
+    "bitwise_or with 0 as integer",
+    "bitwise_or with all ones as integer",
+    "bitwise_xor with 0 as integer",
+    "shift_left with 0 as integer",
+    "shift_right with 0 as integer",
+    "logical_and with all ones as integer",
+    "logical_and with 0 as integer",
+    "logical_or with 0 as integer",
+    "logical_or with all ones as integer",
+    "logical_xor with 0 as integer",
+};
+
+void want_combinations(std::vector<std::string>& wanted) {
+    for (const MapRow* row : all_maps()) {
+        if (row->builtin < 0) continue;
+        std::set<std::string> types;
+        for (const DType type : all_dtypes())
+            if (const auto compute = compute_type(*row, type))
+                types.insert(fmt::format("map {} in {}", row->name, to_text(*compute)));
+        wanted.insert(wanted.end(), types.begin(), types.end());
+        if (row->facts.idempotent)
+            wanted.push_back(fmt::format("{} {}", row->name, row->arity == 1 ? "twice" : "of equals"));
+    }
+    for (const ReduceRow* row : all_reductions()) {
+        if (row->builtin < 0) continue;
+        for (const DType type : all_dtypes()) {
+            const std::string reduce = fmt::format("reduce {} of {}", row->name, to_text(type));
+            wanted.push_back(reduce);
+            wanted.push_back(reduce + " masked");
+            for (const DType accumulator : all_dtypes())
+                if (takes_accumulator(*row, type, accumulator))
+                    wanted.push_back(fmt::format("{} in {}", reduce, to_text(accumulator)));
+        }
+        for (int ddof = 0; row->takes_ddof && ddof < 3; ++ddof)
+            wanted.push_back(fmt::format("ddof {} of {}", ddof, row->name));
+        for (const char* how : {"of all", "masked"})
+            wanted.push_back(fmt::format("fold {} {}", row->monoid->name, how));
+    }
+    for (const DType from : all_dtypes())
+        for (const DType to : all_dtypes())
+            if (from != to) wanted.push_back(fmt::format("cast {} to {}", to_text(from), to_text(to)));
+    for (const DType type : all_dtypes()) wanted.push_back(fmt::format("constant {}", to_text(type)));
+    for (const char* special : {"nan", "inf", "-inf", "0", "-0", "1", "all ones", "lowest", "highest"})
+        wanted.push_back(fmt::format("constant {}", special));
+}
+
+void want_branches(std::vector<std::string>& wanted) {
+    for (const std::string_view rule : simplified) {
+        const MapRow& row = *find_map(rule.substr(0, rule.find(' ')));
+        for (const int slot : {0, 1})
+            if (slot == 1 || row.facts.commutative) wanted.push_back(fmt::format("{} {}", rule, slot));
+    }
+    for (const char* what : {"neg twice",
+                             "logical_not twice",
+                             "bitwise_not twice",
+                             "select of equals",
+                             "select with all ones as integer 0",
+                             "select with 0 as integer 0",
+                             "select with 0 as floating 0",
+                             "select with all ones as floating 0",
+                             "cast of a cast",
+                             "mask true",
+                             "mask false",
+                             "mask a scalar",
+                             "mask of fewer dims",
+                             "reduce a scalar",
+                             "input permuted",
+                             "input broadcast",
+                             "input empty",
+                             "dim fixed",
+                             "one value as two outputs",
+                             "prologue constant",
+                             "prologue parameter",
+                             "prologue read",
+                             "prologue map",
+                             "prologue cast",
+                             "prologue round",
+                             "body load in order",
+                             "body load by strides",
+                             "body index of one",
+                             "body index of several",
+                             "body map",
+                             "body cast",
+                             "body round",
+                             "epilogue map",
+                             "epilogue cast",
+                             "epilogue round",
+                             "epilogue finalize a value",
+                             "epilogue finalize what may be nothing",
+                             "epilogue finalize integer maybe empty",
+                             "prologue read integer maybe empty",
+                             "prologue read floating maybe empty",
+                             "fold of a prologue value",
+                             "fold masked by a prologue value",
+                             "steps alone",
+                             "steps beside others",
+                             "shape width 2",
+                             "shape width 4",
+                             "shape width 8",
+                             "shape width 16",
+                             "shape in flight 1",
+                             "shape in flight 2 to 3",
+                             "shape in flight 4 to 11",
+                             "shape in flight 12",
+                             "words above 0",
+                             "words above 1",
+                             "words above 6",
+                             "words above 8",
+                             "words above 16",
+                             "words above 24",
+                             "words odd",
+                             "sweep that stores",
+                             "sweep that yields without folding",
+                             "sweep that stores and folds",
+                             "sweep of several stores",
+                             "sweep of no dims",
+                             "sweep of packs below a word",
+                             "sweep without arrays in order",
+                             "sweep of 0 arrays",
+                             "sweep of 4 arrays",
+                             "sweep of many arrays",
+                             "sweep because of another domain",
+                             "sweep because of words a lane",
+                             "sweep because of most 64 arrays",
+                             "sweep because of →",
+                             "yield maybe empty",
+                             "yield a value",
+                             "plan of 1 sweep",
+                             "plan of many sweeps"})
+        wanted.emplace_back(what);
+    for (const char* section : {"prologue", "epilogue"}) {
+        for (const char* what : {"map integer", "map floating", "cast integer", "cast floating", "round floating"})
+            wanted.push_back(fmt::format("{} {} maybe empty", section, what));
+        for (const int slot : {0, 1, 2}) wanted.push_back(fmt::format("{} select of maybe empty {}", section, slot));
+    }
+    for (int rank = 1; rank <= max_rank; ++rank) wanted.push_back(fmt::format("rank {}", rank));
+    for (int stage = 0; stage <= 6; ++stage) wanted.push_back(fmt::format("stages {}", stage));
+    for (int outputs = 1; outputs <= 20; ++outputs) wanted.push_back(fmt::format("outputs {}", outputs));
+}
+
+} // namespace
+
+void count(const Case& test, Coverage& coverage) {
+    const Graph& graph = test.graph;
+    for (int n : live_nodes(graph)) {
+        const Node& node = graph.node(n);
+        const std::vector<int> operands = graph.operands(n);
+        switch (node.kind) {
+        case NodeKind::input: count_input(test, node, coverage); break;
+        case NodeKind::scalar: ++coverage[fmt::format("scalar {}", to_text(node.type))]; break;
+        case NodeKind::constant:
+            ++coverage["other constant"];
+            ++coverage[fmt::format("constant {}", to_text(node.type))];
+            ++coverage[fmt::format("constant {}", special_name(node.type, node.bits))];
+            break;
+        case NodeKind::index: ++coverage["other index"]; break;
+        case NodeKind::map: count_map(graph, node, operands, coverage); break;
+        case NodeKind::cast:
+            ++coverage[fmt::format("cast to {}", to_text(node.type))];
+            ++coverage[fmt::format("cast {} to {}", to_text(graph.node(operands[0]).type), to_text(node.type))];
+            if (graph.node(operands[0]).kind == NodeKind::cast) ++coverage["cast of a cast"];
+            break;
+        case NodeKind::reduce: count_reduce(graph, node, operands, coverage); break;
+        }
+    }
+    std::set<int> yielded;
+    for (const auto& output : graph.outputs()) {
+        const Node& node = graph.node(output.node);
+        ++coverage[fmt::format("{} {}", node.dims.empty() ? "yield" : "store", to_text(node.type))];
+        if (!yielded.insert(output.node).second) ++coverage["one value as two outputs"];
+    }
+    for (const auto& dim : graph.dims())
+        if (dim.extent) ++coverage["dim fixed"];
+    ++coverage[fmt::format("rank {}", test.extents.size())];
+    ++coverage[fmt::format("outputs {}", graph.outputs().size())];
+}
+
+void count(const Plan& plan, Coverage& coverage) {
+    int stages = 0;
+    for (const Sweep& sweep : plan.sweeps) {
+        count_code(plan, sweep, coverage);
+        count_folds(sweep, coverage);
+        count_shape(plan, sweep, coverage);
+        stages = std::max(stages, sweep.stage);
+        for (const Yield& yield : sweep.yields)
+            ++coverage[sweep.code[static_cast<std::size_t>(yield.value)].may_be_empty ? "yield maybe empty"
+                                                                                      : "yield a value"];
+    }
+    ++coverage[fmt::format("stages {}", stages)];
+    ++coverage[plan.sweeps.size() == 1  ? "plan of 1 sweep"
+               : plan.sweeps.size() < 6 ? "plan of some sweeps"
+                                        : "plan of many sweeps"];
+}
+
+std::vector<std::string> rows(const GenerateOptions& options) {
+    std::vector<std::string> wanted{"other constant", "other index", "other mask", "rank 1", "rank 2", "rank 3"};
+    for (const MapRow* row : all_maps())
+        if (row->builtin >= 0 && (row->facts.exact || options.inexact != Inexact::never))
+            wanted.push_back(fmt::format("map {}", row->name));
+    for (const ReduceRow* row : all_reductions())
+        if (row->builtin >= 0 && (row->ulps == 0 || options.inexact != Inexact::never))
+            wanted.push_back(fmt::format("reduce {}", row->name));
+    for (const DType type : all_dtypes())
+        for (const char* role : {"input", "scalar", "compute", "cast to", "store", "yield"})
+            wanted.push_back(fmt::format("{} {}", role, to_text(type)));
+    return wanted;
+}
+
+std::vector<std::string> everything() {
+    std::vector<std::string> wanted = rows({.inexact = Inexact::anywhere});
+    want_combinations(wanted);
+    want_branches(wanted);
+    return wanted;
+}
+
+std::vector<std::string> missing(const Coverage& coverage, const std::vector<std::string>& wanted, int at_least) {
+    std::vector<std::string> lacking;
+    for (const std::string& what : wanted) {
+        const auto counted = coverage.find(what);
+        const int times = counted == coverage.end() ? 0 : counted->second;
+        if (times < at_least) lacking.push_back(fmt::format("{}: {} times", what, times));
+    }
+    return lacking;
+}
+
+std::string to_text(const Coverage& coverage) {
+    std::string text;
+    for (const auto& [what, times] : coverage) text += fmt::format("{:>8}  {}\n", times, what);
+    return text;
+}
+
+} // namespace gf::oracle

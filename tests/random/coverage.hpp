@@ -1,0 +1,36 @@
+// What random graphs reach: rows and types of the tables, branches of the passes and of the generator of kernels.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gridfold/fusion/plan.hpp>
+
+#include "case.hpp"
+
+namespace gf::oracle {
+
+struct GenerateOptions;
+
+/// How often each thing was reached, by name: "map add in f32", "reduce sum of i8", "body load by strides" …
+using Coverage = std::map<std::string, int, std::less<>>;
+
+/// Counts what a case's live nodes, and its inputs and outputs, reach.
+void count(const Case& test, Coverage& coverage);
+
+/// Counts what a plan makes the generator of kernels do, and which rules of the passes made it so.
+void count(const Plan& plan, Coverage& coverage);
+
+/// Rows, types and ranks, of which each suite reaches all.
+std::vector<std::string> rows(const GenerateOptions& options);
+/// All that the tables allow, in every combination that has a meaning, and every branch: of which 20,000 graphs reach all.
+std::vector<std::string> everything();
+
+/// Those of `wanted` that were reached less often than `at_least`, and how often.
+std::vector<std::string> missing(const Coverage& coverage, const std::vector<std::string>& wanted, int at_least = 1);
+
+/// The coverage, a line for each kind.
+std::string to_text(const Coverage& coverage);
+
+} // namespace gf::oracle

@@ -1,0 +1,132 @@
+// Failures become small: predicates that stand for bugs, on large random graphs. And what is shown is what failed.
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include <gridfold/ops/text.hpp>
+#include <gtest/gtest.h>
+
+#include "generate.hpp"
+#include "minimise.hpp"
+#include "passes/drop_dead.hpp"
+
+namespace gf::oracle {
+namespace {
+
+using Fails = std::function<bool(const Case&)>;
+
+bool is_map(const Node& node, const MapRow& row) { return node.kind == NodeKind::map && node.map == &row; }
+
+/// Is there a node of which `last` holds, behind one of which `first` holds?
+bool has_path(const Graph& graph, const std::function<bool(const Node&)>& first,
+              const std::function<bool(const Node&)>& last) {
+    std::vector<bool> behind;
+    bool found = false;
+    for (int n = 0; n < graph.node_count(); ++n) {
+        const std::vector<int> operands = graph.operands(n);
+        const bool after = std::ranges::any_of(operands, [&](int o) { return behind[static_cast<std::size_t>(o)]; });
+        found |= after && last(graph.node(n));
+        behind.push_back(after || first(graph.node(n)));
+    }
+    return found;
+}
+
+/// Makes cases small that `fails` holds of, out of large ones.
+void expect_small(const Fails& fails, std::int64_t max_elements = 70'000) {
+    constexpr int wanted = 25;
+    const GenerateOptions large{.max_elements = max_elements, .max_steps = 120};
+    Coverage coverage;
+    int made = 0;
+    for (std::uint64_t seed = 1; made < wanted && seed < 2'000; ++seed) {
+        Case test = oracle::generate(seed, large, coverage);
+        test.graph = drop_dead(test.graph, {}); // no bug is in what nothing computes
+        if (test.graph.node_count() < 60 || !fails(test)) continue;
+        ++made;
+        int calls = 0;
+        const Case small = minimise(test, [&](const Case& c) { return ++calls, fails(c); });
+        EXPECT_TRUE(fails(read_case(describe(small)))) << describe(small);
+        EXPECT_LE(small.graph.node_count(), 10) << calls << " calls, of " << test.graph.node_count() << "\n"
+                                                << describe(small);
+        EXPECT_LE(calls, 3'000);
+    }
+    EXPECT_EQ(made, wanted);
+}
+
+TEST(Minimise, a_map_of_one_type) {
+    expect_small([](const Case& test) {
+        return has_path(
+            test.graph, [](const Node& node) { return node.kind == NodeKind::input; },
+            [](const Node& node) { return is_map(node, map_row::remainder) && node.compute == DType::f64; });
+    });
+}
+
+TEST(Minimise, a_chain_of_sweeps) {
+    expect_small([](const Case& test) {
+        const auto folds = [](const Node& node) { return node.kind == NodeKind::reduce; };
+        const auto masked_fold = [](const Node& node) { return node.kind == NodeKind::reduce && node.masked; };
+        return has_path(test.graph, folds, [](const Node& node) { return is_map(node, map_row::select); }) &&
+               has_path(test.graph, folds, masked_fold);
+    });
+}
+
+TEST(Minimise, folds_of_several_kinds_side_by_side) {
+    expect_small([](const Case& test) {
+        bool variance = false, argmin = false, large = false;
+        for (int n = 0; n < test.graph.node_count(); ++n) {
+            const Node& node = test.graph.node(n);
+            variance |= node.kind == NodeKind::reduce && node.reduce == &reduce_row::variance && node.ddof == 2;
+            argmin |= node.kind == NodeKind::reduce && node.reduce == &reduce_row::argmin;
+            large |= node.kind == NodeKind::input && !test.graph.users(n).empty() && element_count(test, node) > 100;
+        }
+        return variance && argmin && large;
+    });
+}
+
+/// The graph as a library would see it that swaps the operands of `sub`.
+Graph swapped(const Graph& graph) {
+    Graph result = graph.like();
+    for (int n = 0; n < graph.node_count(); ++n) {
+        std::vector<int> operands = graph.operands(n);
+        if (is_map(graph.node(n), map_row::sub)) std::ranges::reverse(operands);
+        result.append(graph.node(n), operands);
+    }
+    for (const auto& output : graph.outputs()) result.append_output(output.name, output.node);
+    return result;
+}
+
+TEST(Minimise, results_that_differ) {
+    expect_small(
+        [](const Case& test) {
+            const Inputs inputs = inputs_of(test);
+            const auto right = evaluate(test.graph, test.extents, inputs);
+            const auto wrong = evaluate(swapped(test.graph), test.extents, inputs);
+            return !std::ranges::equal(right, wrong, [](const Result& a, const Result& b) {
+                return std::ranges::equal(a.elements, b.elements, [&](Bits x, Bits y) { return same(x, y, a.type); });
+            });
+        },
+        100);
+}
+
+TEST(Regressions, are_read_as_they_are_written) {
+    Coverage coverage;
+    for (std::uint64_t seed = 1; seed < 300; ++seed) {
+        const Case test = oracle::generate(seed, {}, coverage);
+        const std::string text = describe(test);
+        const Case again = read_case("# fused: expected 1, got 2\n" + text);
+        EXPECT_EQ(describe(again), text);
+        EXPECT_EQ(again.extents, test.extents);
+        EXPECT_EQ(inputs_of(again), inputs_of(test));
+    }
+}
+
+TEST(Regressions, are_not_read_from_anything_else) {
+    const std::string graph = "g(x: f32[n, m]) -> s = sum(x)\n";
+    EXPECT_EQ(read_case("# seed 7, n = 2, m = 3\n" + graph).extents, (std::vector<std::int64_t>{2, 3}));
+    for (const char* line : {"", "# seed 7\n", "# seed 7, n = 2\n", "# seed 7, n = 2, m = 3, k = 1\n",
+                             "# seed 7, n = 2, m = -3\n", "# seed 7, n = 2, m = 3 and more\n", "# seed\n"})
+        EXPECT_ANY_THROW(read_case(line + graph)) << line;
+    EXPECT_THROW(read_case("# seed 7, n = 2\ng(x: f32[n]) -> s = sum(y)\n"), InvalidGraph);
+}
+
+} // namespace
+} // namespace gf::oracle
