@@ -1,8 +1,10 @@
 // The emitter: what a kernel's text holds, how a sweep is shared out, and that it compiles for every architecture.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gridfold/core/nvrtc.hpp>
 #include <gridfold/fusion/fuse.hpp>
@@ -78,6 +80,34 @@ TEST(EmitCuda, a_block_s_threads_cover_a_slab_and_fit_a_block) {
     }
 }
 
+TEST(EmitCuda, a_threads_states_fit_its_registers) {
+    // Sixteen elements of a byte each would be sixteen lanes of 8 words.
+    EXPECT_EQ(shape("s(x: i8[n]) -> s = sum(x)").width, 16);
+    EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x)").width, 16);
+    EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x), p = product(x)").width, 8);
+    EXPECT_EQ(shape("s(x: i8[n], y: i8[n], z: i8[n]) -> m = mean(x), v = mean(y), w = mean(z)").width, 4);
+}
+
+TEST(EmitCuda, nothing_is_contracted_flushed_or_approximated_unless_asked_for) {
+    const std::vector<std::string> exact = gf::cuda::compiler_options(false), fast = gf::cuda::compiler_options(true);
+    for (const char* option : {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"})
+        EXPECT_EQ(std::ranges::count(exact, option), 1) << option;
+    EXPECT_EQ(std::ranges::count(exact, "--use_fast_math"), 0);
+    EXPECT_EQ(std::ranges::count(fast, "--use_fast_math"), 1);
+}
+
+TEST(EmitCuda, a_workspace_has_a_place_for_every_word_of_every_block) {
+    const gf::cuda::Kernel three = emit("s(x: f32[n]) -> s = argmax(x)"), one = emit("s(x: f32[n]) -> s = sum(x)");
+    EXPECT_EQ(three.words, 3);
+    EXPECT_EQ(gf::cuda::workspace_bytes(three), 8u * (16 + 4 * gf::max_blocks)); // slots go in pairs
+    EXPECT_EQ(gf::cuda::workspace_bytes(one), 8u * (16 + gf::max_blocks));
+}
+
+TEST(EmitCuda, f64_is_rounded_to_halves_at_once) {
+    EXPECT_TRUE(holds(emit("h(x: f64[n]) -> y = f16(x)").source, "= round_f16(v0);"));
+    EXPECT_TRUE(holds(emit("h(x: f64[n]) -> y = bf16(x)").source, "= round_bf16(v0);"));
+}
+
 TEST(EmitCuda, a_sweep_that_only_stores_takes_a_block_a_slab) {
     const gf::cuda::Kernel maps = emit("m(x: f32[n]) -> y = x + 1");
     EXPECT_FALSE(maps.finishes);
@@ -98,7 +128,7 @@ TEST(EmitCuda, kernels_compile_for_every_architecture) {
     for (const std::string_view graph :
          {cubes, dozen, std::string_view("z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)"),
           std::string_view("m(x: f16[i, j], w: i8[j], a: bf16) -> s = sum(x * w where w > 1, accumulate = f64), "
-                           "at = argmax(x * a), low = min(w where x > a), y = f16(x * a), r = index(j) + w")}) {
+                           "at = argmax(x * a), low = min(w where w > 2), y = f16(x * a), r = index(j) + w")}) {
         const gf::Plan plan = gf::fuse(gf::parse(graph));
         for (std::size_t sweep = 0; sweep < plan.sweeps.size(); ++sweep) {
             const gf::cuda::Kernel kernel = gf::cuda::emit_cuda(plan, int(sweep));
