@@ -1,5 +1,8 @@
 // Generated kernels of random graphs in the emulator against the CPU backend, by bits: two launches on one workspace, the
 // second with other extents, so that the grid shrinks or grows under it.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <gridfold/fusion/executable.hpp>
@@ -9,18 +12,28 @@
 
 #include "bound_case.hpp"
 #include "emulated_plan.hpp"
+#include "failures.hpp"
 #include "generate.hpp"
 #include "settings.hpp"
 
 namespace gf::emulator {
 namespace {
 
-constexpr std::uint64_t batches = 6, graphs_per_batch = 24 / oracle::sanitizer_share;
+constexpr std::uint64_t batches = 16;
+#if defined(GRIDFOLD_SANITIZED) // kernels with sanitizers of their own: a tenth
+constexpr std::uint64_t all_graphs = 32;
+constexpr const char* kernel_flags = "-fsanitize=address,undefined -fno-sanitize-recover=all -g1";
+#else
+constexpr std::uint64_t all_graphs = 320;
+constexpr const char* kernel_flags = "";
+#endif
+std::uint64_t graphs_per_batch() { return oracle::setting("GRIDFOLD_RANDOM_GRAPHS", all_graphs) / batches; }
 constexpr oracle::GenerateOptions options{.max_elements = 21'000};
 
 /// A case, its plan and kernels.
 struct Subject {
     oracle::Case test;
+    bool fused;
     Plan plan;
     std::vector<cuda::Kernel> kernels;
 };
@@ -30,7 +43,7 @@ Subject subject(oracle::Case test, bool fused) {
     how.fuse = fused;
     Plan plan = fuse(test.graph, how);
     std::vector<cuda::Kernel> kernels = kernels_of(plan);
-    return {std::move(test), std::move(plan), std::move(kernels)};
+    return {std::move(test), fused, std::move(plan), std::move(kernels)};
 }
 
 /// The same case with other sizes, where the graph leaves them open.
@@ -42,31 +55,53 @@ oracle::Case resized(oracle::Case test) {
     return test;
 }
 
-/// Runs all cases' kernels, compiled together, and compares.
-void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
+/// What is wrong with the results of a subject whose kernels stand in `module` from `first_entry` on; nothing, or that.
+std::optional<std::string> what_is_wrong(const Subject& s, const HostModule& module, std::size_t first_entry) {
+    EmulatedPlan emulated(s.plan, s.kernels, module, first_entry);
+    const Executable reference = compile(s.test.graph, {.device = "cpu"});
+    int launch = 0;
+    for (const oracle::Case& test : {s.test, resized(s.test), s.test}) {
+        const Order order = all_orders[(s.test.seed + static_cast<std::uint64_t>(launch)) % std::size(all_orders)];
+        ++launch;
+        const oracle::Inputs inputs = inputs_of(test);
+        const BoundCase bound(s.plan, test, inputs);
+        try {
+            const auto scalars = emulated.run(bound.bound(), order, test.seed);
+            if (const auto wrong = difference(run(reference, test, inputs), bound.results(scalars)))
+                return fmt::format("launch {}: {}", launch, *wrong);
+        } catch (const std::exception& error) {
+            return fmt::format("launch {}: {}", launch, error.what());
+        }
+    }
+    return {};
+}
+
+std::vector<std::string> sources_of(const std::vector<Subject>& subjects) {
     std::vector<std::string> sources;
     for (const Subject& s : subjects)
         for (const cuda::Kernel& kernel : s.kernels) sources.push_back(kernel.source);
-    const HostModule module(sources);
+    return sources;
+}
+
+/// Runs all cases' kernels, compiled together, and compares. What is wrong is tried again alone, and made small.
+void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
+    constexpr int most_compilations = 300;
+    const std::vector<std::string> sources = sources_of(subjects);
+    const HostModule module(sources, kernel_flags);
     std::size_t first_entry = 0;
     for (const Subject& s : subjects) {
-        EmulatedPlan emulated(s.plan, s.kernels, module, first_entry);
+        const auto together = what_is_wrong(s, module, first_entry);
         first_entry += s.kernels.size();
-        const Executable reference = compile(s.test.graph, {.device = "cpu"});
-        int launch = 0;
-        for (const oracle::Case& test : {s.test, resized(s.test), s.test}) {
-            const Order order = all_orders[(s.test.seed + static_cast<std::uint64_t>(launch)) % std::size(all_orders)];
-            SCOPED_TRACE(fmt::format("launch {}\n{}", ++launch, describe(test)));
-            const oracle::Inputs inputs = inputs_of(test);
-            const BoundCase bound(s.plan, test, inputs);
-            try {
-                const auto scalars = emulated.run(bound.bound(), order, test.seed);
-                EXPECT_EQ(difference(run(reference, test, inputs), bound.results(scalars)), std::nullopt);
-            } catch (const std::exception& error) {
-                ADD_FAILURE() << error.what();
-            }
-        }
+        if (!together) continue;
+        const auto alone = [&](const oracle::Case& test) {
+            const std::vector<Subject> one{subject(test, s.fused)};
+            return what_is_wrong(one[0], HostModule(sources_of(one), kernel_flags), 0);
+        };
+        const auto small = failure(s.fused ? "emulated" : "emulated unfused", alone, s.test, most_compilations);
+        ADD_FAILURE() << *together << "\n" << small.value_or("not seen again alone\n" + describe(s.test));
     }
+    fmt::print("count: {} kernels in the emulator{}\n", sources.size(),
+               *kernel_flags ? ", with sanitizers of their own" : "");
 }
 
 class RandomKernels : public testing::TestWithParam<std::uint64_t> {
@@ -79,9 +114,9 @@ protected:
 TEST_P(RandomKernels, give_the_cpus_bits_in_the_emulator) {
     oracle::Coverage coverage;
     std::vector<Subject> subjects;
-    for (std::uint64_t i = 0; i < graphs_per_batch; ++i)
+    for (std::uint64_t i = GetParam(); i < batches * graphs_per_batch(); i += batches)
         subjects.push_back(
-            subject(oracle::generate(1'000'000 + GetParam() * graphs_per_batch + i, options, coverage), i % 5 != 4));
+            subject(oracle::generate(1'000'000 + oracle::first_seed() + i, options, coverage), i % 5 != 4));
     expect_the_cpus_bits(subjects);
 }
 
@@ -111,6 +146,17 @@ TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
         subjects.push_back(subject(
             {seed++, graph, std::vector<std::int64_t>(graph.dims().size(), graph.dims().size() == 1 ? 20'011 : 141)},
             true));
+    }
+    expect_the_cpus_bits(subjects);
+}
+
+/// Cases that were wrong once (tests/random/regressions).
+TEST_F(RandomKernels, that_were_wrong_once_give_the_cpus_bits) {
+    std::vector<Subject> subjects;
+    for (const auto& entry : std::filesystem::directory_iterator(GRIDFOLD_RANDOM_REGRESSIONS)) {
+        std::ifstream file(entry.path());
+        const oracle::Case test = oracle::read_case(std::string{std::istreambuf_iterator<char>(file), {}});
+        for (const bool fused : {true, false}) subjects.push_back(subject(test, fused));
     }
     expect_the_cpus_bits(subjects);
 }
