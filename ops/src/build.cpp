@@ -119,16 +119,8 @@ Value compare_across_signs(const MapRow& row, const Value& a, const Value& b) {
     return map(map_row::logical_and, {map(map_row::logical_not, {is_negative}), as_unsigned});
 }
 
-} // namespace
-
-Value map(const MapRow& row, std::span<const Operand> operands) {
-    if (static_cast<int>(operands.size()) != row.arity)
-        throw refusal(
-            row.name,
-            fmt::format("it takes {} operand{}, and got {}", row.arity, row.arity == 1 ? "" : "s", operands.size()),
-            "give as many");
-    Dag& dag = graph_of(row, operands);
-
+/// Casts and constants as the row needs them, and the map itself.
+Value add_map(Dag& dag, const MapRow& row, std::span<const Operand> operands) {
     std::vector<OperandType> types;
     std::vector<int> dims;
     for (const Operand& operand : operands) {
@@ -172,6 +164,24 @@ Value map(const MapRow& row, std::span<const Operand> operands) {
     node.map = &row;
     node.compute = typing.compute;
     return dag.value(detail::add_node(dag, node, nodes));
+}
+
+} // namespace
+
+Value map(const MapRow& row, std::span<const Operand> operands) {
+    if (static_cast<int>(operands.size()) != row.arity)
+        throw refusal(
+            row.name,
+            fmt::format("it takes {} operand{}, and got {}", row.arity, row.arity == 1 ? "" : "s", operands.size()),
+            "give as many");
+    Dag& dag = graph_of(row, operands);
+    const auto nodes = static_cast<int>(boost::num_vertices(dag));
+    try {
+        return add_map(dag, row, operands);
+    } catch (...) { // out of memory, with a cast or a constant added
+        detail::drop_nodes(dag, nodes);
+        throw;
+    }
 }
 
 Value map(const MapRow& row, std::initializer_list<Operand> operands) {

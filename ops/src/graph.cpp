@@ -62,14 +62,26 @@ std::string describe(const Dag& dag, int node) {
 int add_node(Dag& dag, const Node& node, std::span<const int> operands) {
     const auto vertex = boost::add_vertex(node, dag);
     try {
-        for (std::size_t slot = 0; slot < operands.size(); ++slot)
-            boost::add_edge(static_cast<std::size_t>(operands[slot]), vertex, OperandSlot{static_cast<int>(slot)}, dag);
+        // An edge that Boost has added by halves cannot be removed: both its ends have room before it is added.
+        in_edge_list(dag, vertex).reserve(operands.size());
+        for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+            const auto operand = static_cast<std::size_t>(operands[slot]);
+            auto& readers = dag.out_edge_list(operand);
+            if (readers.size() == readers.capacity()) readers.reserve(2 * readers.size() + 1);
+            boost::add_edge(operand, vertex, OperandSlot{static_cast<int>(slot)}, dag);
+        }
     } catch (...) { // out of memory
-        boost::clear_vertex(vertex, dag);
-        boost::remove_vertex(vertex, dag);
+        drop_nodes(dag, static_cast<int>(vertex));
         throw;
     }
     return static_cast<int>(vertex);
+}
+
+void drop_nodes(Dag& dag, int first) noexcept {
+    for (std::size_t vertex = boost::num_vertices(dag); vertex-- > static_cast<std::size_t>(first);) {
+        boost::clear_vertex(vertex, dag);
+        boost::remove_vertex(vertex, dag);
+    }
 }
 
 std::vector<int> operands_of(const Dag& dag, int node) {
@@ -136,7 +148,12 @@ Dim Graph::dim(std::string_view name, std::optional<std::int64_t> extent) {
         throw refusal(fmt::format("the dim {}", in_quotes(name)), "a graph declares a dim once",
                       "use the Dim that it gave");
     dag_->dims.push_back({text, extent});
-    dag_->dim_names.insert(std::move(text));
+    try {
+        dag_->dim_names.insert(std::move(text));
+    } catch (...) { // out of memory
+        dag_->dims.pop_back();
+        throw;
+    }
     return dag_->dim(static_cast<int>(dag_->dims.size()) - 1);
 }
 
@@ -161,9 +178,15 @@ Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims)
                           "declare a second dim");
         node.dims.push_back(dim.position());
     }
-    dag_->value_names.insert(text);
-    dag_->input_names.insert(std::move(text));
-    return dag_->value(detail::add_node(*dag_, node, {}));
+    try {
+        dag_->value_names.insert(text);
+        dag_->input_names.insert(text);
+        return dag_->value(detail::add_node(*dag_, node, {}));
+    } catch (...) { // out of memory
+        dag_->value_names.erase(text);
+        dag_->input_names.erase(text);
+        throw;
+    }
 }
 
 Value Graph::scalar(std::string_view name, DType type) { return input(name, type, {}); }
@@ -238,7 +261,12 @@ Graph Graph::like() const {
 void Graph::append_output(std::string name, int node) {
     check_range(*dag_, node);
     dag_->outputs.push_back({name, node});
-    dag_->output_names.insert(std::move(name));
+    try {
+        dag_->output_names.insert(std::move(name));
+    } catch (...) { // out of memory
+        dag_->outputs.pop_back();
+        throw;
+    }
 }
 
 Value Graph::value(int node) {

@@ -28,6 +28,9 @@ void check_name(std::string_view what, std::string_view name);
 /// Adds a node and the edges from its operands. Nothing is added if it throws.
 int add_node(Dag& dag, const Node& node, std::span<const int> operands);
 
+/// Takes away the nodes from `first` on: a builder that throws has added none.
+void drop_nodes(Dag& dag, int first) noexcept;
+
 /// The operands of a node, by slot.
 std::vector<int> operands_of(const Dag& dag, int node);
 
