@@ -227,9 +227,8 @@ Compiled compile(const std::string& text, const std::string& target, std::span<c
     if (bytes != 0) check(it, it.table.log(program.handle, compiled.log.data()));
     while (!compiled.log.empty() && compiled.log.back() == '\0') compiled.log.pop_back();
     if (outcome.code == compilation_failed) {
-        std::string log = quote_lines(compiled.log, text);
-        throw CompileError(fmt::format("a generated kernel does not compile for {}:\n{}", target, log), text,
-                           std::move(log));
+        const std::string log = quote_lines(compiled.log, text);
+        throw CompileError(fmt::format("a generated kernel does not compile for {}:\n{}", target, log), text, log);
     }
     check(it, outcome);
 

@@ -1,4 +1,5 @@
-// What a second process does: asks for one kernel and says how it came by it. Run by nvrtc_process_test.
+// What a second process does: asks for one kernel and says how it came by it, and with an argument the image's SHA-256.
+// Run through warm_process.hpp.
 #include <cstdio>
 #include <cstring>
 
@@ -8,8 +9,9 @@
 #include <gridfold/core/error.hpp>
 
 #include "core/warm_key.hpp"
+#include "sha256.hpp"
 
-int main() {
+int main(int count, char**) {
     try {
         const gf::Image image = gf::image_for(gf::testing::warm_key());
         bool compiler_loaded = false;
@@ -19,7 +21,9 @@ int main() {
                 return 0;
             },
             &compiler_loaded);
-        std::printf("%s %s\n", image.was_cached ? "cached" : "compiled", compiler_loaded ? "loaded" : "unloaded");
+        std::printf("%s %s", image.was_cached ? "cached" : "compiled", compiler_loaded ? "loaded" : "unloaded");
+        if (count > 1) std::printf(" %s", gf::to_hex(gf::sha256(*image.bytes)).c_str());
+        std::printf("\n");
     } catch (const gf::Error& error) {
         std::printf("error %s\n", error.what());
     }

@@ -7,9 +7,6 @@
 #include <sstream>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -17,6 +14,7 @@
 #include <gridfold/gridfold.hpp>
 
 #include "fault/allocations.hpp"
+#include "fault/fresh_process.hpp"
 
 namespace gf::fault {
 namespace {
@@ -63,43 +61,14 @@ protected:
     const std::vector<std::uint64_t> right = bits_of(exe.run(data.bindings()));
 };
 
-// First, while the process has compiled nothing: each attempt is a process of its own, so that what is made once
-// (tables, registries, the pool of threads) fails as well. `work` throws, or says whether the bits were right.
-void fail_each_of_a_fresh_process(const std::function<bool()>& work) {
-    constexpr int was_served = 1, wrong_exception = 2, wrong_bits = 3;
-    std::uint64_t served = 0;
-    for (int status = 0; status == 0; ++served) {
-        const pid_t child = fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
-            alarm(60);
-            bool good = false;
-            const Outcome outcome = attempt(served, Lack::once, [&] { good = work(); });
-            if (!outcome.other.empty()) _exit(wrong_exception);
-            if (!outcome.threw && !good) _exit(wrong_bits);
-            try {
-                if (!work()) _exit(wrong_bits);
-            } catch (...) {
-                _exit(wrong_exception);
-            }
-            _exit(outcome.lacked ? 0 : was_served);
-        }
-        ASSERT_EQ(waitpid(child, &status, 0), child);
-        ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << " where allocation " << served << " fails";
-        status = WEXITSTATUS(status);
-        ASSERT_TRUE(status == 0 || status == was_served)
-            << "exit " << status << " where allocation " << served << " fails";
-    }
-    EXPECT_GT(served, 200u);
-}
-
 TEST(AllocationFailureOfAFreshProcess, is_an_error_and_the_next_try_succeeds) {
     const std::vector<float> x{1, 2, 4};
-    fail_each_of_a_fresh_process([&] {
+    const std::uint64_t failed = fail_each_of_a_fresh_process([&] {
         const Executable exe = compile(parse("f(x: f32[n]) -> s = sum(x * x), m = max(x)"), {.device = "cpu"});
         const Results results = exe.run({{"x", x}});
         return results.get<float>("s") == 21 && results.get<float>("m") == 4;
     });
+    EXPECT_GT(failed, 200u);
 }
 
 TEST_F(AllocationFailure, in_a_builder_leaves_the_graph_as_it_was) {

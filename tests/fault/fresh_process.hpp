@@ -1,0 +1,45 @@
+// Memory that runs out in a process that has done nothing yet, so that what is made once (tables, registries, a loaded
+// compiler, the pool of threads) fails as well: each attempt is a forked child, and the parent does no work before.
+#pragma once
+
+#include <cstdint>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "fault/allocations.hpp"
+
+namespace gf::fault {
+
+/// Calls `work` in a child, one of its allocations failing, and then again, until a child gets through with all. `work` throws or
+/// says whether the answer was right; the second time it must be. Returns how many allocations failed.
+template <class Work> std::uint64_t fail_each_of_a_fresh_process(Work&& work) {
+    constexpr int served_all = 1, other_exception = 2, wrong_answer = 3;
+    const auto in_child = [&](std::uint64_t served) {
+        alarm(60);
+        bool right = false;
+        const Outcome outcome = attempt(served, Lack::once, [&] { right = work(); });
+        if (!outcome.other.empty()) return other_exception;
+        if (!outcome.threw && !right) return wrong_answer;
+        try {
+            if (!work()) return wrong_answer;
+        } catch (...) {
+            return other_exception;
+        }
+        return outcome.lacked ? 0 : served_all;
+    };
+    for (std::uint64_t served = 0;; ++served) {
+        const pid_t child = fork();
+        if (child == 0) _exit(in_child(served));
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+        EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << " where allocation " << served << " fails";
+        EXPECT_EQ(WEXITSTATUS(status), served_all) << "where allocation " << served << " fails";
+        return served;
+    }
+}
+
+} // namespace gf::fault
