@@ -39,7 +39,7 @@ std::optional<std::string> read_file(const std::string& path) {
     const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat s {};
     if (file.descriptor < 0 || fstat(file.descriptor, &s) != 0 || !S_ISREG(s.st_mode)) return {};
-    if (s.st_size < 0 || static_cast<std::uint64_t>(s.st_size) > largest_file) return {};
+    if (static_cast<std::uint64_t>(s.st_size) > largest_file) return {};
     std::string bytes(static_cast<std::size_t>(s.st_size), '\0');
     for (std::size_t at = 0; at < bytes.size();) {
         const ssize_t got = read(file.descriptor, bytes.data() + at, bytes.size() - at);

@@ -116,7 +116,7 @@ void Lexer::read_number() {
     if (read.ec == std::errc::result_out_of_range)
         throw located(text_, position_,
                       floating ? "the number is out of the range of f64" : "the integer does not fit 64 bits");
-    if (read.ec != std::errc() || read.ptr != last) throw located(text_, position_, "a number was expected");
+    if (read.ec != std::errc()) throw located(text_, position_, "a number was expected");
     position_ += token_.text.size();
 }
 

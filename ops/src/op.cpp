@@ -89,6 +89,7 @@ namespace map_row {
 namespace reduce_row {
 #define MONOID(...)
 #define REDUCE(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
+    static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                       \
     constinit const ReduceRow name{#name,                                                               \
                                    &monoid_row::monoid,                                                 \
                                    AccumulatorRule::accumulator,                                        \

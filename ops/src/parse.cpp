@@ -85,8 +85,9 @@ private:
     }
     [[noreturn]] void fail_expected(std::string_view what) const {
         const Token& token = lexer_.peek();
-        const std::string found = token.kind == Token::Kind::end ? "the text ends" : "here is " + in_quotes(token.text);
-        fail(token.position, fmt::format("{} was expected, and {}", what, found));
+        if (token.kind == Token::Kind::end)
+            fail(token.position, fmt::format("{} was expected, and the text ends", what));
+        fail(token.position, fmt::format("{} was expected, and here is {}", what, in_quotes(token.text)));
     }
     /// Runs a builder of the graph; what it refuses is located at `position`.
     template <class F> auto at(std::size_t position, F&& build) -> decltype(build()) {
@@ -373,8 +374,11 @@ private:
             if (word.text == "where") {
                 options.where = parse_value();
             } else if (word.text == "over") {
-                do options.over.push_back(take_dim());
-                while (next_is(",") && !attribute_follows() && accept(","));
+                options.over.push_back(take_dim());
+                while (next_is(",") && !attribute_follows()) {
+                    lexer_.take(); // ","
+                    options.over.push_back(take_dim());
+                }
             } else if (word.text == "by") {
                 options.by = parse_value();
             } else if (word.text == "groups") {

@@ -310,6 +310,37 @@ TEST(ExtentErrors, a_domain_that_no_sweep_could_walk_is_refused) {
     }
 }
 
+TEST(ExtentErrors, an_output_whose_bytes_only_the_extents_together_overflow_is_refused) {
+    gf::Graph g;
+    const gf::Dim i = g.dim("i"), j = g.dim("j");
+    g.output("product", g.index(i) * g.index(j));
+    const gf::Executable exe = gf::compile(g, {.device = "cpu"});
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            exe.run({{"i", std::int64_t{1} << 40}, {"j", std::int64_t{1} << 20}});
+        },
+        {"output \"product\"", "more than 2^63 - 1 bytes", "bind smaller extents"});
+    EXPECT_EQ(exe.run({{"i", 2}, {"j", 3}}).span<std::int64_t>("product")[5], 2);
+}
+
+TEST(ExtentErrors, a_number_of_another_kind_than_the_scalar_is_refused_as_it_was_written) {
+    gf::Graph g;
+    g.output("y", gf::sum(g.input<std::int8_t>("x", {g.dim("n")}) * g.scalar<std::int8_t>("k")));
+    g.output("b", gf::any(g.scalar<bool>("flag") && g.value(0) > 0));
+    const gf::Executable exe = gf::compile(g, {.device = "cpu"});
+    const std::vector<std::int8_t> x{1, 2};
+    const auto run = [&](gf::Literal k, gf::Literal flag) {
+        gf::Bindings bindings{{"x", x}, {"k", 0}, {"flag", 0}};
+        bindings[1].scalar = k;
+        bindings[2].scalar = flag;
+        return exe.run(bindings).get<std::int64_t>("y");
+    };
+    expect_refused<gf::InvalidGraph>([&] { run(~std::uint64_t{0}, true); }, {"\"k\" (i8)", "18446744073709551615"});
+    expect_refused<gf::InvalidGraph>([&] { run(200, true); }, {"\"k\" (i8)", "200"});
+    expect_refused<gf::InvalidGraph>([&] { run(1, 2); }, {"\"flag\" (bool)", "2"});
+    EXPECT_EQ(run(3, true), 9);
+}
+
 TEST(ExtentErrors, a_scalar_that_becomes_infinite_as_f32_is_refused) {
     gf::Graph g;
     g.output("y", gf::sum(g.input<float>("x", {g.dim("n")}) * g.scalar<float>("alpha")));

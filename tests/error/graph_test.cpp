@@ -1,4 +1,5 @@
 // What a user gets wrong while building a graph. After each refusal the graph is as it was.
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -209,6 +210,19 @@ TEST_F(GraphErrors, ddof_of_a_sum) {
 TEST_F(GraphErrors, accumulator_that_a_reduction_does_not_take) {
     refuse([&] { sum(x, {.accumulate = DType::boolean}); }, {"sum", "bool"});
     refuse([&] { min(x, {.accumulate = DType::f64}); }, {"min", "f64"});
+}
+
+TEST_F(GraphErrors, values_of_another_graph) {
+    refuse([&] { g.map(map_row::neg, std::array{Operand(foreign)}); }, {"x (f32[i])", "another graph", "one graph"});
+    refuse([&] { g.cast(foreign, DType::f64); }, {"x (f32[i])", "another graph", "its own graph"});
+    refuse([&] { g.reduce(reduce_row::sum, foreign); }, {"x (f32[i])", "another graph", "its own graph"});
+}
+TEST_F(GraphErrors, operands_without_a_name_are_described) {
+    const Value cast = g.cast(x, DType::f64), index = g.index(i), one = g.constant(Literal(1), DType::f32);
+    refuse([&] { x + g.cast(foreign, DType::f64); }, {"another graph"});
+    refuse([&] { sum(x, {.where = cast}); }, {"the result of a cast (f64[i, j])"});
+    refuse([&] { sum(x, {.where = index}); }, {"index(i) (i64[i])"});
+    refuse([&] { sum(x, {.where = one}); }, {"a constant (f32)"});
 }
 
 } // namespace

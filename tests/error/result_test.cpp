@@ -61,8 +61,11 @@ TEST(Memory, a_result_that_does_not_fit_into_it_is_a_device_error) {
     g.output("table", x * gf::cast(y, gf::DType::f64));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
     const std::vector<std::int8_t> large(std::size_t{1} << 24), small{2, 3}; // a table of more than can be addressed
-    expect_refused<gf::DeviceError>([&] { exe.run({{"x", large}, {"y", large}}); },
-                                    {"the host has no 2251799813685248 bytes", "smaller arrays"});
+    expect_refused<gf::DeviceError>(
+        [&] {
+            exe.run({{"x", large}, {"y", large}});
+        },
+        {"the host has no 2251799813685248 bytes", "smaller arrays"});
     EXPECT_EQ(exe.run({{"x", small}, {"y", small}}).span<double>("table")[3], 9.0);
 }
 

@@ -1,4 +1,6 @@
 // What a user gets wrong in a graph's text: each message says where, and what was expected there.
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include <gridfold/ops/text.hpp>
@@ -49,6 +51,13 @@ TEST(TextErrors, chained_comparison) {
 }
 TEST(TextErrors, number_without_a_type) { refuse("f() -> a = 3", {"1:12: ", "has no type", "f32(2)"}); }
 TEST(TextErrors, number_with_a_suffix) { refuse("f(x: f32[n]) -> a = x + 0.5f", {"1:28: ", "no suffix", "f32(0.5)"}); }
+TEST(TextErrors, number_that_runs_into_something_else) {
+    refuse("f(x: i64[n]) -> a = x + 0x1G", {"1:28: ", "no suffix"});
+    refuse("f(x: i64[n]) -> a = x + 5_", {"1:26: ", "no suffix"});
+    refuse("f(x: i64[n]) -> a = x + 5[", {"1:26: ", "here is '['"});
+    refuse("f(x: i64[n]) -> a = x + 5@", {"1:26: ", "no meaning"});
+    refuse("f(x: i64[n]) -> a = x + 5{", {"1:26: ", "here is '{'"});
+}
 TEST(TextErrors, numbers_alone_under_an_operator) {
     refuse("f(x: i32[n]) -> a = x & 1 == 0", {"1:27: ", "'==' of two numbers", "a type"});
 }
@@ -62,6 +71,10 @@ TEST(TextErrors, extents_of_one_dim_that_disagree) {
     refuse("f(x: f32[n = 4], y: f32[n = 5]) -> a = x", {"1:25: ", "'n'", "= 4"});
     refuse("f(x: f32[n], y: f32[n = 5]) -> a = x", {"1:21: ", "'n'", "not fixed"});
 }
+TEST(TextErrors, dim_declared_twice) {
+    refuse("f([n, n]) ->", {"1:7: ", "the dim 'n' is declared twice"});
+    refuse("f([n, m = 3, m = 3]) ->", {"1:14: ", "the dim 'm' is declared twice"});
+}
 TEST(TextErrors, name_given_twice) {
     refuse("f(x: f32[n]) let x = x + 1; -> a = x", {"1:18: ", "'x' is already the name"});
 }
@@ -71,6 +84,14 @@ TEST(TextErrors, what_the_graph_refuses_is_located_too) {
     refuse("f(x: f32[i, j])\n -> a = sum(x over i)", {"2:9: ", "folding some dims is not supported yet"});
     refuse("f(x: i32[n], k: i32[n])\n -> a = sum(x by k, groups = 3)",
            {"2:9: ", "grouped reductions are not supported yet"});
+}
+TEST(TextErrors, unknown_names_among_very_many) {
+    std::string text = "f([d0";
+    for (int i = 1; i < 1500; ++i) text += ", d" + std::to_string(i);
+    text += "]";
+    for (int i = 0; i < 1500; ++i) text += ", x" + std::to_string(i) + ": f32";
+    refuse(text + ") -> a = elsewhere", {"'elsewhere' is no value here"});
+    refuse(text + ") -> a = index(elsewhere)", {"'elsewhere' is no dim here"});
 }
 TEST(TextErrors, prefixes_without_end) {
     refuse("f(x: f32[n]) -> a = " + std::string(70'000, '-') + "1", {"65536 nodes", "prefixes"});

@@ -117,6 +117,29 @@ TEST_F(CacheFault, a_folder_that_others_may_write_to_is_not_used) {
     EXPECT_TRUE(cache.find(key));
 }
 
+TEST_F(CacheFault, a_folder_of_another_user_is_not_used) {
+    const DiskCache cache(folder());
+    cache.store(key, entry);
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+    ASSERT_EQ(chown(folder().c_str(), 65534, static_cast<gid_t>(-1)), 0);
+    EXPECT_FALSE(cache.find(key));
+    cache.store(key, {entry.compiler, "other"});
+    ASSERT_EQ(chown(folder().c_str(), geteuid(), static_cast<gid_t>(-1)), 0);
+    ASSERT_TRUE(cache.find(key));
+    EXPECT_EQ(cache.find(key)->image, entry.image);
+}
+
+TEST_F(CacheFault, a_folder_without_a_parent_is_below_the_working_folder) {
+    const fs::path before = fs::current_path();
+    fs::current_path(root);
+    const DiskCache cache("plain");
+    cache.store(key, entry);
+    const auto found = cache.find(key);
+    fs::current_path(before);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(fs::exists(root / "plain"));
+}
+
 TEST_F(CacheFault, a_folder_that_cannot_be_made_or_written_is_no_error) {
     overwrite((root / "file").string(), "not a folder");
     const DiskCache below_a_file((root / "file" / "gridfold").string());
@@ -228,6 +251,8 @@ TEST_F(CacheFault, a_read_that_fails_or_a_file_that_shrinks_is_a_miss) {
     answer(Call::read, {{.at_most = 3}, {.error = EIO}});
     EXPECT_FALSE(cache.find(key));
     answer(Call::read, {{.at_most = 3}, {.at_most = 0}});
+    EXPECT_FALSE(cache.find(key));
+    answer(Call::fstat, {{.error = EIO}});
     EXPECT_FALSE(cache.find(key));
     EXPECT_TRUE(cache.find(key)) << "the next time";
 }

@@ -7,13 +7,14 @@
 #include <optional>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace gf::fault {
 namespace {
 
-std::array<std::deque<Answer>, 3> planned;
+std::array<std::deque<Answer>, 4> planned;
 
 std::deque<Answer>& planned_for(Call call) { return planned[static_cast<std::size_t>(call)]; }
 
@@ -58,5 +59,10 @@ ssize_t write(int file, const void* buffer, std::size_t bytes) {
 int rename(const char* from, const char* to) noexcept {
     if (const auto planned_answer = gf::fault::next(Call::rename)) return errno = planned_answer->error, -1;
     return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int fstat(int file, struct stat* status) noexcept {
+    if (const auto planned_answer = gf::fault::next(Call::fstat)) return errno = planned_answer->error, -1;
+    return static_cast<int>(syscall(SYS_newfstatat, file, "", status, AT_EMPTY_PATH));
 }
 }

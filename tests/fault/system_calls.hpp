@@ -1,4 +1,4 @@
-// System calls that fail when a test says so: a binary that links system_calls.cpp has its own read, write and rename.
+// System calls that fail when a test says so: a binary that links system_calls.cpp has its own read, write, rename and fstat.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace gf::fault {
 
-enum class Call { read, write, rename };
+enum class Call { read, write, rename, fstat };
 
 /// What one call does instead: fails with this errno, or transfers at most so many bytes.
 struct Answer {

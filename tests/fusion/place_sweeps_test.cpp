@@ -35,6 +35,12 @@ int count(const Sweep& sweep, Opcode opcode) {
         std::count_if(sweep.code.begin(), sweep.code.end(), [&](const Instruction& i) { return i.opcode == opcode; }));
 }
 
+TEST(PlaceSweeps, the_reason_of_a_sweep_leaves_out_the_middle_of_a_long_path) {
+    const Plan plan = fused("f(x: f32[n]) let m = mean(x); -> z = abs(sqrt(neg(floor(ceil(trunc(round(x - m)))))))");
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    EXPECT_EQ(plan.sweeps[1].reason, "mean → … → trunc → ceil → floor → neg → sqrt → abs → z");
+}
+
 TEST(PlaceSweeps, sum_of_cubes_is_one_sweep_with_one_load) {
     const Plan plan = fused("f(x: i32[n]) -> r = sum(x * x * x)");
     ASSERT_EQ(plan.sweeps.size(), 1U);

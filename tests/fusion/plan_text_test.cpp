@@ -53,5 +53,14 @@ TEST(PlanDot, draws_each_sweep_as_a_cluster_with_its_arrays_outside) {
     EXPECT_EQ(std::count(dot.begin(), dot.end(), '{'), std::count(dot.begin(), dot.end(), '}'));
 }
 
+TEST(PlanDot, draws_run_time_scalars_and_masks) {
+    std::ostringstream out;
+    write_dot(out, fuse(parse("f(x: f32[n], alpha: f32) -> s = sum(x where x > alpha)")));
+    const std::string dot = out.str();
+    EXPECT_NE(dot.find("p0 [shape=ellipse, label=\"alpha\"]"), std::string::npos) << dot;
+    EXPECT_NE(dot.find("  p0 -> s0v0;"), std::string::npos) << dot;
+    EXPECT_NE(dot.find("-> s0f0 [label=where]"), std::string::npos) << dot;
+}
+
 } // namespace
 } // namespace gf

@@ -32,5 +32,12 @@ label=f;
 )");
 }
 
+TEST(Dot, names_scalars_indices_casts_and_constants) {
+    std::ostringstream out;
+    write_dot(out, parse("f(alpha: f32, k: i8[n]) -> y = f32(index(n)) * alpha + f32(k) + 2"));
+    for (const char* drawn : {"alpha\\nf32\"", "index(n)\\ni64[n]", "cast\\nf32[n]", "f32(2.0)\\nf32"})
+        EXPECT_NE(out.str().find(drawn), std::string::npos) << drawn << "\n" << out.str();
+}
+
 } // namespace
 } // namespace gf

@@ -42,6 +42,18 @@ R reduce(const gf::ReduceRow& row, DType accumulator, const std::vector<E>& x, s
     return result;
 }
 
+TEST(OwnOps, OfANameThatIsTakenAreRefusedAndAtTheStartIgnored) {
+    const gf::MapRow other = gf::map_row::softplus;
+    EXPECT_THROW(gf::register_row(other), gf::InvalidGraph);
+    EXPECT_FALSE(gf::detail::register_at_start(other));
+    EXPECT_EQ(gf::find_map("softplus"), &gf::map_row::softplus);
+    gf::register_row(gf::map_row::softplus); // itself is no other
+    const gf::ReduceRow reduction = gf::reduce_row::range;
+    EXPECT_THROW(gf::register_row(reduction), gf::InvalidGraph);
+    EXPECT_FALSE(gf::detail::register_at_start(reduction));
+    EXPECT_EQ(gf::find_reduction("range"), &gf::reduce_row::range);
+}
+
 } // namespace
 
 TEST(OwnMap, IsARowLikeAnyOther) {

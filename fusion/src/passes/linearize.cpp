@@ -45,11 +45,10 @@ public:
         sweep_.reason = placed.reason;
         for (const int node : placed.nodes) sections_[at(node)] = section_of(node);
         write_section(placed, Section::prologue);
-        const int every = write_accept_all(placed);
         sweep_.body = size();
         write_section(placed, Section::body);
         sweep_.epilogue = size();
-        for (const int reduce : placed.reduces) add_folds(reduce, every);
+        for (const int reduce : placed.reduces) add_folds(reduce);
         write_section(placed, Section::epilogue);
         for (const PlacedStore& store : placed.stores) sweep_.stores.push_back({values_[at(store.node)], store.array});
         for (const int node : placed.yields) sweep_.yields.push_back({values_[at(node)], scalar_of_[at(node)]});
@@ -78,17 +77,6 @@ private:
     void write_section(const PlacedSweep& placed, Section section) {
         for (const int node : placed.nodes)
             if (sections_[at(node)] == section) values_[at(node)] = write_node(node);
-    }
-
-    /// The `true` that stands for the mask of an unmasked reduction that may run over no elements; −1 if none does.
-    int write_accept_all(const PlacedSweep& placed) {
-        const auto found = std::find_if(placed.reduces.begin(), placed.reduces.end(), [&](int reduce) {
-            return needs_acceptance(graph_.node(reduce)) && !graph_.node(reduce).masked;
-        });
-        if (found == placed.reduces.end()) return -1;
-        Instruction& instruction = append(Opcode::constant, DType::boolean);
-        instruction.bits = 1;
-        return size() - 1;
     }
 
     Instruction& append(Opcode opcode, DType type) {
@@ -181,7 +169,7 @@ private:
         return static_cast<int>(sweep_.folds.size()) - 1;
     }
 
-    void add_folds(int reduce, int every) {
+    void add_folds(int reduce) {
         const Node& node = graph_.node(reduce);
         const std::vector<int> operands = graph_.operands(reduce);
         const int value = values_[at(operands[0])];
@@ -190,8 +178,7 @@ private:
         folded.fold =
             find_or_add({node.reduce->monoid, sweep_.code[at(value)].type, held_as(node.accumulator), value, mask});
         if (needs_acceptance(node))
-            folded.acceptance =
-                find_or_add({reduce_row::any.monoid, DType::boolean, DType::boolean, node.masked ? mask : every, -1});
+            folded.acceptance = find_or_add({reduce_row::any.monoid, DType::boolean, DType::boolean, mask, -1});
         folded_[reduce] = folded;
     }
 

@@ -50,9 +50,7 @@ std::vector<int> domain_of(const Node& node) {
     return dims;
 }
 
-bool needs_acceptance(const Node& reduce) {
-    return reduce.reduce->on_empty == OnEmpty::undefined && (reduce.masked || !reduce.reduce->needs_elements);
-}
+bool needs_acceptance(const Node& reduce) { return reduce.masked && reduce.reduce->on_empty == OnEmpty::undefined; }
 
 std::string operation_of(const Node& node) {
     switch (node.kind) {

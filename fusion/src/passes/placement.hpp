@@ -70,7 +70,8 @@ void complete(const Graph& graph, Placement& placement);
 /// The dims of a node's value in the graph's order (an input lists its own in memory order).
 std::vector<int> domain_of(const Node& node);
 
-/// Does the value need a "some element was accepted" bool beside it? (undefined over nothing, and nothing is possible)
+/// Does the value need a "some element was accepted" bool beside it? (undefined over nothing, which only a mask can leave:
+/// such reductions need elements)
 bool needs_acceptance(const Node& reduce);
 
 /// The word for what a node does: "x", "sub", "f32", "mean".

@@ -102,7 +102,7 @@ struct ReduceRow {
     ResultRule result;
     OnEmpty on_empty;
     bool takes_ddof;
-    bool needs_elements; ///< an extent of 0 is an error before anything runs
+    bool needs_elements; ///< an extent of 0 is an error before anything runs: what is undefined over nothing
     double ulps;         ///< bound on CPU against GPU where finalising is not exact; 0 = same bits
     std::string_view doc;
     /// C++ tokens in s (the State), M (the monoid), R (the result type; f32 for f16 and bf16) and ddof
