@@ -53,6 +53,8 @@ TEST(TextErrors, number_without_a_type) { refuse("f() -> a = 3", {"1:12: ", "has
 TEST(TextErrors, number_with_a_suffix) { refuse("f(x: f32[n]) -> a = x + 0.5f", {"1:28: ", "no suffix", "f32(0.5)"}); }
 TEST(TextErrors, number_that_runs_into_something_else) {
     refuse("f(x: i64[n]) -> a = x + 0x1G", {"1:28: ", "no suffix"});
+    refuse("f(x: i64[n]) -> a = x + 0x1g", {"1:28: ", "no suffix"});
+    refuse("f(x: i64[n]) -> a = x + 0x1{", {"1:28: ", "here is '{'"});
     refuse("f(x: i64[n]) -> a = x + 5_", {"1:26: ", "no suffix"});
     refuse("f(x: i64[n]) -> a = x + 5[", {"1:26: ", "here is '['"});
     refuse("f(x: i64[n]) -> a = x + 5@", {"1:26: ", "no meaning"});

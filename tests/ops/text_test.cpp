@@ -152,6 +152,7 @@ TEST(Text, literals_take_the_type_of_what_they_meet_after_their_own_arithmetic) 
     EXPECT_EQ(constant_of("7 - 10 - 1"), -4);
     EXPECT_EQ(constant_of("-(2 + 3) * -4"), 20);
     EXPECT_EQ(constant_of("0xff + .5e1"), 260);
+    EXPECT_EQ(constant_of("0X1f + 0xAf"), 206);
     EXPECT_EQ(constant_of("1.e2"), 100);
     EXPECT_EQ(constant_of("9223372036854775807 + 1"), 0x1p63);
     const Graph g = parse("f() -> y = i64(-9223372036854775808)");
