@@ -141,6 +141,7 @@ TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
              "-> a = select(none, -1, m), b = select(none, m, -1), c = select(m > 0, 1, 2)",
              "stats(x: f32[i, j], w: f32[j], alpha: f32) let y = x * w; "
              "-> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)",
+             "places(x: f32[i, j]) -> place = index(i) * 1000 + index(j), s = sum(x * f32(index(i)))",
          }) {
         const Graph graph = parse(text);
         subjects.push_back(subject(

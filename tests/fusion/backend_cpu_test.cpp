@@ -353,6 +353,19 @@ TEST(BackendCpu, folds_the_same_bits_beside_other_folds_as_alone) {
     EXPECT_EQ(one.extent("n", n).array("x", x.data()).now().get<float>("cubes"), together.get<float>("cubes"));
 }
 
+TEST(BackendCpu, keeps_the_factors_of_a_summed_product_for_the_fold) {
+    gf::Graph g;
+    const gf::Value x = g.input<float>("x", {g.dim("n")});
+    const gf::Value a = x + 1, b = x + 2;
+    g.output("products", gf::sum(a * b));
+    g.output("others", gf::sum(a - 3)); // the last to read `a` but for the fold
+    const std::vector<float> data{1, 2, 3, 4};
+    BoundPlan run(g);
+    run.extent("n", 4).array("x", data.data()).now();
+    EXPECT_EQ(run.get<float>("products"), 6 + 12 + 20 + 30);
+    EXPECT_EQ(run.get<float>("others"), -1 + 0 + 1 + 2);
+}
+
 TEST(BackendCpu, reads_broadcast_and_permuted_arrays) {
     const std::int64_t rows = 37, columns = 211, planes = 5;
     gf::Graph g;
@@ -436,12 +449,14 @@ TEST(BackendCpu, takes_any_byte_that_is_not_zero_for_true) {
     g.output("count", gf::count(x));
     g.output("kept", gf::sum(x, {.where = keep}));
     g.output("copy", x);
+    g.output("differ", gf::count(x != keep));
     const std::vector<std::uint8_t> bytes{0, 1, 2, 255, 128, 0, 7}, mask{9, 0, 4, 0, 1, 1, 1};
     std::vector<std::uint8_t> copy(bytes.size(), 99);
     BoundPlan run(g);
     run.extent("n", 7).array("x", bytes.data()).array("keep", mask.data()).array("copy", copy.data()).now();
     EXPECT_EQ(run.get<std::int64_t>("count"), 5);
     EXPECT_EQ(run.get<std::int64_t>("kept"), 3);
+    EXPECT_EQ(run.get<std::int64_t>("differ"), 4);
     EXPECT_EQ(copy, (std::vector<std::uint8_t>{0, 1, 1, 1, 1, 0, 1}));
 }
 
@@ -503,16 +518,25 @@ TEST(BackendCpu, keeps_denormals_and_gives_the_callers_mode_back) {
     const unsigned saved = _mm_getcsr(), flushing = saved | 0x8040;
     gf::Graph g;
     const gf::Value x = g.input<float>("x", {g.dim("n")});
-    g.output("sum", gf::sum(x * 0.5F));
+    const gf::Value sum = gf::sum(x * 0.5F);
+    g.output("sum", sum);
+    g.output("half", sum * 0.5F);
     const std::vector<float> data(1 << 20, 0x1p-130F);
     BoundPlan run(g);
     const ThreadCount two(2);
-    _mm_setcsr(flushing);
-    run.extent("n", 1 << 20).array("x", data.data()).now();
-    const unsigned after = _mm_getcsr();
-    _mm_setcsr(saved);
-    EXPECT_EQ(after, flushing);
-    EXPECT_EQ(run.get<float>("sum"), 0x1p-111F);
+    const auto set_mode_of_both = [](unsigned mode) {
+#pragma omp parallel num_threads(2)
+        _mm_setcsr(mode);
+    };
+    for (const std::int64_t n : {1, 1 << 20}) { // on this thread, and on both
+        set_mode_of_both(flushing);
+        run.extent("n", n).array("x", data.data()).now();
+        const unsigned after = _mm_getcsr();
+        set_mode_of_both(saved);
+        EXPECT_EQ(after, flushing);
+        EXPECT_EQ(run.get<float>("sum"), 0x1p-131F * static_cast<float>(n)) << n;
+        EXPECT_EQ(run.get<float>("half"), 0x1p-132F * static_cast<float>(n)) << n;
+    }
 }
 #endif
 

@@ -103,6 +103,15 @@ TEST(EmitCuda, a_workspace_has_a_place_for_every_word_of_every_block) {
     EXPECT_EQ(gf::cuda::workspace_bytes(one), 8u * (16 + gf::max_blocks));
 }
 
+TEST(EmitCuda, constants_are_spelt_with_every_digit_that_they_need) {
+    const std::string text =
+        emit("c(x: f64[n]) -> y = x * 0.12345678901234566 + 16777217.0, z = f32(x) * f32(0.1)").source;
+    EXPECT_TRUE(holds(text, " = 0.12345678901234566;"));
+    EXPECT_TRUE(holds(text, " = 16777217.0;"));
+    EXPECT_TRUE(holds(text, " = 0.1f;"));
+    EXPECT_TRUE(holds(emit("c(x: f32[n]) -> y = x > f32(-inf)").source, " = -infinity<f32>();"));
+}
+
 TEST(EmitCuda, f64_is_rounded_to_halves_at_once) {
     EXPECT_TRUE(holds(emit("h(x: f64[n]) -> y = f16(x)").source, "= round_f16(v0);"));
     EXPECT_TRUE(holds(emit("h(x: f64[n]) -> y = bf16(x)").source, "= round_bf16(v0);"));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/op_macros.hpp>
 #include <gridfold/ops/text.hpp>
 
 #include "passes/drop_dead.hpp"
@@ -12,6 +13,15 @@
 #include "passes/share_common.hpp"
 #include "passes/simplify.hpp"
 #include "verify.hpp"
+
+// The type of its result says nothing of its accumulator's.
+GRIDFOLD_REDUCTION(sum_is_large, "is the sum above 2^24?",
+    static constexpr bool associative_and_commutative = true;
+    struct State { A sum; };
+    GRIDFOLD_FN static State identity() { return {A(0)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    GRIDFOLD_FN static bool finalize(const State& s) { return s.sum > A(16777216); })
 
 namespace gf {
 namespace {
@@ -91,6 +101,7 @@ TEST(ShareCommon, keeps_apart_what_differs_in_one_attribute) {
     const auto nodes = [](std::string_view text) { return share_common(parse(text), {}).node_count(); };
     EXPECT_EQ(nodes("f(x: f32[n]) -> r = variance(x), s = variance(x, ddof = 1)"), 3);
     EXPECT_EQ(nodes("f(x: f32[n]) -> r = sum(x), s = sum(x, accumulate = f64)"), 3);
+    EXPECT_EQ(nodes("f(x: f32[n]) -> r = sum_is_large(x), s = sum_is_large(x, accumulate = f64)"), 3);
     EXPECT_EQ(nodes("f(x: f32[n], c: bool[n]) -> r = sum(x), s = sum(x where c)"), 4);
     EXPECT_EQ(nodes("f(x: i32[n]) -> r = f32(x), s = f64(x)"), 3);
     EXPECT_EQ(nodes("f(x: f32[n]) -> r = x + f32(0.0), s = x + f32(-0.0)"), 5);

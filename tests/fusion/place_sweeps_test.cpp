@@ -234,6 +234,14 @@ TEST(PlaceSweeps, a_sweep_of_wide_states_splits) {
     EXPECT_TRUE(plan.sweeps[1].after.empty());
 }
 
+TEST(PlaceSweeps, a_sweep_is_filled_to_its_last_word) {
+    std::string text = "f(x: f32[n]) -> s1 = sum(x)";
+    for (int k = 2; k <= 29; ++k) text += fmt::format(", s{0} = sum(x * {0})", k);
+    const Plan plan = fused(text);
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    EXPECT_EQ(plan.sweeps[0].folds.size(), 28U); // of a word each
+}
+
 TEST(PlaceSweeps, a_sweep_of_many_arrays_splits) {
     std::string parameters, outputs;
     for (int k = 0; k < 40; ++k) {
