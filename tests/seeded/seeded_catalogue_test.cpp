@@ -1,0 +1,49 @@
+// The catalogue of seeded defects keeps up with the sources, and the table with the catalogue.
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "catalogue.hpp"
+
+namespace gf::seeded {
+namespace {
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+    return count;
+}
+
+TEST(SeededCatalogue, every_edit_applies_exactly_once) {
+    const std::vector<Defect> defects = read_catalogue();
+    EXPECT_GE(defects.size(), 100u);
+    std::set<std::string> names;
+    for (const Defect& defect : defects) {
+        EXPECT_TRUE(names.insert(defect.name).second) << "two defects are called: " << defect.name;
+        EXPECT_NE(defect.from, defect.to) << defect.name;
+        ASSERT_FALSE(defect.from.empty()) << defect.name;
+        EXPECT_EQ(occurrences(contents(source_tree() / defect.file), defect.from), 1u) << defect.name;
+    }
+}
+
+TEST(SeededCatalogue, the_table_says_of_every_defect_and_no_other_what_finds_it) {
+    const std::vector<Defect> defects = read_catalogue();
+    std::string table = contents(source_tree() / "tests/seeded/killed.md");
+    for (const Defect& defect : defects) {
+        const std::string row =
+            "\n| " + defect.name + " | `" + std::filesystem::path(defect.file).filename().string() + "` | ";
+        const std::size_t at = table.find(row);
+        EXPECT_NE(at, std::string::npos) << defect.name << ": run scripts/seeded-bugs '" << defect.name << "'";
+        if (at == std::string::npos) continue;
+        const std::string by = table.substr(at + row.size(), table.find('\n', at + 1) - at - row.size());
+        if (defect.survives.empty())
+            EXPECT_FALSE(by.starts_with("survives: ")) << defect.name << " is found by no test";
+        else
+            EXPECT_EQ(by, "survives: " + defect.survives + " |");
+    }
+    EXPECT_EQ(occurrences(table, "\n| "), defects.size() + 2); // and the table's head
+}
+
+} // namespace
+} // namespace gf::seeded
