@@ -20,7 +20,8 @@ std::vector<Defect> read_catalogue() {
     std::vector<Defect> defects;
     std::ifstream lines(source_tree() / "tests/seeded/catalogue.txt");
     const auto add_line = [](std::string& text, const std::string& line) {
-        text += (text.empty() ? "" : "\n") + line.substr(2);
+        if (!text.empty()) text += '\n';
+        text.append(line, 2);
     };
     for (std::string line; std::getline(lines, line);) {
         const bool in_kernel = line.starts_with(kernel);
