@@ -88,6 +88,13 @@ TEST(EmitCuda, a_threads_states_fit_its_registers) {
     EXPECT_EQ(shape("s(x: i8[n], y: i8[n], z: i8[n]) -> m = mean(x), v = mean(y), w = mean(z)").width, 4);
 }
 
+TEST(EmitCuda, what_loads_nothing_has_one_slab_in_flight) {
+    // Twelve copies of the body took NVRTC up to 17 s.
+    EXPECT_EQ(shape("s([n], a: i16) -> s = variance(index(n) + a)").in_flight, 1);
+    EXPECT_EQ(shape("s(a: i16) -> s = variance(a), l = logsumexp(a)").in_flight, 1);
+    EXPECT_GT(shape("s(x: i16[n]) -> s = variance(x)").in_flight, 1);
+}
+
 TEST(EmitCuda, nothing_is_contracted_flushed_or_approximated_unless_asked_for) {
     const std::vector<std::string> exact = gf::cuda::compiler_options(false), fast = gf::cuda::compiler_options(true);
     for (const char* option : {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"})

@@ -45,8 +45,9 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     // for one block: then as much as its 128 registers a thread hold beside states and addresses, up to three times that.
     const int spare_bytes = 4 * (128 - width * words);
     const int wanted = words > 8 ? std::clamp(spare_bytes, 128, 192) : 64;
-    const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
-    const int in_flight = sweep.folds.empty() ? 1 : std::clamp(wanted / bytes, 1, 12);
+    // What loads nothing waits for nothing: slabs in flight would only be more code.
+    const int bytes = loaded_bytes(plan, sweep) * width;
+    const int in_flight = sweep.folds.empty() || bytes == 0 ? 1 : std::clamp(wanted / bytes, 1, 12);
     return {int(slab_elements) / width, width, in_flight};
 }
 
