@@ -24,8 +24,8 @@
 namespace gf {
 namespace {
 
-using ::testing::HasSubstr;
 using test::UserGraph;
+using ::testing::HasSubstr;
 
 using Numbers = std::vector<std::int32_t>;
 
