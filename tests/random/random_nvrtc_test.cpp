@@ -21,7 +21,7 @@ namespace gf::oracle {
 namespace {
 
 // Small graphs: a compilation takes as long as its kernel is. And functions of libm take the longest: in a few graphs.
-constexpr GenerateOptions exact{.inexact = Inexact::never, .max_steps = 4}, inexact{.max_steps = 4};
+constexpr GenerateOptions exact{.inexact = Inexact::never, .max_steps = 3}, inexact{.max_steps = 3};
 
 struct Compilation {
     std::string graph;
