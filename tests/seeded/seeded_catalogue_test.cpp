@@ -1,6 +1,9 @@
 // The catalogue of seeded defects keeps up with the sources, and the table with the catalogue.
+#include <filesystem>
 #include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +46,33 @@ TEST(SeededCatalogue, the_table_says_of_every_defect_and_no_other_what_finds_it)
             EXPECT_EQ(by, "survives: " + defect.survives + " |");
     }
     EXPECT_EQ(occurrences(table, "\n| "), defects.size() + 2); // and the table's head
+}
+
+/// "binary: instance/Suite.name/parameter" without what is before the suite and after the name.
+std::pair<std::string, std::string> suite_and_name(std::string by) {
+    by.erase(0, by.find(": ") + 2);
+    const std::size_t dot = by.find('.'), slash = by.rfind('/', dot);
+    const std::size_t suite = slash == std::string::npos ? 0 : slash + 1;
+    return {by.substr(suite, dot - suite), by.substr(dot + 1, by.find_first_of("/ ", dot) - dot - 1)};
+}
+
+TEST(SeededCatalogue, the_table_names_tests_that_there_are) {
+    std::string tests;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(source_tree() / "tests"))
+        if (file.path().string().ends_with("_test.cpp")) tests += contents(file.path());
+    std::istringstream table(contents(source_tree() / "tests/seeded/killed.md"));
+    int named = 0;
+    for (std::string row; std::getline(table, row);) {
+        const std::size_t by = row.rfind("` | ");
+        if (by == std::string::npos || row.substr(by + 4).starts_with("survives: ")) continue;
+        const auto [suite, name] = suite_and_name(row.substr(by + 4));
+        // BackendCpuOrder has a test for each row of reduce.def: its name is the macro's parameter.
+        const bool is_there = tests.find("(" + suite + ", " + name + ")") != std::string::npos ||
+                              tests.find("(" + suite + ", id)") != std::string::npos;
+        EXPECT_TRUE(is_there) << row;
+        ++named;
+    }
+    EXPECT_GE(named, 100);
 }
 
 } // namespace
