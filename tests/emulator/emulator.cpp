@@ -26,7 +26,8 @@ constexpr std::size_t stack_bytes = 128 * 1024;
 constexpr u64 stack_mark = 0x5afe57ac5afe57ac; // at the far end of every stack: an overrun destroys it
 constexpr int idle_rounds = 10'000;            // of polling, without a store by anyone: the grid hangs
 constexpr int rounds_alone = 500;              // of the last block: more than it needs to poll for the others
-constexpr int rounds_starved = 200;            // of some warps: more than the others need to run ahead
+constexpr int rounds_starved = 2'000;          // in all, of some warps: more than others need to run ahead
+constexpr int rounds_until_others_starve = 40; // and so one stops between two stores, while others read both
 
 /// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing.
 class Stacks {
@@ -106,14 +107,14 @@ public:
             next_.push_back(&threads_[i]);
         }
         std::vector<bool> starved(threads_.size() / 32);
-        if (order == Order::starved)
-            for (auto&& warp : starved) warp = random() % 2 == 0;
         int idle = 0, held_back = order == Order::last_block ? rounds_alone
                                   : order == Order::starved  ? rounds_starved
                                                              : 0;
         while (!next_.empty()) {
             std::vector<Thread*> round = std::move(next_);
             next_.clear();
+            if (order == Order::starved && held_back % rounds_until_others_starve == 0)
+                for (auto&& warp : starved) warp = random() % 2 == 0;
             if (held_back-- > 0)
                 hold_back_all_but(round, [&](const Thread& thread) {
                     return order == Order::last_block ? thread.place.block + 1 == blocks_.size()

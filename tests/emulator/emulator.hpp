@@ -47,8 +47,8 @@ struct Kernel {
 };
 
 /// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it runs
-/// alone for a while, so that it waits for the others and not they for it. `starved`: half the warps, which the seed chooses,
-/// run for a while only when no other can; and shuffled.
+/// alone for a while, so that it waits for the others and not they for it. `starved`: half the warps, others from time to
+/// time, run only when no other can; and shuffled.
 enum class Order : std::uint8_t { forward, backward, shuffled, last_block, starved };
 inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuffled, Order::last_block,
                                     Order::starved};
