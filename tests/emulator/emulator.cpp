@@ -287,7 +287,7 @@ void lose_system_stores(bool lose) { loses_system_stores = lose; }
 void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order, std::uint64_t seed) {
     if (blocks == 0 || threads == 0 || threads % 32 != 0)
         throw std::runtime_error("emulator: a grid of no blocks, or of blocks that are not whole warps");
-    static Stacks stacks;
+    static Stacks& stacks = *new Stacks; // never destroyed: a device's thread may outlive main
     Grid running(stacks, place, entry, arguments, blocks, threads);
     struct Current {
         explicit Current(Grid& running) { grid = &running; }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pthread.h>
 #include <ucontext.h>
 
 namespace gf::emulator {
@@ -14,8 +15,9 @@ namespace {
 bool (*is_ours)() = nullptr;
 void (*report)(const void* address) = nullptr;
 const void* faulted_at = nullptr;
-struct sigaction before_segv {
-}, before_bus{};
+struct sigaction before_segv, before_bus;
+stack_t stack_before;
+pthread_t watched;
 // The fibre's stack may be what faulted.
 alignas(16) std::array<std::byte, 64 * 1024> signal_stack;
 
@@ -38,7 +40,7 @@ void redirect(void* context) {
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-    if (is_ours == nullptr || !is_ours()) {
+    if (is_ours == nullptr || pthread_equal(pthread_self(), watched) == 0 || !is_ours()) {
         sigaction(signal, signal == SIGSEGV ? &before_segv : &before_bus, nullptr); // and fault again
         return;
     }
@@ -52,7 +54,8 @@ FaultHandler::FaultHandler(bool (*ours)(), void (*reporting)(const void* address
     is_ours = ours;
     report = reporting;
     const stack_t stack{signal_stack.data(), 0, signal_stack.size()};
-    sigaltstack(&stack, nullptr);
+    sigaltstack(&stack, &stack_before);
+    watched = pthread_self();
     struct sigaction action {};
     action.sa_sigaction = handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -63,8 +66,7 @@ FaultHandler::FaultHandler(bool (*ours)(), void (*reporting)(const void* address
 FaultHandler::~FaultHandler() {
     sigaction(SIGSEGV, &before_segv, nullptr);
     sigaction(SIGBUS, &before_bus, nullptr);
-    const stack_t none{nullptr, SS_DISABLE, 0};
-    sigaltstack(&none, nullptr);
+    sigaltstack(&stack_before, nullptr);
     is_ours = nullptr;
 }
 

@@ -5,12 +5,13 @@
 #include <new>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace gf::emulator {
 
 namespace {
 
-constexpr std::size_t page = 4096, guard = page;
+const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), guard = page;
 constexpr std::byte unwritten{0xcd};
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }

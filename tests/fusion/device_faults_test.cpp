@@ -113,6 +113,7 @@ TEST_F(DeviceFaults, a_device_that_is_lost_at_any_call_is_an_error_and_no_hang_a
     for (long n = 0;; ++n) {
         restart(n, driver::illegal_address, true);
         bool lost = false;
+        long in_use = 0; // calls before the objects were destroyed
         try {
             const Executable exe = compile(parse(text), {.device = "cuda"});
             Prepared prepared = exe.prepare({{"x", x}, {"k", 2.0F}});
@@ -123,6 +124,7 @@ TEST_F(DeviceFaults, a_device_that_is_lost_at_any_call_is_an_error_and_no_hang_a
                 EXPECT_THROW(prepared.run(), DeviceError);
                 EXPECT_THROW(exe.run({{"x", x}, {"k", 2.0F}}), DeviceError);
             }
+            in_use = device->calls;
         } catch (const DeviceError&) {
             lost = true;
         }
@@ -134,7 +136,8 @@ TEST_F(DeviceFaults, a_device_that_is_lost_at_any_call_is_an_error_and_no_hang_a
             EXPECT_GT(n, 80);
             break;
         }
-        EXPECT_TRUE(lost || device->calls > n) << "call " << n;
+        // The last two put back what the thread had current, with all results there: they are reported, not thrown.
+        EXPECT_TRUE(lost || n >= in_use - 2) << "call " << n;
     }
 }
 

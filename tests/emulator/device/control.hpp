@@ -11,7 +11,7 @@ struct Control {
     int fail_with = 2;           ///< its CUresult
     bool fails_for_good = false; ///< and so does every later one: the device is lost
     bool loses_words = false;    ///< kernels run, but what they store for the waiting host does not arrive
-    std::uint64_t seed = 1;      ///< of the order in which streams, graph nodes and threads run
+    std::uint64_t seed = 1;      ///< of the order of a kernel's threads
 
     /// Undoes all settings and counts, and what lost the device. Not while it works.
     void (*reset)() = nullptr;

@@ -21,6 +21,7 @@ void Device::reset() {
     fresh.objects = control.objects;
     fresh.reset = control.reset;
     control = fresh;
+    queue.seed(control.seed);
     lost_ = 0;
 }
 
@@ -40,7 +41,6 @@ void Device::lose(int code, const std::string& finding) {
     lost_ = code;
     finding_ = finding;
     control.finding = finding_.c_str();
-    queue.abandon();
 }
 
 int Device::allocate(void** address, std::size_t bytes, Where where) {

@@ -165,6 +165,7 @@ EXPORT int cuMemAlloc_v2(Address* made, std::size_t bytes) {
     return *made = address(memory), code;
 }
 EXPORT int cuMemFree_v2(Address memory) {
+    if (in_destroy()) return not_permitted;
     wait_where_a_call_failed();
     const int failed = gate_unsafe(), code = device().release(pointer(memory), Where::device);
     return code != success ? code : failed;
@@ -174,6 +175,7 @@ EXPORT int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
     return device().allocate(made, bytes, Where::page_locked);
 }
 EXPORT int cuMemFreeHost(void* memory) {
+    if (in_destroy()) return not_permitted;
     wait_where_a_call_failed();
     const int failed = gate_unsafe(), code = device().release(memory, Where::page_locked);
     return code != success ? code : failed;
@@ -230,7 +232,8 @@ EXPORT int cuStreamDestroy_v2(CUstream_st* stream) { return destroy(stream); }
 EXPORT int cuStreamSynchronize(CUstream_st* stream) {
     if (const int code = gate_of(stream); code != success) return code;
     count_wait();
-    device().queue.wait_for(device().queue.last_of(stream));
+    // The default stream is done when what is asked of it now is.
+    device().queue.wait_for(stream == nullptr ? device().queue.push(nullptr, [] {}) : device().queue.last_of(stream));
     return device().lost();
 }
 EXPORT int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {

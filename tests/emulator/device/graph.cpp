@@ -49,10 +49,10 @@ int Exec::update(const Node* node, KernelCall call) {
     return 0;
 }
 
-void Exec::launch(const Stream* stream) { last_ = Device::the().queue.push(stream, Run{steps_, owned_}, last_); }
+void Exec::launch(const Stream* stream) { last_ = Device::the().queue.push(stream, Run{steps_, owned_, last_}, last_); }
 
 void Exec::Run::operator()() const {
-    std::mt19937_64 random(Device::the().control.seed);
+    std::mt19937_64 random(seed);
     std::vector<bool> done(steps.size());
     for (std::size_t n = 0; n < steps.size(); ++n) {
         std::vector<std::size_t> ready;

@@ -56,6 +56,7 @@ private:
     struct Run {
         std::vector<Step> steps;
         std::shared_ptr<const Ownership> owned;
+        std::uint64_t seed; ///< of the order of the nodes
         void operator()() const;
     };
     std::vector<const Node*> nodes_;

@@ -41,12 +41,6 @@ std::uint64_t Queue::last_of(const Stream* stream) const {
     return last;
 }
 
-void Queue::abandon() {
-    const std::lock_guard lock(mutex_);
-    // The first may be running, on the thread that calls this: it is taken off when it ends.
-    for (Item& item : pending_) item.work = [] {};
-}
-
 void Queue::seed(std::uint64_t seed) {
     const std::lock_guard lock(mutex_);
     random_.seed(seed);
@@ -70,11 +64,14 @@ void Queue::run() {
             if (is_ready(item)) ready.push_back(item.number);
         const std::uint64_t number = ready[random_() % ready.size()];
         const auto by_number = [&](const Item& item) { return item.number == number; };
-        const Work work = std::move(std::ranges::find_if(pending_, by_number)->work);
         const bool dawdles = random_() % 8 == 0;
-        lock.unlock();
-        if (dawdles) std::this_thread::sleep_for(std::chrono::microseconds(100));
-        work();
+        {
+            // What work holds may take other locks when it goes: it goes while this one is not held.
+            const Work work = std::move(std::ranges::find_if(pending_, by_number)->work);
+            lock.unlock();
+            if (dawdles) std::this_thread::sleep_for(std::chrono::microseconds(100));
+            work();
+        }
         lock.lock();
         pending_.erase(std::ranges::find_if(pending_, by_number));
         changed_.notify_all();

@@ -31,8 +31,6 @@ public:
     void wait_for_all();
     /// The last work asked of a stream; 0 if all of it is done.
     std::uint64_t last_of(const Stream* stream) const;
-    /// Forgets what is not done yet: the device is lost.
-    void abandon();
     void seed(std::uint64_t seed);
 
 private:
