@@ -49,7 +49,10 @@ public:
 
 private:
     void release() {
-        if (memory_ != nullptr) munmap(memory_, count_ * stack_bytes);
+        if (memory_ != nullptr) {
+            forget_stack(memory_, count_ * stack_bytes); // others will get this memory
+            munmap(memory_, count_ * stack_bytes);
+        }
         memory_ = nullptr;
         count_ = 0;
     }

@@ -42,10 +42,14 @@ gridfold_switch_stacks:
 
 namespace gf::emulator {
 
-Fibre::Fibre(std::byte* stack, std::size_t bytes, void (*start)()) : bottom_(stack), bytes_(bytes) {
+void forget_stack([[maybe_unused]] std::byte* stack, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
-    __asan_unpoison_memory_region(stack, bytes); // what an earlier fibre left there
+    __asan_unpoison_memory_region(stack, bytes);
 #endif
+}
+
+Fibre::Fibre(std::byte* stack, std::size_t bytes, void (*start)()) : bottom_(stack), bytes_(bytes) {
+    forget_stack(stack, bytes); // an earlier fibre's
 #if defined(__x86_64__)
     // Six registers, then where `ret` goes to: at a function's entry the stack is 8 past a multiple of 16.
     auto** top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack + bytes) / 16 * 16);

@@ -10,6 +10,9 @@
 
 namespace gf::emulator {
 
+/// Ends what AddressSanitizer knows of memory that was a stack.
+void forget_stack(std::byte* stack, std::size_t bytes);
+
 /// A suspended call stack. Switching to it resumes it.
 class Fibre {
 public:

@@ -132,7 +132,7 @@ TEST_F(RunnerCuda, launching_allocates_nothing) {
 
 TEST_F(RunnerCuda, host_arrays_go_through_chunks_both_ways) {
     auto runner = shift_runner();
-    for (const std::size_t n : {std::size_t{1}, (std::size_t{2} << 20) + 3, std::size_t{10}}) {
+    for (const std::size_t n : {std::size_t{1}, (std::size_t{1} << 20) + 3, std::size_t{10}}) {
         auto x = numbers(n, -5), out = numbers(n, 0), expected = x;
         const auto total = static_cast<std::uint32_t>(total_of(x)); // wraps, as the kernel's does
         for (auto& e : expected) e = static_cast<std::int32_t>(static_cast<std::uint32_t>(e) + total);
