@@ -14,6 +14,7 @@
 #include <gridfold/gridfold.hpp>
 
 #include "fault/allocations.hpp"
+#include "fault/bits.hpp"
 #include "fault/fresh_process.hpp"
 
 namespace gf::fault {
@@ -39,18 +40,6 @@ struct Data {
     Bindings bindings(float alpha = 2) const { return {{"x", x}, {"w", w}, {"alpha", alpha}}; }
 };
 constexpr std::size_t several_threads = 50'001;
-
-/// All bytes of some results.
-std::vector<std::uint64_t> bits_of(const Results& results) {
-    std::vector<std::uint64_t> bits;
-    for (const Results::Entry& entry : results.entries()) {
-        bits.push_back(entry.bits);
-        if (!entry.is_array) continue;
-        const auto* elements = static_cast<const std::uint32_t*>(entry.array.address); // f32
-        bits.insert(bits.end(), elements, elements + element_count(entry.array.extents));
-    }
-    return bits;
-}
 
 class AllocationFailure : public ::testing::Test {
 protected:

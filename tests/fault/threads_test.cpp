@@ -12,6 +12,8 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "fault/bits.hpp"
+
 namespace gf::fault {
 namespace {
 
@@ -32,17 +34,6 @@ struct Work {
     }
     Bindings bindings() const { return {{"x", x}, {"alpha", alpha}}; }
 };
-
-std::vector<std::uint64_t> bits_of(const Results& results) {
-    std::vector<std::uint64_t> bits;
-    for (const Results::Entry& entry : results.entries()) {
-        bits.push_back(entry.bits);
-        if (!entry.is_array) continue;
-        const auto* elements = static_cast<const std::uint32_t*>(entry.array.address); // f32
-        bits.insert(bits.end(), elements, elements + element_count(entry.array.extents));
-    }
-    return bits;
-}
 
 class Threads : public ::testing::Test {
 protected:

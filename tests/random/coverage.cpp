@@ -13,6 +13,7 @@
 #include <gridfold/ops/type_rule.hpp>
 
 #include "generate.hpp"
+#include "plan_text.hpp"
 
 namespace gf::oracle {
 
@@ -92,26 +93,11 @@ void count_input(const Case& test, const Node& node, Coverage& coverage) {
 
 // Plans ----------------------------------------------------------------------------------------------------------------
 
-std::string_view opcode_name(Opcode opcode) {
-    switch (opcode) {
-    case Opcode::constant: return "constant";
-    case Opcode::parameter: return "parameter";
-    case Opcode::read: return "read";
-    case Opcode::load: return "load";
-    case Opcode::index: return "index";
-    case Opcode::map: return "map";
-    case Opcode::cast: return "cast";
-    case Opcode::round: return "round";
-    case Opcode::finalize: return "finalize";
-    }
-    return "";
-}
-
 void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     for (int v = 0; v < static_cast<int>(sweep.code.size()); ++v) {
         const Instruction& i = sweep.code[static_cast<std::size_t>(v)];
         const char* const section = v < sweep.body ? "prologue" : v < sweep.epilogue ? "body" : "epilogue";
-        const std::string what = fmt::format("{} {}", section, opcode_name(i.opcode));
+        const std::string what = fmt::format("{} {}", section, name_of(i.opcode));
         ++coverage[what];
         if (i.opcode == Opcode::load)
             ++coverage[what +
