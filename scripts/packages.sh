@@ -1,5 +1,5 @@
-# Sourced by the other scripts: installs Debian/Ubuntu packages that are missing, and says which. It touches neither apt
-# nor the network when nothing is missing.
+# Sourced by the other scripts: what they share. It installs Debian/Ubuntu packages that are missing, and says which; it
+# touches neither apt nor the network when nothing is missing.
 #
 # A needed thing is written package:check; the check is a command, a header below the system's include folders, or a
 # pattern of absolute paths.
@@ -66,4 +66,17 @@ count_tests() {
     awk '/\*\*\*Skipped/ { skipped++ }
         /tests? failed out of/ { total += $NF; sub(/.*passed, /, ""); failed += $1 }
         END { printf "%d passed, %d failed, %d skipped\n", total - failed - skipped, failed, skipped }'
+}
+
+# Runs functions one after the other, whatever becomes of them, and says how long each took. Leaves in `failed` those that did.
+run_steps() {
+    local step started
+    failed=()
+    for step in "$@"; do
+        printf '\n=== %s\n' "$step"
+        started=$SECONDS
+        (set -e; "$step") & # in the background: a condition would switch off its `set -e`
+        wait $! || failed+=("$step")
+        printf '=== %s: %d s\n' "$step" $((SECONDS - started))
+    done
 }
