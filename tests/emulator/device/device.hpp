@@ -18,9 +18,9 @@
 namespace gf::emulator {
 
 // CUresult values that the emulated driver gives.
-inline constexpr int invalid_value = 1, out_of_memory = 2, no_context = 201, invalid_image = 200, invalid_handle = 400,
-                     not_found = 500, illegal_address = 700, launch_failed = 719, not_permitted = 800,
-                     capture_unsupported = 900, capture_implicit = 906;
+inline constexpr int invalid_value = 1, out_of_memory = 2, no_context = 201, invalid_image = 200, not_found = 500,
+                     illegal_address = 700, launch_failed = 719, not_permitted = 800, capture_unsupported = 900,
+                     capture_implicit = 906;
 
 enum class Where : std::uint8_t { device, page_locked };
 
