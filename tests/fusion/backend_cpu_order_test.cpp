@@ -1,0 +1,159 @@
+// The CPU backend against a naive evaluation of the canonical order, bit for bit: every reduction, size and instruction set.
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fusion/cpu_run.hpp"
+
+namespace {
+
+using gf::test::BoundPlan;
+using gf::test::canonical;
+using gf::test::ChosenSet;
+using gf::test::Elements;
+using gf::test::sets_of_this_machine;
+
+template <class T> T quiet(T value) { return value == value ? value : std::numeric_limits<T>::quiet_NaN(); }
+
+template <class T> bool same_bits(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) a = quiet(a), b = quiet(b);
+    return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+const std::vector<std::int64_t> sizes{1,     2,     3,     31,    32,    33,       255,
+                                      256,   257,   2047,  2048,  2049,  4095,     16383,
+                                      16384, 16385, 20480, 65535, 65537, 9 * 2048, 37 * 2048 + 5};
+
+/// The accumulator and the result type of a reduction that leaves them to its rules.
+template <class E, gf::AccumulatorRule rule> constexpr auto accumulator_of() {
+    using enum gf::AccumulatorRule;
+    if constexpr (rule == boolean)
+        return bool{};
+    else if constexpr (rule == element || (rule != f64 && std::is_floating_point_v<E>))
+        return E{};
+    else if constexpr (rule == f64 || rule == floating)
+        return double{};
+    else if constexpr (std::is_unsigned_v<E> && !std::is_same_v<E, bool>)
+        return std::uint64_t{};
+    else
+        return std::int64_t{};
+}
+template <class E, class A, gf::ResultRule rule> constexpr auto result_of() {
+    using enum gf::ResultRule;
+    if constexpr (rule == boolean)
+        return bool{};
+    else if constexpr (rule == element)
+        return E{};
+    else if constexpr (rule == accumulator)
+        return A{};
+    else if constexpr (rule == index)
+        return std::int64_t{};
+    else
+        return std::conditional_t<std::is_same_v<E, float>, float, double>{};
+}
+
+/// Runs one reduction over each size and instruction set, and compares it with what `expected` says of (x, size, accept).
+template <class E, class R, class Expected>
+void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool masked, Expected expected) {
+    gf::Graph g;
+    const gf::Dim n = g.dim("n");
+    const gf::Value x = g.input<E>("x", {n});
+    if (masked) options.where = g.input<bool>("keep", {n});
+    g.output("r", gf::reduce(row, x, options));
+    const auto most = static_cast<std::size_t>(sizes.back()) + 1;
+    const Elements<E> data(most);
+    const Elements<bool> keep(most, 2);
+    std::vector<BoundPlan> runs;
+    for (const char* set : sets_of_this_machine()) {
+        const ChosenSet chosen(set);
+        runs.emplace_back(g);
+    }
+    for (const std::int64_t size : sizes) {
+        for (const int misaligned : {0, 1}) {
+            const E* from = data.data() + misaligned;
+            const R right = expected(from, size, [&](std::int64_t i) { return !masked || keep[i]; });
+            for (BoundPlan& run : runs) {
+                run.extent("n", size).array("x", from);
+                if (masked) run.array("keep", keep.data());
+                ASSERT_TRUE(same_bits(run.now().get<R>("r"), right))
+                    << row.name << (masked ? " masked" : "") << " of " << gf::to_text(gf::dtype_of<E>) << ", " << size
+                    << " elements, " << run.device() << ": " << +run.get<R>("r") << ", not " << +right;
+            }
+        }
+    }
+}
+
+} // namespace
+
+// What each reduction of reduce.def gives: its own tokens over the canonical state.
+namespace gf::device {
+#define MONOID(...)
+#define REDUCE(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...) \
+    struct Reduction_##id {                                                                            \
+        static constexpr bool takes_ddof = takes_ddof_;                                                \
+        static const ReduceRow& row() { return reduce_row::id; }                                       \
+        template <class E> using A = decltype(accumulator_of<E, AccumulatorRule::accumulator>());      \
+        template <class E> using R = decltype(result_of<E, A<E>, ResultRule::result>());               \
+        template <class E, class Accept>                                                               \
+        static Reduction_##id::R<E> expected(const E* x, std::int64_t n, Accept accept) {              \
+            using M = monoid<E, A<E>>;                                                                 \
+            using R = Reduction_##id::R<E>;                                                            \
+            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                   \
+            const auto s = canonical<M>(x, n, accept);                                                 \
+            return static_cast<R>(__VA_ARGS__);                                                        \
+        }                                                                                              \
+    };
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+} // namespace gf::device
+
+namespace {
+
+template <class E, class Reduction> void expect_canonical() {
+    for (const bool masked : {false, true})
+        expect_reduction<E, typename Reduction::template R<E>>(
+            Reduction::row(), {.ddof = Reduction::takes_ddof ? 1 : 0}, masked,
+            [](const E* x, std::int64_t n, auto accept) { return Reduction::expected(x, n, accept); });
+}
+
+#define REDUCE(id, ...)                                                \
+    TEST(BackendCpuOrder, id) {                                        \
+        expect_canonical<bool, gf::device::Reduction_##id>();          \
+        expect_canonical<std::int8_t, gf::device::Reduction_##id>();   \
+        expect_canonical<std::int32_t, gf::device::Reduction_##id>();  \
+        expect_canonical<std::uint64_t, gf::device::Reduction_##id>(); \
+        expect_canonical<float, gf::device::Reduction_##id>();         \
+        expect_canonical<double, gf::device::Reduction_##id>();        \
+    }
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+
+TEST(BackendCpuOrder, wider_accumulators) {
+    for (const bool masked : {false, true}) {
+        expect_reduction<float, double>(gf::reduce_row::sum, {.accumulate = gf::DType::f64}, masked,
+                                        [](const float* x, std::int64_t n, auto accept) {
+                                            return canonical<gf::device::Sum<float, double>>(x, n, accept).sum;
+                                        });
+        expect_reduction<std::int32_t, double>(gf::reduce_row::product, {.accumulate = gf::DType::f64}, masked,
+                                               [](const std::int32_t* x, std::int64_t n, auto accept) {
+                                                   using M = gf::device::Product<std::int32_t, double>;
+                                                   return canonical<M>(x, n, accept).product;
+                                               });
+    }
+}
+
+TEST(BackendCpuOrder, a_users_monoid) {
+    for (const bool masked : {false, true})
+        expect_reduction<float, float>(gf::reduce_row::ordered, {}, masked,
+                                       [](const float* x, std::int64_t n, auto accept) {
+                                           using M = gf::device::monoid_ordered<float, float>;
+                                           return M::finalize(canonical<M>(x, n, accept));
+                                       });
+}
+
+} // namespace

@@ -1,0 +1,168 @@
+// What tests of the CPU backend share: a plan bound to memory by name, the canonical order, elements that show what goes wrong,
+// and settings.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/fusion/order.hpp>
+#include <gridfold/ops/device/monoid.cuh>
+#include <gridfold/ops/expr.hpp>
+#include <gridfold/ops/op_macros.hpp>
+
+#include "cpu/kernels.hpp"
+
+// clang-format off
+// Claims to be commutative and is not: it shows in what order elements and states are combined.
+GRIDFOLD_REDUCTION(ordered, "a monoid that shows the order of its elements",
+    static constexpr bool associative_and_commutative = true;
+    struct State { A sum, scale; };
+    GRIDFOLD_FN static State identity() { return {A(0), A(1)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) {
+        s.sum = add(s.sum, mul(convert<A>(x), s.scale));
+        s.scale = mul(s.scale, A(3));
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        s.sum = add(mul(s.sum, A(5)), t.sum);
+        s.scale = add(s.scale, t.scale);
+    }
+    GRIDFOLD_FN static A finalize(const State& s) { return s.sum; })
+// clang-format on
+
+namespace gf::test {
+
+using gf::cpu::InstructionSet;
+
+/// Sets GRIDFOLD_CPU while it lives.
+class ChosenSet {
+public:
+    explicit ChosenSet(const char* name) { setenv("GRIDFOLD_CPU", name, 1); }
+    ~ChosenSet() { unsetenv("GRIDFOLD_CPU"); }
+    ChosenSet(const ChosenSet&) = delete;
+    ChosenSet& operator=(const ChosenSet&) = delete;
+};
+
+/// Sets OpenMP's number of threads while it lives.
+class ThreadCount {
+public:
+    explicit ThreadCount(int n) : saved_(omp_get_max_threads()) { omp_set_num_threads(n); }
+    ~ThreadCount() { omp_set_num_threads(saved_); }
+    ThreadCount(const ThreadCount&) = delete;
+    ThreadCount& operator=(const ThreadCount&) = delete;
+
+private:
+    int saved_;
+};
+
+inline std::vector<const char*> sets_of_this_machine() {
+    std::vector<const char*> names{"baseline"};
+    if (gf::cpu::has(InstructionSet::avx2)) names.push_back("avx2");
+    if (gf::cpu::has(InstructionSet::avx512)) names.push_back("avx512");
+    return names;
+}
+
+/// A graph's plan, bound to memory by name and run.
+class BoundPlan {
+public:
+    explicit BoundPlan(const gf::Graph& graph)
+        : plan_(std::make_shared<gf::Plan>(gf::fuse(graph))), build_(gf::build_cpu(plan_, {})),
+          runner_(build_->runner()) {
+        bound_.extents.resize(plan_->dims.size());
+        bound_.arrays.resize(plan_->arrays.size());
+        bound_.parameters.resize(plan_->parameters.size());
+    }
+    BoundPlan& extent(std::string_view name, std::int64_t extent) {
+        bound_.extents[find(plan_->dims, name)] = extent;
+        return *this;
+    }
+    BoundPlan& array(std::string_view name, const void* address) {
+        bound_.arrays[find(plan_->arrays, name)].address = const_cast<void*>(address);
+        return *this;
+    }
+    BoundPlan& parameter(std::string_view name, std::uint64_t bits) {
+        bound_.parameters[find(plan_->parameters, name)] = bits;
+        return *this;
+    }
+    BoundPlan& now() {
+        scalars_.assign(plan_->scalars.size(), {});
+        runner_->bind(bound_);
+        runner_->run(scalars_, {});
+        return *this;
+    }
+    gf::ScalarResult scalar(std::string_view name) const {
+        return scalars_[static_cast<std::size_t>(plan_->outputs[find(plan_->outputs, name)].scalar)];
+    }
+    template <class T> T get(std::string_view name) const {
+        T value;
+        const std::uint64_t bits = scalar(name).bits;
+        std::memcpy(static_cast<void*>(&value), &bits, sizeof value);
+        return value;
+    }
+    const gf::Plan& plan() const { return *plan_; }
+    std::string device() const { return build_->device(); }
+
+private:
+    template <class Named> static std::size_t find(const std::vector<Named>& all, std::string_view name) {
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i].name == name) return i;
+        ADD_FAILURE() << "no " << name;
+        return 0;
+    }
+    std::shared_ptr<const gf::Plan> plan_;
+    std::shared_ptr<const gf::Build> build_;
+    std::unique_ptr<gf::Runner> runner_;
+    gf::Bound bound_;
+    std::vector<gf::ScalarResult> scalars_;
+};
+
+/// The canonical order, as order.hpp says it.
+template <class M, class E, class Accept> typename M::State canonical(const E* x, std::int64_t n, Accept accept) {
+    const std::int64_t slabs = gf::slab_count(n), blocks = gf::block_count(n);
+    const auto pairwise = [](std::vector<typename M::State>& states) {
+        for (std::size_t d = 1; d < states.size(); d *= 2)
+            for (std::size_t i = 0; i + d < states.size(); i += 2 * d) M::combine(states[i], states[i + d]);
+        return states[0];
+    };
+    std::vector<typename M::State> of_blocks;
+    for (std::int64_t block = 0; block < blocks; ++block) {
+        std::vector<typename M::State> lanes(gf::slab_elements, M::identity());
+        for (std::int64_t slab = block; slab < slabs; slab += blocks)
+            for (std::int64_t lane = 0; lane < gf::slab_elements; ++lane)
+                if (const std::int64_t i = slab * gf::slab_elements + lane; i < n && accept(i))
+                    M::accumulate(lanes[static_cast<std::size_t>(lane)], x[i], i);
+        of_blocks.push_back(pairwise(lanes));
+    }
+    return pairwise(of_blocks);
+}
+
+/// Elements that make a wrong order, a lost element and a wrong rounding visible.
+template <class E> struct Elements {
+    explicit Elements(std::size_t n, unsigned seed = 1) : memory(new E[n]) {
+        std::mt19937_64 random(seed);
+        for (std::size_t i = 0; i < n; ++i) {
+            if constexpr (std::is_same_v<E, bool>)
+                memory[i] = random() % 8 != 0;
+            else if constexpr (std::is_floating_point_v<E>)
+                memory[i] = static_cast<E>(std::ldexp(static_cast<double>(random()) - 0x1p63, -60));
+            else
+                memory[i] = static_cast<E>(random());
+        }
+    }
+    E* data() const { return memory.get(); }
+    E& operator[](std::int64_t i) const { return memory[static_cast<std::size_t>(i)]; }
+    std::unique_ptr<E[]> memory;
+};
+
+} // namespace gf::test
