@@ -1,27 +1,22 @@
 // The command gridfold on a device: it prints and writes what it does on the CPU.
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <gridfold/core/device.hpp>
 #include <gridfold/core/view.hpp>
 
 #include "npy/npy.hpp"
+#include "tool/command.hpp"
 
 namespace {
 
-class ToolOnDevice : public testing::Test {
+class ToolOnDevice : public gf::test::Command {
 protected:
     void SetUp() override {
         if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-        std::filesystem::create_directories(folder);
         std::vector<float> x(5000);
         std::vector<std::int32_t> k(5000);
         for (std::size_t i = 0; i < x.size(); ++i) {
@@ -31,24 +26,13 @@ protected:
         gf::npy::write(folder / "x.npy", gf::View(x));
         gf::npy::write(folder / "k.npy", gf::View(k));
     }
-    ~ToolOnDevice() override { std::filesystem::remove_all(folder); }
 
     /// What `gridfold <words>` prints, if it exits with `code`.
-    std::string gridfold(const std::string& words, int code = 0) const {
-        const std::string command =
-            "cd '" + folder.string() + "' && '" GRIDFOLD_TOOL "' " + words + " >out.txt 2>err.txt </dev/null";
-        const int status = std::system(command.c_str());
-        EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, code) << words << "\n" << content("err.txt");
-        return content(code == 0 ? "out.txt" : "err.txt");
+    std::string printed(const std::string& words, int code = 0) const {
+        const gf::test::Outcome outcome = gridfold(words);
+        EXPECT_EQ(outcome.code, code) << words << "\n" << outcome.err;
+        return code == 0 ? outcome.out : outcome.err;
     }
-    std::string content(const std::string& name) const {
-        std::ostringstream text;
-        text << std::ifstream(folder / name, std::ios::binary).rdbuf();
-        return text.str();
-    }
-
-    std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / ("gridfold_tool_device_" + std::to_string(getpid()));
 };
 
 TEST_F(ToolOnDevice, gives_what_the_cpu_gives) {
@@ -63,7 +47,7 @@ TEST_F(ToolOnDevice, gives_what_the_cpu_gives) {
          }) {
         const auto on = [&](const std::string& device) {
             std::string words = graph;
-            const std::string out = gridfold(words.replace(words.find("%s"), 2, "--device " + device));
+            const std::string out = printed(words.replace(words.find("%s"), 2, "--device " + device));
             return out + content("z.npy");
         };
         EXPECT_EQ(on("cuda"), on("cpu")) << graph;
@@ -73,9 +57,9 @@ TEST_F(ToolOnDevice, gives_what_the_cpu_gives) {
 }
 
 TEST_F(ToolOnDevice, is_listed_and_named) {
-    EXPECT_NE(gridfold("devices").find("cuda:0 (" + gf::devices().front().name), std::string::npos);
-    EXPECT_NE(gridfold("explain --device cuda 'f(x: f32[n]) -> s = sum(x)'").find("device cuda:0"), std::string::npos);
-    EXPECT_NE(gridfold("run --device cuda:99 'f(x: f32[n]) -> s = sum(x)' x=x.npy", 2)
+    EXPECT_NE(printed("devices").find("cuda:0 (" + gf::devices().front().name), std::string::npos);
+    EXPECT_NE(printed("explain --device cuda 'f(x: f32[n]) -> s = sum(x)'").find("device cuda:0"), std::string::npos);
+    EXPECT_NE(printed("run --device cuda:99 'f(x: f32[n]) -> s = sum(x)' x=x.npy", 2)
                   .find("device cuda:99 was asked for, but this process sees"),
               std::string::npos);
 }

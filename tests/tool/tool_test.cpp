@@ -4,29 +4,23 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <gridfold/core/view.hpp>
 
 #include "npy/npy.hpp"
+#include "tool/command.hpp"
 
 namespace {
 
-struct Outcome {
-    int code;
-    std::string out, err;
-};
+using gf::test::Outcome;
 
-class Tool : public testing::Test {
+class Tool : public gf::test::Command {
 protected:
     Tool() {
-        std::filesystem::create_directories(folder);
         const std::vector<std::int32_t> x{3, 1, -4, 1, -5, 9, -2, 6};
         const std::vector<float> table{1, 2, 3, 4, 5, 6};
         gf::npy::write(path("x.npy"), gf::View(x));
@@ -35,22 +29,6 @@ protected:
         std::ofstream(path("x.raw"), std::ios::binary).write(reinterpret_cast<const char*>(x.data()), 32);
         std::ofstream(path("none.raw"));
         std::ofstream(path("graph.txt")) << "cubes(x: i32[n]) -> c = sum(x * x * x)\n";
-    }
-    ~Tool() override { std::filesystem::remove_all(folder); }
-
-    std::string path(const std::string& name) const { return folder / name; }
-
-    /// Runs `gridfold <words>` on the CPU; words are the shell's.
-    Outcome gridfold(const std::string& words) const {
-        const std::string command =
-            "cd '" + folder.string() + "' && '" GRIDFOLD_TOOL "' " + words + " >out.txt 2>err.txt </dev/null";
-        const int status = std::system(command.c_str()); // NOLINT(concurrency-mt-unsafe)
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content("out.txt"), content("err.txt")};
-    }
-    std::string content(const std::string& name) const {
-        std::ostringstream text;
-        text << std::ifstream(path(name)).rdbuf();
-        return text.str();
     }
     void expect_failure(int code, const std::string& words, std::initializer_list<const char*> messages) const {
         const Outcome outcome = gridfold(words);
@@ -64,9 +42,6 @@ protected:
         EXPECT_EQ(outcome.out, out);
         EXPECT_EQ(outcome.err, "");
     }
-
-    std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / ("gridfold_tool_" + std::to_string(getpid()));
 };
 
 TEST_F(Tool, prints_a_line_for_each_result_in_the_order_of_the_graph) {
