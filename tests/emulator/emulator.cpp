@@ -23,13 +23,15 @@ namespace gf::emulator {
 namespace {
 
 constexpr std::size_t stack_bytes = 128 * 1024;
+constexpr std::size_t guard = 64 * 1024;       // whole pages, wherever this is
 constexpr u64 stack_mark = 0x5afe57ac5afe57ac; // at the far end of every stack: an overrun destroys it
 constexpr int idle_rounds = 10'000;            // of polling, without a store by anyone: the grid hangs
 constexpr int rounds_alone = 500;              // of the last block: more than it needs to poll for the others
 constexpr int rounds_starved = 2'000;          // in all, of some warps: more than others need to run ahead
 constexpr int rounds_until_others_starve = 40; // and so one stops between two stores, while others read both
 
-/// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing.
+/// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing. In front of the first is a gap
+/// that nobody may access.
 class Stacks {
 public:
     Stacks() = default;
@@ -39,19 +41,20 @@ public:
     void reserve(std::size_t count) {
         if (count <= count_) return;
         release();
-        void* memory = mmap(nullptr, count * stack_bytes, PROT_READ | PROT_WRITE,
+        void* memory = mmap(nullptr, guard + count * stack_bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) throw std::runtime_error("emulator: no memory for the stacks of a grid");
         memory_ = static_cast<std::byte*>(memory);
         count_ = count;
+        mprotect(memory_, guard, PROT_NONE);
     }
-    std::byte* operator[](std::size_t i) const { return memory_ + i * stack_bytes; }
+    std::byte* operator[](std::size_t i) const { return memory_ + guard + i * stack_bytes; }
 
 private:
     void release() {
         if (memory_ != nullptr) {
-            forget_stack(memory_, count_ * stack_bytes); // others will get this memory
-            munmap(memory_, count_ * stack_bytes);
+            forget_stack(memory_ + guard, count_ * stack_bytes); // others will get this memory
+            munmap(memory_, guard + count_ * stack_bytes);
         }
         memory_ = nullptr;
         count_ = 0;

@@ -81,13 +81,26 @@ inline void* shared(const void* declaration, std::size_t bytes, std::size_t offs
     return attached->shared(declaration, bytes, offset, count, writes);
 }
 inline u64 load_relaxed(const u64* p) {
+    attached->require_aligned(p, sizeof(u64));
     attached->yield();
     return *static_cast<const volatile u64*>(p);
 }
 inline void store_relaxed(u64* p, u64 word) {
+    attached->require_aligned(p, sizeof(u64));
     attached->note_store();
     *static_cast<volatile u64*>(p) = word;
     attached->yield();
+}
+/// Two words that a GPU accesses as one; other threads come in between them here.
+inline void load_relaxed(const u64* p, u64& first, u64& second) {
+    attached->require_aligned(p, 2 * sizeof(u64));
+    first = load_relaxed(p);
+    second = load_relaxed(p + 1);
+}
+inline void store_relaxed(u64* p, u64 first, u64 second) {
+    attached->require_aligned(p, 2 * sizeof(u64));
+    store_relaxed(p, first);
+    store_relaxed(p + 1, second);
 }
 inline void store_relaxed_system(u64* p, u64 word) {
     if (!*attached->loses_system_stores) store_relaxed(p, word);

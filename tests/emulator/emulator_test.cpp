@@ -51,6 +51,10 @@ protected:
             kernel("if (thread_index() == 40) memory[0] = memory[-1];"),
             kernel("if (thread_index() % 32 == 7) return;\nshuffle_xor_word(0, 1);"),
             kernel("if (thread_index() % 32 == 7) return barrier();\nshuffle_xor_word(0, 1);"),
+            kernel("u64 a, b;\nload_relaxed(memory + 1, a, b);"),
+            kernel("store_relaxed(memory + 1, 0, 0);"),
+            kernel("if (thread_index() != 0) return;\n"
+                   "for (int i = 0; i < 200; ++i) *static_cast<volatile char*>(__builtin_alloca(1024)) = 1;"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -102,7 +106,11 @@ TEST_P(Emulator, finds_a_grid_that_polls_for_ever) {
 }
 
 TEST_P(Emulator, finds_a_misaligned_wide_load) {
-    expect_error([&] { run(5, 1); }, "misaligned access of 16 bytes");
+    for (const std::size_t number : {5, 15, 16}) expect_error([&] { run(number, 1); }, "misaligned access of 16 bytes");
+}
+
+TEST_P(Emulator, finds_a_thread_that_overruns_the_first_stack) {
+    expect_error([&] { run(17, 1); }, "thread 0 of block 0 accesses");
 }
 
 TEST_P(Emulator, finds_reads_and_writes_of_one_shared_word_that_no_barrier_orders) {

@@ -19,20 +19,19 @@ struct sigaction before_segv, before_bus;
 stack_t stack_before;
 pthread_t watched;
 // The fibre's stack may be what faulted.
-alignas(16) std::array<std::byte, 64 * 1024> signal_stack;
+alignas(16) std::array<std::byte, 64 * 1024> signal_stack, report_stack;
 
 void go_on() { report(faulted_at); }
 
 /// Makes the interrupted code go on in go_on(), as if it had called it.
 void redirect(void* context) {
     auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+    const auto top = reinterpret_cast<std::uintptr_t>(report_stack.data() + report_stack.size());
 #if defined(__x86_64__)
-    constexpr std::uintptr_t red_zone = 128;
-    const auto stack = (static_cast<std::uintptr_t>(machine.gregs[REG_RSP]) - red_zone) / 16 * 16 - 8;
-    machine.gregs[REG_RSP] = static_cast<greg_t>(stack);
+    machine.gregs[REG_RSP] = static_cast<greg_t>(top - 8); // as a call leaves it
     machine.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uintptr_t>(&go_on));
 #elif defined(__aarch64__)
-    machine.sp = machine.sp / 16 * 16;
+    machine.sp = top;
     machine.pc = reinterpret_cast<std::uintptr_t>(&go_on);
 #else
 #error "what the program counter is called here has to be added"

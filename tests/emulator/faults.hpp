@@ -5,7 +5,7 @@
 namespace gf::emulator {
 
 /// While it lives, a SIGSEGV or SIGBUS of the host's thread that made it, for which `is_ours()` holds, makes the code that
-/// caused it go on in `report(address)`, on its own stack. `report` must not return. Others end the process as ever.
+/// caused it go on in `report(address)`, on another stack. `report` must not return. Others end the process as ever.
 /// One at a time in a process.
 class FaultHandler {
 public:

@@ -37,6 +37,10 @@ GuardedMemory::~GuardedMemory() {
     if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
 }
 
+void GuardedMemory::close() {
+    mmap(mapped_, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 bool GuardedMemory::is_intact() const {
     if (mapped_ == nullptr) return true;
     const auto is_unwritten = [](std::byte b) { return b == unwritten; };

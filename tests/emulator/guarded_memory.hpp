@@ -27,6 +27,8 @@ public:
     std::size_t size() const { return size_; }
     /// Is all that lies between the bytes and the guards as it was?
     bool is_intact() const;
+    /// Gives the memory back and keeps the addresses: every access faults from now on, and nobody else gets them.
+    void close();
 
 private:
     void swap(GuardedMemory& other) noexcept {

@@ -60,6 +60,16 @@ std::string contents(const fs::path& file) {
     return text.str();
 }
 
+/// Compiles kernels.cpp in `folder` to kernels.so, with a log.
+std::string command(const fs::path& folder, const std::string& flags) {
+    // Kernel text accesses elements as words, as device compilers let it. Hidden: templates of one name in two libraries
+    // would be taken for one. Rounding math: gcc would fold erfc of a constant, and to other bits than the library's.
+    return fmt::format("'{0}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden "
+                       "-ffp-contract=off -frounding-math -fno-strict-aliasing {1} -I '{2}' -o '{3}/kernels.so' "
+                       "'{3}/kernels.cpp' > '{3}/log' 2>&1",
+                       host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.string());
+}
+
 template <class F> F symbol(void* library, const std::string& name) {
     void* address = dlsym(library, name.c_str());
     if (address == nullptr) throw std::runtime_error("emulator: no symbol " + name);
@@ -79,23 +89,17 @@ std::string host_compiler() {
     return std::system("c++ --version > /dev/null 2>&1") == 0 ? "c++" : "";
 }
 
-std::string header_text() { return contents(fs::path(GRIDFOLD_EMULATOR_FOLDER) / "emulator.hpp"); }
+std::string compiler_identity() {
+    return host_compiler() + __VERSION__ + command({}, {}) + translation_unit({}) +
+           contents(fs::path(GRIDFOLD_EMULATOR_FOLDER) / "emulator.hpp");
+}
 
 HostImage compile_on_host(std::span<const std::string> sources, const std::string& flags) {
     const ScratchFolder folder;
     std::ofstream(folder.path / "kernels.cpp") << translation_unit(sources);
-    // Kernel text accesses elements as words, as device compilers let it. Hidden: templates of one name in two libraries
-    // would be taken for one. Rounding math: gcc would fold erfc of a constant, and to other bits than the library's.
-    const std::string command =
-        fmt::format("'{}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden "
-                    "-ffp-contract=off -frounding-math -fno-strict-aliasing {} -I '{}' -o '{}/kernels.so' "
-                    "'{}/kernels.cpp' > '{}/log' 2>&1",
-                    host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.path.string(), folder.path.string(),
-                    folder.path.string());
-    const bool compiled = std::system(command.c_str()) == 0;
+    const bool compiled = std::system(command(folder.path, flags).c_str()) == 0;
     return {compiled ? contents(folder.path / "kernels.so") : "", contents(folder.path / "log")};
 }
-
 HostModule::HostModule(const std::string& image) {
     const ScratchFolder folder; // a name of its own: the loader takes one name for one library
     const fs::path file = folder.path / "kernels.so";

@@ -94,10 +94,10 @@ TEST_F(DeviceFaults, any_one_call_that_fails_is_an_error_after_which_all_goes_on
             caught += attempt([&] { expect_right(prepared->results(), y, 3); }).has_value();
             caught += attempt([&] { expect_right(exe->run({{"x", x}, {"k", 5.0F}}), x, 5); }).has_value();
             EXPECT_LE(caught, 1) << "call " << n;
-            const bool done = device->calls <= n;
             prepared.reset();
             exe.reset();
             release_retired();
+            const bool done = device->calls <= n;
             ASSERT_EQ(leaked_memory(), 0) << "call " << n;
             ASSERT_EQ(leaked_objects(), 0) << "call " << n;
             ASSERT_STREQ(device->finding, "") << "call " << n;

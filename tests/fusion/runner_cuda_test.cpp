@@ -285,8 +285,8 @@ TYPED_TEST(RunnerFailures, any_one_failing_call_is_an_error_and_leaves_a_usable_
         attempt([&] { runner->bind(bindings(y, out)); });
         attempt([&] { EXPECT_EQ(this->sum(*runner), total_of(y)) << "call " << n; });
         EXPECT_EQ(out.data()[4999], y.data()[4999] + total_of(y)) << "call " << n;
-        control.fail_at = -1;
         runner.reset();
+        control.fail_at = -1;
         ASSERT_EQ(control.memory, memory) << "call " << n;
         ASSERT_EQ(control.objects, objects) << "call " << n;
         if (!failed && n > control.calls) break;

@@ -40,8 +40,9 @@ EXPORT const char* nvrtcGetErrorString(int code) {
     return code == compilation_failed ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_EMULATED";
 }
 EXPORT int nvrtcVersion(int* major, int* minor) {
-    // What was compiled against another emulator is another compiler's: kernels are cached by their compiler's version.
-    return *major = 13, *minor = static_cast<int>(std::hash<std::string>()(gf::emulator::header_text()) % 1'000'000),
+    // Kernels are cached by their compiler's version.
+    return *major = 13,
+           *minor = static_cast<int>(std::hash<std::string>()(gf::emulator::compiler_identity()) % 1'000'000'000),
            success;
 }
 EXPORT int nvrtcGetNumSupportedArchs(int* count) { return *count = 1, success; }

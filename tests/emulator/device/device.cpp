@@ -5,9 +5,22 @@
 #include <iterator>
 #include <random>
 
-#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace gf::emulator {
+
+namespace {
+
+constexpr std::size_t most_freed = 4096; // ranges that stay closed
+
+/// Is there memory of this process at an address, or one where memory was?
+bool is_mapped(std::uint64_t address) {
+    static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    return msync(reinterpret_cast<void*>(address / page * page), page, MS_ASYNC) == 0;
+}
+
+} // namespace
 
 Device& Device::the() {
     static Device& device = *new Device; // never destroyed: the queue's thread outlives main
@@ -65,6 +78,9 @@ int Device::release(void* address, Where where) {
     if (found == allocations_.end() || found->second.where != where) return invalid_value;
     if (!found->second.memory.is_intact())
         lose(illegal_address, "emulated device: somebody wrote beside an allocation");
+    found->second.memory.close();
+    freed_.push_back(std::move(found->second.memory));
+    if (freed_.size() > most_freed) freed_.pop_front();
     allocations_.erase(found);
     --control.memory;
     return 0;
@@ -87,10 +103,15 @@ void Device::execute(const KernelCall& call) {
     if (module == nullptr) return lose(launch_failed, "emulated device: a kernel of a module that was unloaded");
     std::vector<std::uint64_t> values = call.values;
     std::vector<void*> arguments;
-    for (std::uint64_t& value : values) arguments.push_back(&value);
     std::uint64_t seed = 0;
     {
         const std::lock_guard lock(mutex);
+        for (std::uint64_t& value : values) {
+            arguments.push_back(&value);
+            if (find(reinterpret_cast<const void*>(value)) == nullptr && is_mapped(value))
+                return lose(illegal_address,
+                            "emulated device: a kernel was given an address of the host, or freed memory");
+        }
         seed = control.seed * 1'000'003 + ++launches_;
         ++control.launches;
         lose_system_stores(control.loses_words);
@@ -104,11 +125,12 @@ void Device::execute(const KernelCall& call) {
     }
 }
 
-void Device::copy(void* to, const void* from, std::size_t bytes, bool to_device) {
+void Device::copy(void* to, const void* from, std::size_t bytes, std::initializer_list<const void*> held) {
     if (lost_ != 0) return;
     const std::lock_guard lock(mutex);
-    const Allocation* on_device = find(to_device ? to : from, bytes);
-    if (on_device == nullptr) return lose(illegal_address, "emulated device: a copy of memory that was freed");
+    for (const void* address : held)
+        if (find(address, bytes) == nullptr)
+            return lose(illegal_address, "emulated device: a copy of memory that was freed");
     std::memcpy(to, from, bytes);
 }
 

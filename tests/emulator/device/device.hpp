@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,13 +61,15 @@ public:
 
     /// Launches; for the queue's thread. Does nothing on a lost device.
     void execute(const KernelCall& call);
-    void copy(void* to, const void* from, std::size_t bytes, bool to_device);
+    /// `held`: which of both sides the device knows; they must not have been freed since.
+    void copy(void* to, const void* from, std::size_t bytes, std::initializer_list<const void*> held);
     void fill(void* to, unsigned char byte, std::size_t bytes);
 
     mutable std::recursive_mutex mutex; ///< of all that is not atomic and not the queue's
 
 private:
     std::map<const std::byte*, Allocation> allocations_; // by address
+    std::deque<GuardedMemory> freed_;                    // the last ones, closed: who still uses them is found
     std::atomic<int> lost_{0};
     std::string finding_;
     std::uint64_t launches_ = 0;

@@ -96,6 +96,7 @@ int to_call(CUfunc_st* function, unsigned blocks, unsigned threads, void** param
     call = {function->module, blocks, threads, {}};
     std::size_t bytes = 0;
     for (std::size_t i = 0; const std::size_t size : function->module->parameter_sizes(0)) {
+        if (size > sizeof(std::uint64_t)) return invalid_value;
         bytes += size;
         std::memcpy(&call.values.emplace_back(), parameters[i++], size);
     }
@@ -111,6 +112,16 @@ void count_wait() {
 /// what is freed too early is found.
 void wait_where_a_call_failed() {
     if (control().fail_at >= 0 && control().calls > control().fail_at) device().queue.wait_for_all();
+}
+
+/// Frees unless it is asked where that is not allowed. A call that fails otherwise tells of an earlier one.
+int release(void* memory, Where where) {
+    if (in_destroy()) return not_permitted;
+    wait_where_a_call_failed();
+    const int failed = gate_unsafe();
+    if (failed == no_context || failed == capture_unsupported) return failed;
+    const int code = device().release(memory, where);
+    return code != success ? code : failed;
 }
 
 bool is_one(unsigned y, unsigned z) { return y == 1 && z == 1; }
@@ -164,22 +175,12 @@ EXPORT int cuMemAlloc_v2(Address* made, std::size_t bytes) {
     const int code = device().allocate(&memory, bytes, Where::device);
     return *made = address(memory), code;
 }
-EXPORT int cuMemFree_v2(Address memory) {
-    if (in_destroy()) return not_permitted;
-    wait_where_a_call_failed();
-    const int failed = gate_unsafe(), code = device().release(pointer(memory), Where::device);
-    return code != success ? code : failed;
-}
+EXPORT int cuMemFree_v2(Address memory) { return release(pointer(memory), Where::device); }
 EXPORT int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
     if (const int code = gate_unsafe(); code != success) return code;
     return device().allocate(made, bytes, Where::page_locked);
 }
-EXPORT int cuMemFreeHost(void* memory) {
-    if (in_destroy()) return not_permitted;
-    wait_where_a_call_failed();
-    const int failed = gate_unsafe(), code = device().release(memory, Where::page_locked);
-    return code != success ? code : failed;
-}
+EXPORT int cuMemFreeHost(void* memory) { return release(memory, Where::page_locked); }
 EXPORT int cuMemHostGetDevicePointer_v2(Address* made, void* host, unsigned) {
     const Allocation* found = device().find(host);
     *made = address(host);
@@ -189,11 +190,11 @@ EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes,
     if (const int code = gate_of(stream); code != success) return code;
     if (device().find(pointer(to), bytes) == nullptr) return invalid_value;
     if (device().find(from, bytes) != nullptr) { // page-locked: read when the stream gets there
-        device().queue.push(stream, [=] { device().copy(pointer(to), from, bytes, true); });
+        device().queue.push(stream, [=] { device().copy(pointer(to), from, bytes, {pointer(to), from}); });
     } else {
         const auto* first = static_cast<const std::byte*>(from);
         device().queue.push(stream, [=, copy = std::vector(first, first + bytes)] {
-            device().copy(pointer(to), copy.data(), bytes, true);
+            device().copy(pointer(to), copy.data(), bytes, {pointer(to)});
         });
     }
     return success;
@@ -201,8 +202,12 @@ EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes,
 EXPORT int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, CUstream_st* stream) {
     if (const int code = gate_of(stream); code != success) return code;
     if (device().find(pointer(from), bytes) == nullptr) return invalid_value;
-    const auto number = device().queue.push(stream, [=] { device().copy(to, pointer(from), bytes, false); });
-    if (device().find(to, bytes) == nullptr) device().queue.wait_for(number);
+    if (device().find(to, bytes) != nullptr) { // page-locked: written when the stream gets there
+        device().queue.push(stream, [=] { device().copy(to, pointer(from), bytes, {to, pointer(from)}); });
+    } else {
+        device().queue.wait_for(
+            device().queue.push(stream, [=] { device().copy(to, pointer(from), bytes, {pointer(from)}); }));
+    }
     return device().lost();
 }
 EXPORT int cuMemsetD8Async(Address to, unsigned char byte, std::size_t bytes, CUstream_st* stream) {

@@ -85,14 +85,8 @@ private:
 GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
 GRIDFOLD_FN void prefetch(const void*) {}
-GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) {
-    first = emulator::load_relaxed(p);
-    second = emulator::load_relaxed(p + 1);
-}
-GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) {
-    emulator::store_relaxed(p, first);
-    emulator::store_relaxed(p + 1, second);
-}
+GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) { emulator::load_relaxed(p, first, second); }
+GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) { emulator::store_relaxed(p, first, second); }
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) { emulator::store_relaxed_system(p, word); }
 
 template <int N> GRIDFOLD_FN void load_bytes(u32 (&w)[N], const void* p) { emulator::load_bytes(w, p, sizeof(w)); }

@@ -1,0 +1,93 @@
+// The emulated device finds what a GPU would make of misuse, which most programs survive by luck.
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <gridfold/core/buffer.hpp>
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/module.hpp>
+#include <gridfold/core/nvrtc.hpp>
+#include <gridfold/core/stream.hpp>
+
+#include "emulated.hpp"
+
+namespace gf {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EmulatedDevice : public emulator::OnEmulatedDevice {
+protected:
+    /// Runs one block of `void gridfold_sweep(std::uint64_t* p) { <body> }`.
+    static void run(const std::string& body, std::uint64_t* p) {
+        const std::string text = "#define GRIDFOLD_NAMESPACE device\nnamespace device {\n"
+                                 "extern \"C\" __global__ void gridfold_sweep(unsigned long long* p) {\n" +
+                                 body + "\n}\n}\n";
+        const Module module(0, nvrtc::compile(text, "sm_90", {}).image);
+        const CurrentDevice current(0);
+        const Stream stream(0, StreamKind::independent);
+        std::array<void*, 1> parameters{&p};
+        launch({module.kernel("gridfold_sweep"), 1, 32, parameters.data()}, stream);
+        stream.wait();
+    }
+    template <class Step> void expect_lost(Step&& step, const char* finding) {
+        EXPECT_THROW(step(), DeviceError);
+        EXPECT_THAT(device->finding, HasSubstr(finding));
+        device->reset();
+    }
+    static std::uint64_t* words(const DeviceBuffer& buffer) { return static_cast<std::uint64_t*>(buffer.address()); }
+};
+
+TEST_F(EmulatedDevice, runs_kernels_on_its_memory) {
+    const DeviceBuffer buffer(0, 64);
+    run("*p = 7;", words(buffer));
+    EXPECT_EQ(*words(buffer), 7U);
+}
+
+TEST_F(EmulatedDevice, finds_accesses_beside_its_memory) {
+    const DeviceBuffer first(0, 64), second(0, 64); // one snug at its end, one at its beginning
+    expect_lost([&] { run("if (p[8] + p[-1] == 1) *p = 1;", words(first)); }, "where it has no memory");
+    expect_lost([&] { run("if (p[8] + p[-1] == 1) *p = 1;", words(second)); }, "where it has no memory");
+}
+
+TEST_F(EmulatedDevice, finds_kernels_that_are_given_memory_of_the_host) {
+    std::uint64_t on_host = 0;
+    expect_lost([&] { run("*p = 7;", &on_host); }, "an address of the host");
+    EXPECT_EQ(on_host, 0U);
+}
+
+TEST_F(EmulatedDevice, finds_uses_of_freed_memory_that_others_could_have_by_then) {
+    DeviceBuffer buffer(0, 64);
+    std::uint64_t* const freed = words(buffer);
+    buffer = {};
+    const DeviceBuffer other(0, 64);
+    EXPECT_NE(words(other), freed);
+    expect_lost([&] { run("*p = 7;", freed); }, "freed memory");
+
+    const CurrentDevice current(0);
+    const Stream stream(0, StreamKind::independent);
+    const auto free_too_early = [&] { // unless the copy was faster
+        PinnedBuffer pinned(0, 64);
+        copy_to_host(pinned.address(), other.address(), 64, stream);
+        pinned = {};
+        stream.wait();
+    };
+    expect_lost(
+        [&] {
+            for (int tries = 0; tries < 1000; ++tries) free_too_early();
+        },
+        "a copy of memory that was freed");
+}
+
+TEST_F(EmulatedDevice, frees_nothing_where_no_context_is_current) {
+    const DeviceBuffer buffer(0, 64);
+    const long memory = device->memory;
+    EXPECT_EQ(driver::table().mem_free(reinterpret_cast<std::uintptr_t>(buffer.address())).code, 201);
+    EXPECT_EQ(device->memory, memory);
+}
+
+} // namespace
+} // namespace gf
