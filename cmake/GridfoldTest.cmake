@@ -46,5 +46,6 @@ function(gridfold_emulated_test name)
     add_test(NAME ${name}.emulated COMMAND ${name} ${ARGN})
     set_tests_properties(${name}.emulated PROPERTIES LABELS emulator TIMEOUT 600 COST 100
         FAIL_REGULAR_EXPRESSION "PASSED  . 0 tests" # the device was not found, and all were skipped
-        ENVIRONMENT "LD_LIBRARY_PATH=${folder};GRIDFOLD_CACHE_DIR=${folder}/cache")
+        ENVIRONMENT "GRIDFOLD_CACHE_DIR=${folder}/cache"
+        ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${folder}")
 endfunction()

@@ -207,7 +207,7 @@ private:
     // Applying rows ----------------------------------------------------------------------------------------------------
 
     void map() {
-        const bool choosing = profile_.scalars > 0.3 && random_.chance(0.25);
+        const bool choosing = profile_.scalars > 0.3 && random_.chance(0.5);
         const MapRow& row = choosing ? map_row::select : *random_.pick(all_maps());
         if (row.builtin < 0 || (options_.inexact == Inexact::never && !row.facts.exact)) return map();
         const bool last = options_.inexact == Inexact::last && !row.facts.exact;

@@ -72,12 +72,12 @@ GRIDFOLD_FN void barrier() { emulator::barrier(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
 
 template <class T, int N, int place> struct Shared {
-    GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at(i, true)) = value; }
-    GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at(i, false)); }
+    GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at<true>(i)) = value; }
+    GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at<false>(i)); }
 
 private:
-    GRIDFOLD_FN static void* at(u32 i, bool writes) {
-        static const char declaration = 0; // its address names this memory
+    inline static const char declaration = 0; // its address names this memory
+    template <bool writes> GRIDFOLD_FN static void* at(u32 i) {
         return emulator::shared(&declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T), writes);
     }
 };
