@@ -47,5 +47,5 @@ function(gridfold_emulated_test name)
     set_tests_properties(${name}.emulated PROPERTIES LABELS emulator TIMEOUT 600 COST 100
         FAIL_REGULAR_EXPRESSION "PASSED  . 0 tests" # the device was not found, and all were skipped
         ENVIRONMENT "GRIDFOLD_CACHE_DIR=${folder}/cache"
-        ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${folder}")
+        ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${folder};GRIDFOLD_NVRTC=unset:")
 endfunction()

@@ -2,7 +2,6 @@
 #include "emulator.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <random>
@@ -22,16 +21,15 @@ namespace gf::emulator {
 
 namespace {
 
-constexpr std::size_t stack_bytes = 128 * 1024;
-constexpr std::size_t guard = 64 * 1024;       // whole pages, wherever this is
-constexpr u64 stack_mark = 0x5afe57ac5afe57ac; // at the far end of every stack: an overrun destroys it
-constexpr int idle_rounds = 10'000;            // of polling, without a store by anyone: the grid hangs
-constexpr int rounds_alone = 500;              // of the last block: more than it needs to poll for the others
-constexpr int rounds_starved = 2'000;          // in all, of some warps: more than others need to run ahead
-constexpr int rounds_until_others_starve = 40; // and so one stops between two stores, while others read both
+constexpr std::size_t stack_bytes = 128 * 1024, guard_bytes = 64 * 1024; // whole pages, wherever this is
+constexpr std::size_t most_at_a_time = 16 * 1024; // threads: a process may have some 65,000 stacks and guards
+constexpr int idle_rounds = 10'000;               // of polling, without a store by anyone: the grid hangs
+constexpr int rounds_alone = 500;                 // of the last block: more than it needs to poll for the others
+constexpr int rounds_starved = 2'000;             // in all, of some warps: more than others need to run ahead
+constexpr int rounds_until_others_starve = 40;    // and so one stops between two stores, while others read both
 
-/// Memory for stacks, kept from launch to launch: pages that were never touched cost nothing. In front of the first is a gap
-/// that nobody may access.
+/// Stacks, kept from launch to launch: pages that were never touched cost nothing. In front of each is a guard, where an
+/// overrun faults.
 class Stacks {
 public:
     Stacks() = default;
@@ -41,21 +39,23 @@ public:
     void reserve(std::size_t count) {
         if (count <= count_) return;
         release();
-        void* memory = mmap(nullptr, guard + count * stack_bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* memory =
+            mmap(nullptr, count * stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) throw std::runtime_error("emulator: no memory for the stacks of a grid");
         memory_ = static_cast<std::byte*>(memory);
         count_ = count;
-        mprotect(memory_, guard, PROT_NONE);
+        for (std::size_t i = 0; i < count; ++i)
+            if (mprotect(memory_ + i * stride, guard_bytes, PROT_NONE) != 0)
+                throw std::runtime_error("emulator: the stacks of a grid cannot be guarded");
     }
-    std::byte* operator[](std::size_t i) const { return memory_ + guard + i * stack_bytes; }
+    std::byte* operator[](std::size_t i) const { return memory_ + i * stride + guard_bytes; }
 
 private:
+    static constexpr std::size_t stride = guard_bytes + stack_bytes;
     void release() {
-        if (memory_ != nullptr) {
-            forget_stack(memory_ + guard, count_ * stack_bytes); // others will get this memory
-            munmap(memory_, guard + count_ * stack_bytes);
-        }
+        if (memory_ == nullptr) return;
+        for (std::size_t i = 0; i < count_; ++i) forget_stack((*this)[i], stack_bytes); // others will get this memory
+        munmap(memory_, count_ * stride);
         memory_ = nullptr;
         count_ = 0;
     }
@@ -66,7 +66,6 @@ private:
 struct Thread {
     Place place;
     Fibre fibre;
-    bool can_run = true;
     bool returned = false;
 };
 
@@ -87,31 +86,22 @@ struct Block {
     Meeting meeting;
     std::vector<Warp> warps;
     SharedMemory shared;
+    std::size_t first_stack = 0;
+    u32 running = 0; ///< threads
 };
 
 class Grid {
 public:
-    Grid(Stacks& stacks, Place& place, Entry entry, void** arguments, u32 blocks, u32 threads)
-        : stacks_(stacks), place_(place), entry_(entry), arguments_(arguments), blocks_(blocks),
+    Grid(Stacks& stacks, Place& place, Entry entry, void** arguments, u32 blocks, u32 threads, void (*start)())
+        : stacks_(stacks), place_(place), entry_(entry), arguments_(arguments), start_(start), blocks_(blocks),
           threads_(std::size_t{blocks} * threads) {
-        stacks.reserve(threads_.size());
-        for (Block& block : blocks_) {
-            block.meeting.expected = threads;
-            block.warps.resize(threads / 32);
-            for (Warp& warp : block.warps) warp.meeting.expected = 32;
-        }
+        const std::size_t blocks_at_a_time = std::clamp<std::size_t>(most_at_a_time / threads, 1, blocks);
+        stacks.reserve(blocks_at_a_time * threads);
+        for (std::size_t i = 0; i < blocks_at_a_time; ++i) start_block(i * threads);
     }
 
-    void run(Order order, std::uint64_t seed, void (*start)()) {
+    void run(Order order, std::uint64_t seed) {
         std::mt19937_64 random(seed);
-        const u32 threads = static_cast<u32>(threads_.size() / blocks_.size());
-        for (std::size_t i = 0; i < threads_.size(); ++i) {
-            const auto number = static_cast<u32>(i);
-            threads_[i].place = {number % threads, number / threads, static_cast<u32>(blocks_.size())};
-            std::memcpy(stacks_[i], &stack_mark, sizeof stack_mark);
-            threads_[i].fibre = Fibre(stacks_[i], stack_bytes, start);
-            next_.push_back(&threads_[i]);
-        }
         std::vector<bool> starved(threads_.size() / 32);
         int idle = 0, held_back = order == Order::last_block ? rounds_alone
                                   : order == Order::starved  ? rounds_starved
@@ -134,6 +124,8 @@ public:
                 resume(*thread);
                 if (failure_) std::rethrow_exception(failure_);
             }
+            for (; !free_stacks_.empty() && next_block_ != blocks_.size(); free_stacks_.pop_back())
+                start_block(free_stacks_.back());
             idle = progress_ ? 0 : idle + 1;
             if (idle == idle_rounds) throw std::runtime_error("emulator: the grid polls for what nobody stores");
         }
@@ -193,6 +185,23 @@ public:
 private:
     Block& block() { return blocks_[place_.block]; }
 
+    void start_block(std::size_t first_stack) {
+        const auto threads = static_cast<u32>(threads_.size() / blocks_.size()),
+                   count = static_cast<u32>(blocks_.size());
+        Block& block = blocks_[next_block_];
+        block.meeting.expected = block.running = threads;
+        block.warps.resize(threads / 32);
+        for (Warp& warp : block.warps) warp.meeting.expected = 32;
+        block.first_stack = first_stack;
+        for (u32 i = 0; i < threads; ++i) {
+            Thread& thread = threads_[std::size_t{next_block_} * threads + i];
+            thread.place = {i, next_block_, count};
+            thread.fibre = Fibre(stacks_[first_stack + i], stack_bytes, start_);
+            next_.push_back(&thread);
+        }
+        ++next_block_;
+    }
+
     void resume(Thread& thread) {
         running_ = &thread;
         place_ = thread.place;
@@ -231,29 +240,29 @@ private:
             block.shared.barrier();
             release(meeting);
         }
+        if (--block.running == 0) free_stacks_.push_back(block.first_stack);
     }
     static std::runtime_error missed_lane() {
         return std::runtime_error("emulator: an exchange with a lane that has returned");
     }
-    void check_end() {
-        for (std::size_t i = 0; i < threads_.size(); ++i) {
-            const std::string where =
-                fmt::format("thread {} of block {}", threads_[i].place.thread, threads_[i].place.block);
-            if (!threads_[i].returned)
-                throw std::runtime_error("emulator: " + where + " waits where not every thread comes");
-            u64 mark = 0;
-            std::memcpy(&mark, stacks_[i], sizeof mark);
-            if (mark != stack_mark) throw std::runtime_error("emulator: " + where + " overran its stack");
-        }
+    void check_end() const {
+        for (const Thread& thread : threads_)
+            if (!thread.returned)
+                throw std::runtime_error(
+                    fmt::format("emulator: thread {} of block {} waits where not every thread comes",
+                                thread.place.thread, thread.place.block));
     }
 
     Stacks& stacks_;
     Place& place_;
     Entry entry_;
     void** arguments_;
+    void (*start_)();
     std::vector<Block> blocks_;
     std::vector<Thread> threads_;
     std::vector<Thread*> next_;
+    u32 next_block_ = 0;                   // to start
+    std::vector<std::size_t> free_stacks_; // of blocks that have ended: the first of each
     Thread* running_ = nullptr;
     Fibre host_;
     bool progress_ = false;
@@ -294,14 +303,14 @@ void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order,
     if (blocks == 0 || threads == 0 || threads % 32 != 0)
         throw std::runtime_error("emulator: a grid of no blocks, or of blocks that are not whole warps");
     static Stacks& stacks = *new Stacks; // never destroyed: a device's thread may outlive main
-    Grid running(stacks, place, entry, arguments, blocks, threads);
+    Grid running(stacks, place, entry, arguments, blocks, threads, [] { grid->fibre_main(); });
     struct Current {
         explicit Current(Grid& running) { grid = &running; }
         ~Current() { grid = nullptr; }
     } current(running);
     const FaultHandler faults([] { return grid != nullptr && grid->is_running(); },
                               [](const void* address) { grid->fault(address); });
-    running.run(order, seed, [] { grid->fibre_main(); });
+    running.run(order, seed);
 }
 
 } // namespace gf::emulator

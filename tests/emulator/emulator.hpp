@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace gf::emulator {
@@ -40,20 +41,26 @@ void lose_system_stores(bool lose);
 /// Calls a kernel with the arguments at the given addresses, as cuLaunchKernel takes them.
 using Entry = void (*)(void** arguments);
 
+struct Parameter {
+    std::size_t bytes;
+    bool is_pointer;
+};
+
 /// A kernel as its shared object lists it.
 struct Kernel {
     Entry entry;
-    std::span<const std::size_t> parameter_sizes; ///< in bytes
+    std::span<const Parameter> parameters;
 };
 
 /// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it runs
-/// alone for a while, so that it waits for the others and not they for it. `starved`: half the warps, others from time to
+/// alone for a while (in a grid of which all blocks run at a time), so that it waits for the others and not they for it. `starved`: half the warps, others from time to
 /// time, run only when no other can; and shuffled.
 enum class Order : std::uint8_t { forward, backward, shuffled, last_block, starved };
 inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuffled, Order::last_block,
                                     Order::starved};
 
-/// Runs a grid until every thread has returned. `threads` is a multiple of 32. Throws std::runtime_error for misuse, for a
+/// Runs a grid until every thread has returned. `threads` is a multiple of 32. Blocks start in the order of their index, and
+/// some 16,000 threads run at a time: the next block starts when one has ended. Throws std::runtime_error for misuse, for a
 /// barrier or exchange that not every thread reaches, for a race in shared memory and a read of what nobody wrote there, for
 /// an access to memory that is not there, for a grid that only polls, and for an overrun stack.
 /// One launch at a time in a process.
@@ -116,14 +123,14 @@ inline void store_bytes(void* to, const void* from, std::size_t bytes) {
 
 template <auto kernel> struct KernelOf;
 template <class... P, void (*kernel)(P...)> struct KernelOf<kernel> {
-    static constexpr std::size_t sizes[]{sizeof(P)...};
+    static constexpr Parameter parameters[]{{sizeof(P), std::is_pointer_v<P>}...};
     template <std::size_t... I> static void call(void** arguments, std::index_sequence<I...>) {
         kernel(*static_cast<P*>(arguments[I])...);
     }
     static void entry(void** arguments) { call(arguments, std::index_sequence_for<P...>{}); }
 };
 /// What a shared object says of one of its kernels.
-template <auto kernel> constexpr Kernel listed() { return {KernelOf<kernel>::entry, KernelOf<kernel>::sizes}; }
+template <auto kernel> constexpr Kernel listed() { return {KernelOf<kernel>::entry, KernelOf<kernel>::parameters}; }
 
 #endif
 

@@ -53,8 +53,8 @@ protected:
             kernel("if (thread_index() % 32 == 7) return barrier();\nshuffle_xor_word(0, 1);"),
             kernel("u64 a, b;\nload_relaxed(memory + 1, a, b);"),
             kernel("store_relaxed(memory + 1, 0, 0);"),
-            kernel("if (thread_index() != 0) return;\n"
-                   "for (int i = 0; i < 200; ++i) *static_cast<volatile char*>(__builtin_alloca(1024)) = 1;"),
+            kernel("if (thread_index() != 9) return;\nvolatile char large[200 * 1024];\nlarge[0] = 1;"),
+            kernel("barrier();\n++memory[0];"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -97,6 +97,14 @@ TEST_P(Emulator, lets_other_blocks_run_while_one_polls) {
     EXPECT_EQ(memory[1], 1u);
 }
 
+TEST_P(Emulator, runs_grids_of_more_blocks_than_run_at_a_time) {
+    run(18, 1000);
+    EXPECT_EQ(memory[0], 1000u * 64);
+    memory[0] = 0;
+    run(2, 1000); // the first waits for the second
+    EXPECT_EQ(memory[1], 1u);
+}
+
 TEST_P(Emulator, finds_a_barrier_that_a_thread_misses) {
     expect_error([&] { run(3, 1); }, "waits where not every thread comes");
 }
@@ -109,8 +117,8 @@ TEST_P(Emulator, finds_a_misaligned_wide_load) {
     for (const std::size_t number : {5, 15, 16}) expect_error([&] { run(number, 1); }, "misaligned access of 16 bytes");
 }
 
-TEST_P(Emulator, finds_a_thread_that_overruns_the_first_stack) {
-    expect_error([&] { run(17, 1); }, "thread 0 of block 0 accesses");
+TEST_P(Emulator, finds_a_thread_that_overruns_its_stack) {
+    expect_error([&] { run(17, 1); }, "thread 9 of block 0 accesses");
 }
 
 TEST_P(Emulator, finds_reads_and_writes_of_one_shared_word_that_no_barrier_orders) {

@@ -37,8 +37,7 @@ public:
     ~HostModule();
 
     Entry entry(std::size_t kernel) const { return kernels_[kernel].entry; }
-    /// The sizes of a kernel's parameters, in bytes.
-    std::span<const std::size_t> parameter_sizes(std::size_t kernel) const { return kernels_[kernel].parameter_sizes; }
+    std::span<const Parameter> parameters(std::size_t kernel) const { return kernels_[kernel].parameters; }
 
 private:
     void* library_ = nullptr;

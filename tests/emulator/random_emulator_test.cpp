@@ -1,4 +1,4 @@
-// Generated kernels of random graphs in the emulator against the CPU backend, by bits: two launches on one workspace, the
+// Generated kernels of random graphs in the emulator against the CPU backend, by bits: three launches on one workspace, the
 // second with other extents, so that the grid shrinks or grows under it.
 #include <filesystem>
 #include <fstream>
@@ -90,14 +90,18 @@ void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
     const HostModule module(sources, kernel_flags);
     std::size_t first_entry = 0;
     for (const Subject& s : subjects) {
-        const auto together = what_is_wrong(s, module, first_entry);
+        const char* const what = s.fused ? "emulated" : "emulated unfused";
+        const auto together = [&] {
+            const oracle::Running running(what, s.test);
+            return what_is_wrong(s, module, first_entry);
+        }();
         first_entry += s.kernels.size();
         if (!together) continue;
         const auto alone = [&](const oracle::Case& test) {
             const std::vector<Subject> one{subject(test, s.fused)};
             return what_is_wrong(one[0], HostModule(sources_of(one), kernel_flags), 0);
         };
-        const auto small = failure(s.fused ? "emulated" : "emulated unfused", alone, s.test, most_compilations);
+        const auto small = failure(what, alone, s.test, most_compilations);
         ADD_FAILURE() << *together << "\n" << small.value_or("not seen again alone\n" + describe(s.test));
     }
     fmt::print("count: {} kernels in the emulator{}\n", sources.size(),

@@ -177,6 +177,7 @@ TEST(SeededBugs, are_all_found_by_the_emulator) {
     for (const oracle::Case& test : graphs_under_test()) {
         const Subject subject(test, left);
         EXPECT_EQ(subject.outcome(0), std::nullopt) << "without a defect: " << oracle::describe(test);
+        EXPECT_FALSE(is_found(subject, 0)) << "without a defect, in a process of its own: " << oracle::describe(test);
         for (std::size_t i = 0; i < subject.shown().size(); ++i) {
             const Defect* const defect = subject.shown()[i];
             shown.insert(defect);

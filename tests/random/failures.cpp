@@ -42,9 +42,17 @@ std::string commented(std::string_view text) {
 
 } // namespace
 
+Running::Running(std::string_view what, const Case& test)
+    : file_(place(fmt::format("ended-the-process-{}.txt", getpid()))) {
+    if (!file_.empty()) std::ofstream(file_) << commented(what) << describe(test);
+}
+
+Running::~Running() {
+    if (!file_.empty()) std::filesystem::remove(file_);
+}
+
 std::optional<std::string> failure(std::string_view what, const Check& check, const Case& test, int most_checks) {
-    const std::filesystem::path running = place(fmt::format("ended-the-process-{}.txt", getpid()));
-    if (!running.empty()) std::ofstream(running) << commented(what) << describe(test);
+    const Running running(what, test);
     std::optional<std::string> seen = outcome(check, test);
     std::optional<std::string> text;
     if (seen) {
@@ -54,9 +62,9 @@ std::optional<std::string> failure(std::string_view what, const Check& check, co
         const Case again = read_case(describe(small));
         text = commented(fmt::format("{}: {}", what, outcome(check, again).value_or("not seen again from this text"))) +
                describe(again);
-        if (!running.empty()) std::ofstream(place(fmt::format("{}-{}.txt", what, test.seed))) << *text;
+        if (const auto file = place(fmt::format("{}-{}.txt", what, test.seed)); !file.empty())
+            std::ofstream(file) << *text;
     }
-    if (!running.empty()) std::filesystem::remove(running);
     return text;
 }
 

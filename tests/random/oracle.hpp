@@ -1,6 +1,6 @@
 // The naive oracle: evaluates a Graph one element at a time, straight from its nodes. It shares no lowering, kernel or
 // conversion with the library: neither plans, nor map.def's expressions, nor monoid.cuh; of the canonical order of a
-// reduction (design.md §5) only the number of blocks.
+// reduction only the number of blocks.
 //
 // Its results can be compared by bits, NaN with NaN, for every graph whose maps are exact or call the same libm.
 #pragma once

@@ -1,4 +1,4 @@
-// The oracle's maps, by name, from what NumPy and the numerics contract (design.md §9) say of each.
+// The oracle's maps, by name, from what NumPy and the numerics contract (README.md) say of each.
 #include "oracle.hpp"
 
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// The oracle's reductions. Integers are folded from first to last; floating states in the canonical order of
-// design.md §5, as a recursion over index bits.
+// The oracle's reductions. Integers are folded from first to last; floating states in the canonical order
+// (fusion/order.hpp), as a recursion over index bits.
 #include "oracle.hpp"
 
 #include <optional>

@@ -89,7 +89,7 @@ TEST(Regressions, give_the_oracles_bits_on_the_cpu) {
     EXPECT_GT(files, 0);
 }
 
-// 1,024 blocks, the most there are, of several slabs each, and a ragged end.
+// The most blocks there are, of several slabs each, and a ragged end.
 TEST(LargeReduction, gives_the_oracles_bits_on_the_cpu) {
     constexpr std::int64_t n = (std::int64_t{2} * 1024 * 4 + 3) * 1024 + 5;
     const Case test{

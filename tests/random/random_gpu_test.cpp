@@ -13,9 +13,9 @@
 #include <gridfold/ops/text.hpp>
 #include <gtest/gtest.h>
 
+#include "failures.hpp"
 #include "fusion/device_scale.hpp"
 #include "generate.hpp"
-#include "minimise.hpp"
 #include "settings.hpp"
 #include "subject.hpp"
 
@@ -61,14 +61,10 @@ std::optional<std::string> difference_within_ulps(const Graph& graph, const std:
 Executable on_the_gpu(const Case& test) { return compile(test.graph, {.device = "cuda"}); }
 
 /// What is wrong with the device's answer. `compiled` gives the executable, or throws.
-std::optional<std::string> outcome(const Case& test, const std::function<Executable()>& compiled) {
-    try {
-        const Inputs inputs = inputs_of(test);
-        const auto cpu = run(compile(test.graph, {.device = "cpu"}), test, inputs);
-        return difference_within_ulps(test.graph, cpu, run(compiled(), test, inputs));
-    } catch (const std::exception& error) {
-        return fmt::format("throws: {}", error.what());
-    }
+std::optional<std::string> compare(const Case& test, const std::function<Executable()>& compiled) {
+    const Inputs inputs = inputs_of(test);
+    const auto cpu = run(compile(test.graph, {.device = "cpu"}), test, inputs);
+    return difference_within_ulps(test.graph, cpu, run(compiled(), test, inputs));
 }
 
 class RandomGraphsOnTheGpu : public testing::Test {
@@ -101,17 +97,29 @@ protected:
                     threads.emplace_back(compile_some);
             }
             for (std::size_t i = 0; i < cases.size() && !HasFailure(); ++i)
-                if (outcome(cases[i], [&] { return compiled[i].get(); })) report(cases[i]);
+                check(cases[i], [&] { return compiled[i].get(); });
         }
         if (graphs >= all_graphs) {
             EXPECT_EQ(missing(coverage, rows(options)), std::vector<std::string>{});
         }
     }
 
-    static void report(const Case& test) {
-        const auto again = [](const Case& c) { return outcome(c, [&] { return on_the_gpu(c); }); };
-        const Case small = minimise(test, [&](const Case& c) { return again(c).has_value(); });
-        ADD_FAILURE() << again(small).value_or("not seen again") << "\n" << describe(small);
+    static void check(const Case& test, const std::function<Executable()>& compiled) {
+        std::optional<std::string> seen;
+        bool lost = false;
+        try {
+            seen = compare(test, compiled);
+        } catch (const DeviceError& error) {
+            seen = error.what();
+            lost = is_device_lost(error);
+        } catch (const std::exception& error) {
+            seen = error.what();
+        }
+        if (!seen) return;
+        // On a device that is lost nothing can be tried again.
+        const auto again = [](const Case& c) { return compare(c, [&] { return on_the_gpu(c); }); };
+        const auto small = failure("on the GPU", again, test, lost ? 0 : 3000);
+        ADD_FAILURE() << *seen << "\n" << describe(test) << "\n" << small.value_or("not seen again");
     }
 };
 

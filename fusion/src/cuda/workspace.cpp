@@ -70,38 +70,43 @@ std::int64_t stride_along(const Array& array, int dim, const std::vector<std::in
 
 } // namespace
 
+SweepLaunch make_launch(const Plan& plan, std::size_t sweep, const Kernel& kernel, const Bound& bound,
+                        std::span<void* const> arrays, const LaunchMemory& memory) {
+    const std::int64_t elements = element_count(plan.sweeps[sweep].dims, bound.extents);
+    SweepLaunch launch;
+    launch.blocks = static_cast<std::uint32_t>(grid(kernel, elements));
+    for (const KernelParameter& parameter : kernel.parameters) {
+        const auto number = static_cast<std::size_t>(parameter.number); // unused by the kinds that have none
+        const auto value = [&]() -> std::uint64_t {
+            switch (parameter.kind) {
+            case ParameterKind::array: return as_value(arrays[number]);
+            case ParameterKind::parameter: return bound.parameters[number];
+            case ParameterKind::elements: return static_cast<std::uint64_t>(elements);
+            case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[number]);
+            case ParameterKind::stride:
+                if (elements == 0) return 0; // nothing is read, and a product of the other extents may not fit
+                return static_cast<std::uint64_t>(stride_along(plan.arrays[number], parameter.dim, bound.extents));
+            case ParameterKind::scalars: return as_value(memory.scalars);
+            case ParameterKind::workspace: return as_value(memory.workspace);
+            case ParameterKind::host: return as_value(memory.host);
+            }
+            __builtin_unreachable();
+        };
+        launch.values.push_back(value());
+    }
+    return launch;
+}
+
 std::vector<SweepLaunch> make_launches(const LoadedPlan& loaded, const Bound& bound, std::span<void* const> arrays,
                                        const Workspace& workspace, void* host) {
     const Plan& plan = *loaded.plan;
     std::vector<SweepLaunch> launches;
     for (std::size_t i = 0; i < plan.sweeps.size(); ++i) {
-        const Sweep& sweep = plan.sweeps[i];
-        const Kernel& kernel = loaded.kernels[i].emitted;
-        const std::int64_t elements = element_count(sweep.dims, bound.extents);
-        const bool host_reads = std::any_of(sweep.yields.begin(), sweep.yields.end(),
+        const auto& yields = plan.sweeps[i].yields;
+        const bool host_reads = std::any_of(yields.begin(), yields.end(),
                                             [&](const Yield& yield) { return is_output(plan, yield.scalar); });
-        SweepLaunch launch;
-        launch.blocks = static_cast<std::uint32_t>(grid(kernel, elements));
-        for (const KernelParameter& parameter : kernel.parameters) {
-            const auto number = static_cast<std::size_t>(parameter.number); // unused by the kinds that have none
-            const auto value = [&]() -> std::uint64_t {
-                switch (parameter.kind) {
-                case ParameterKind::array: return as_value(arrays[number]);
-                case ParameterKind::parameter: return bound.parameters[number];
-                case ParameterKind::elements: return static_cast<std::uint64_t>(elements);
-                case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[number]);
-                case ParameterKind::stride:
-                    if (elements == 0) return 0; // nothing is read, and a product of the other extents may not fit
-                    return static_cast<std::uint64_t>(stride_along(plan.arrays[number], parameter.dim, bound.extents));
-                case ParameterKind::scalars: return as_value(workspace.scalars());
-                case ParameterKind::workspace: return as_value(workspace.of_sweep(i));
-                case ParameterKind::host: return as_value(host_reads ? host : nullptr);
-                }
-                __builtin_unreachable();
-            };
-            launch.values.push_back(value());
-        }
-        launches.push_back(std::move(launch));
+        launches.push_back(make_launch(plan, i, loaded.kernels[i].emitted, bound, arrays,
+                                       {workspace.scalars(), workspace.of_sweep(i), host_reads ? host : nullptr}));
     }
     return launches;
 }

@@ -46,6 +46,17 @@ struct SweepLaunch {
     friend bool operator==(const SweepLaunch&, const SweepLaunch&) = default;
 };
 
+/// What one sweep's launch finds beside arrays.
+struct LaunchMemory {
+    void* scalars;   ///< DeviceScalar, one for each of Plan::scalars
+    void* workspace; ///< this sweep's; null for one that needs none
+    void* host;      ///< mapped memory of 24 bytes for each of Plan::scalars, or null
+};
+
+/// The launch of one sweep. `arrays` has the device address of each of Plan::arrays.
+SweepLaunch make_launch(const Plan& plan, std::size_t sweep, const Kernel& kernel, const Bound& bound,
+                        std::span<void* const> arrays, const LaunchMemory& memory);
+
 /// The launches of all sweeps. `arrays` has the device address of each of Plan::arrays. Sweeps that yield a result also
 /// write it to `host`, mapped memory of 24 bytes a scalar, unless that is null.
 std::vector<SweepLaunch> make_launches(const LoadedPlan& loaded, const Bound& bound, std::span<void* const> arrays,

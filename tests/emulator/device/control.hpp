@@ -5,6 +5,7 @@
 
 namespace gf::emulator {
 
+/// Settings and counts are for while the device has nothing to do.
 struct Control {
     // To be set. Calls are counted from 0; looking up an error's words is none.
     long fail_at = -1;           ///< the number of the call that fails; −1 = none
@@ -15,6 +16,8 @@ struct Control {
 
     /// Undoes all settings and counts, and what lost the device. Not while it works.
     void (*reset)() = nullptr;
+    /// true: what streams are asked for begins only when somebody waits for it, or some time has passed.
+    void (*work_late)(bool late) = nullptr;
 
     // To be read.
     long calls = 0;

@@ -33,9 +33,12 @@ void Device::reset() {
     fresh.memory = control.memory;
     fresh.objects = control.objects;
     fresh.reset = control.reset;
+    fresh.work_late = control.work_late;
     control = fresh;
-    queue.seed(control.seed);
+    queue.begin_anew(control.seed);
     lost_ = 0;
+    finding_.clear();
+    launches_ = 0;
 }
 
 int Device::gate() {
@@ -106,9 +109,14 @@ void Device::execute(const KernelCall& call) {
     std::uint64_t seed = 0;
     {
         const std::lock_guard lock(mutex);
-        for (std::uint64_t& value : values) {
-            arguments.push_back(&value);
-            if (find(reinterpret_cast<const void*>(value)) == nullptr && is_mapped(value))
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            arguments.push_back(&values[i]);
+            // One past the end of an array may be given: where nothing is read.
+            const auto known = [&](std::uint64_t address) {
+                return find(reinterpret_cast<const void*>(address)) != nullptr;
+            };
+            if (module->parameters(0)[i].is_pointer && !known(values[i]) && !known(values[i] - 1) &&
+                is_mapped(values[i]))
                 return lose(illegal_address,
                             "emulated device: a kernel was given an address of the host, or freed memory");
         }

@@ -22,7 +22,7 @@ namespace gf::emulator {
 // CUresult values that the emulated driver gives.
 inline constexpr int invalid_value = 1, out_of_memory = 2, no_context = 201, invalid_image = 200, not_found = 500,
                      illegal_address = 700, launch_failed = 719, not_permitted = 800, capture_unsupported = 900,
-                     capture_implicit = 906;
+                     capture_invalidated = 901, capture_implicit = 906;
 
 enum class Where : std::uint8_t { device, page_locked };
 
@@ -52,6 +52,8 @@ public:
     /// Nothing works from now on. `finding`: what the emulator found, if it was that.
     void lose(int code, const std::string& finding = {});
     int lost() const { return lost_; }
+    /// What the emulator found, if that lost it; "" else.
+    const std::string& finding() const { return finding_; }
 
     // Memory. All throw nothing; 0 is success.
     int allocate(void** address, std::size_t bytes, Where where);

@@ -1,8 +1,11 @@
 // The driver's entry points (core/src/driver/driver.def has them all), and those that only a user of CUDA calls, for captures.
+#include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <string>
-#include <type_traits>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "driver/driver.hpp"
 #include "graph.hpp"
@@ -18,6 +21,9 @@ struct CUctx_st {};
 struct CUstream_st : Stream {
     Graph* captured = nullptr; // being captured
     const Node* last = nullptr;
+    int mode = 0;           // of the capture …
+    std::thread::id thread; // … which this thread began …
+    bool invalid = false;   // … and somebody asked for what it forbids
 };
 struct CUevent_st : Event {};
 struct CUfunc_st {
@@ -27,11 +33,9 @@ struct CUmod_st {
     CUfunc_st function;
 };
 struct CUgraph_st : Graph {};
-struct CUgraphNode_st : Node {};
 struct CUgraphExec_st : Exec {
     using Exec::Exec;
 };
-struct CUuserObject_st : UserObject {};
 
 namespace {
 
@@ -39,11 +43,12 @@ constexpr int success = 0;
 constexpr int capability_major = 9, multiprocessors = 4;
 constexpr std::size_t total_memory = std::size_t{1} << 34;
 constexpr std::size_t most_arguments = 4096;
+constexpr int capture_global = 0, capture_status_invalidated = 2;
 
 CUctx_st the_context;
 thread_local std::vector<CUctx_st*> contexts; // current last
 thread_local int capture_mode = 0;            // of this thread: global
-int captures = 0;                             // under way
+std::vector<CUstream_st*> capturing;
 
 Device& device() { return Device::the(); }
 Control& control() { return device().control; }
@@ -56,21 +61,29 @@ int gate_in_context() {
     const int code = gate();
     return code != success ? code : contexts.empty() ? no_context : success;
 }
-/// … and is not allowed while a stream is captured, unless the thread said that it knows.
-int gate_unsafe() {
-    const int code = gate_in_context();
+/// `refusal`, if one of the captures under way forbids the call: that ends it.
+template <class Forbids> int unless_captured(int refusal, Forbids&& forbids) {
     const auto lock = locked();
-    return code != success                                                ? code
-           : captures != 0 && capture_mode != gf::driver::capture_relaxed ? capture_unsupported
-                                                                          : success;
+    int outcome = success;
+    for (CUstream_st* stream : capturing)
+        if (forbids(*stream)) stream->invalid = true, outcome = refusal;
+    return outcome;
 }
-/// … and asks something of a stream that must not be captured.
+/// … and is unsafe while a stream is captured, unless that, or this thread, does without the check.
+int gate_unsafe() {
+    if (const int code = gate_in_context(); code != success) return code;
+    return unless_captured(capture_unsupported, [](const CUstream_st& stream) {
+        const bool own = stream.thread == std::this_thread::get_id();
+        return stream.mode != gf::driver::capture_relaxed && capture_mode != gf::driver::capture_relaxed &&
+               (own || (stream.mode == capture_global && capture_mode == capture_global));
+    });
+}
+/// … and asks something of a stream that must not be captured; nor may one that the default stream waits for.
 int gate_of(const CUstream_st* stream) {
-    const int code = stream == nullptr ? gate_in_context() : gate();
-    const auto lock = locked();
-    if (code != success) return code;
-    if (stream == nullptr) return captures != 0 ? capture_implicit : success;
-    return stream->captured != nullptr ? capture_unsupported : success;
+    if (const int code = stream == nullptr ? gate_in_context() : gate(); code != success) return code;
+    if (stream == nullptr)
+        return unless_captured(capture_implicit, [](const CUstream_st& captured) { return captured.blocking; });
+    return unless_captured(capture_unsupported, [&](const CUstream_st& captured) { return &captured == stream; });
 }
 
 template <class Object> int keep(Object** to, Object* made) {
@@ -78,8 +91,9 @@ template <class Object> int keep(Object** to, Object* made) {
     ++control().objects;
     return *to = made, success;
 }
-/// Destroys whatever happens: the outcome is told all the same.
+/// Destroys whatever else happens: the outcome is told all the same.
 template <class Object> int destroy(Object* object) {
+    if (in_destroy()) return not_permitted;
     const int code = gate();
     delete object;
     const auto lock = locked();
@@ -95,10 +109,10 @@ int to_call(CUfunc_st* function, unsigned blocks, unsigned threads, void** param
     if (function == nullptr || blocks == 0 || threads == 0 || threads % 32 != 0 || threads > 1024) return invalid_value;
     call = {function->module, blocks, threads, {}};
     std::size_t bytes = 0;
-    for (std::size_t i = 0; const std::size_t size : function->module->parameter_sizes(0)) {
-        if (size > sizeof(std::uint64_t)) return invalid_value;
-        bytes += size;
-        std::memcpy(&call.values.emplace_back(), parameters[i++], size);
+    for (std::size_t i = 0; const Parameter& parameter : function->module->parameters(0)) {
+        if (parameter.bytes > sizeof(std::uint64_t)) return invalid_value;
+        bytes += parameter.bytes;
+        std::memcpy(&call.values.emplace_back(), parameters[i++], parameter.bytes);
     }
     return bytes > most_arguments ? invalid_value : success;
 }
@@ -111,7 +125,11 @@ void count_wait() {
 /// CUDA waits for the device before it frees memory, and whoever could not wait itself relies on it. Elsewhere nobody shall:
 /// what is freed too early is found.
 void wait_where_a_call_failed() {
-    if (control().fail_at >= 0 && control().calls > control().fail_at) device().queue.wait_for_all();
+    const auto failed = [] {
+        const auto lock = locked();
+        return control().fail_at >= 0 && control().calls > control().fail_at;
+    };
+    if (failed()) device().queue.wait_for_all();
 }
 
 /// Frees unless it is asked where that is not allowed. A call that fails otherwise tells of an earlier one.
@@ -124,12 +142,28 @@ int release(void* memory, Where where) {
     return code != success ? code : failed;
 }
 
+/// `stream` is not among those being captured any more.
+CUstream_st* end_capture(CUstream_st* stream) {
+    std::erase(capturing, stream);
+    return stream;
+}
+
+// Nodes and user objects are what their handles point to, by another name.
+Node* of_handle(CUgraphNode_st* node) { return reinterpret_cast<Node*>(node); }
+UserObject* of_handle(CUuserObject_st* object) { return reinterpret_cast<UserObject*>(object); }
+
 bool is_one(unsigned y, unsigned z) { return y == 1 && z == 1; }
 
 } // namespace
 
 EXPORT Control* gridfold_emulated_device() {
-    control().reset = [] { device().reset(); };
+    control().reset = [] {
+        contexts.clear();
+        capture_mode = capture_global;
+        while (!capturing.empty()) delete std::exchange(end_capture(capturing.back())->captured, nullptr);
+        device().reset();
+    };
+    control().work_late = [](bool late) { device().queue.begin_late(late); };
     return &control();
 }
 
@@ -138,7 +172,10 @@ EXPORT int cuDriverGetVersion(int* version) { return *version = 13000, gate(); }
 EXPORT int cuGetErrorName(int code, const char** name) {
     return *name = code == out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_EMULATED", success;
 }
-EXPORT int cuGetErrorString(int, const char** text) { return *text = "the emulated device failed", success; }
+EXPORT int cuGetErrorString(int code, const char** text) {
+    const bool found = code == device().lost() && !device().finding().empty();
+    return *text = found ? device().finding().c_str() : "the emulated device failed", success;
+}
 
 EXPORT int cuDeviceGetCount(int* count) { return *count = 1, gate(); }
 EXPORT int cuDeviceGet(int* number, int ordinal) { return *number = ordinal, gate(); }
@@ -163,10 +200,10 @@ EXPORT int cuCtxPushCurrent_v2(CUctx_st* context) {
     return code;
 }
 EXPORT int cuCtxPopCurrent_v2(CUctx_st** context) {
-    if (contexts.empty()) return no_context;
+    if (const int code = gate_in_context(); code != success) return code;
     *context = contexts.back();
     contexts.pop_back();
-    return gate();
+    return success;
 }
 
 EXPORT int cuMemAlloc_v2(Address* made, std::size_t bytes) {
@@ -238,7 +275,7 @@ EXPORT int cuStreamSynchronize(CUstream_st* stream) {
     if (const int code = gate_of(stream); code != success) return code;
     count_wait();
     // The default stream is done when what is asked of it now is.
-    device().queue.wait_for(stream == nullptr ? device().queue.push(nullptr, [] {}) : device().queue.last_of(stream));
+    device().queue.wait_for(stream == nullptr ? device().queue.push(nullptr, [] {}) : device().queue.last_of(*stream));
     return device().lost();
 }
 EXPORT int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {
@@ -252,27 +289,40 @@ EXPORT int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {
 EXPORT int cuStreamIsCapturing(CUstream_st* stream, int* status) {
     const int code = gate();
     const auto lock = locked();
-    *status = stream != nullptr && stream->captured != nullptr ? gf::driver::capture_active : gf::driver::capture_none;
+    if (stream == nullptr && std::ranges::any_of(capturing, [](const CUstream_st* s) { return s->blocking; }))
+        return capture_implicit;
+    *status = stream == nullptr || stream->captured == nullptr ? gf::driver::capture_none
+              : stream->invalid                                ? capture_status_invalidated
+                                                               : gf::driver::capture_active;
     return code;
 }
 EXPORT int cuStreamGetCaptureInfo_v2(CUstream_st* stream, int* status, gf::driver::Id*, CUgraph_st** graph,
                                      CUgraphNode_st* const**, std::size_t*) {
     const auto lock = locked();
-    *graph = static_cast<CUgraph_st*>(stream->captured);
+    *graph = stream->invalid ? nullptr : static_cast<CUgraph_st*>(stream->captured);
     return cuStreamIsCapturing(stream, status);
 }
-EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) { return std::swap(capture_mode, *mode), gate(); }
-EXPORT int cuStreamBeginCapture_v2(CUstream_st* stream, int) {
+EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
+    const int code = gate();
+    if (code == success) std::swap(capture_mode, *mode);
+    return code;
+}
+EXPORT int cuStreamBeginCapture_v2(CUstream_st* stream, int mode) {
     const auto lock = locked();
-    ++captures;
+    capturing.push_back(stream);
     stream->captured = new CUgraph_st;
     stream->last = nullptr;
+    stream->mode = mode;
+    stream->thread = std::this_thread::get_id();
+    stream->invalid = false;
     return success;
 }
 EXPORT int cuStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
     const auto lock = locked();
-    --captures;
-    return keep(graph, static_cast<CUgraph_st*>(std::exchange(stream->captured, nullptr)));
+    auto* const captured = static_cast<CUgraph_st*>(std::exchange(end_capture(stream)->captured, nullptr));
+    if (!stream->invalid) return keep(graph, captured);
+    delete captured;
+    return *graph = nullptr, capture_invalidated;
 }
 
 EXPORT int cuEventCreate(CUevent_st** event, unsigned) {
@@ -327,6 +377,8 @@ EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned x, unsigned y, unsigned 
     const auto lock = locked();
     if (stream == nullptr || stream->captured == nullptr) {
         device().queue.push(stream, [call] { device().execute(call); });
+    } else if (stream->invalid) {
+        return capture_invalidated;
     } else {
         auto node = std::make_unique<Node>(Node{std::move(call), {}});
         if (stream->last != nullptr) node->after.push_back(stream->last);
@@ -344,11 +396,11 @@ EXPORT int cuGraphDestroy(CUgraph_st* graph) { return destroy(graph); }
 EXPORT int cuGraphAddKernelNode_v2(CUgraphNode_st** made, CUgraph_st* graph, CUgraphNode_st* const* dependencies,
                                    std::size_t count, const KernelNodeParams* p) {
     if (const int code = gate(); code != success) return code;
-    auto node = std::make_unique<CUgraphNode_st>();
+    auto node = std::make_unique<Node>();
     if (const int wrong = to_call(p->function, p->grid_x, p->block_x, p->parameters, node->call); wrong != success)
         return wrong;
-    node->after.assign(dependencies, dependencies + count);
-    *made = node.get();
+    for (std::size_t i = 0; i < count; ++i) node->after.push_back(of_handle(dependencies[i]));
+    *made = reinterpret_cast<CUgraphNode_st*>(node.get());
     graph->nodes.push_back(std::move(node));
     return success;
 }
@@ -365,7 +417,7 @@ EXPORT int cuGraphExecKernelNodeSetParams_v2(CUgraphExec_st* exec, CUgraphNode_s
         return wrong;
     const auto lock = locked();
     ++control().updates;
-    return exec->update(node, std::move(call));
+    return exec->update(of_handle(node), std::move(call));
 }
 EXPORT int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
     if (const int code = gate_of(stream); code != success) return code;
@@ -375,16 +427,16 @@ EXPORT int cuGraphExecDestroy(CUgraphExec_st* exec) { return destroy(exec); }
 EXPORT int cuUserObjectCreate(CUuserObject_st** object, void* held, void (*release)(void*), unsigned references,
                               unsigned) {
     if (const int code = gate(); code != success) return code;
-    return keep(object, new CUuserObject_st{{held, release, references}});
+    return keep(object, reinterpret_cast<CUuserObject_st*>(new UserObject{held, release, references}));
 }
 EXPORT int cuUserObjectRelease(CUuserObject_st* object, unsigned count) {
-    UserObject::release(object, count);
+    UserObject::release(of_handle(object), count);
     return gate();
 }
 EXPORT int cuGraphRetainUserObject(CUgraph_st* graph, CUuserObject_st* object, unsigned count, unsigned flags) {
     if (const int code = gate(); code != success) return code;
     const auto lock = locked();
-    if (flags != gf::driver::user_object_move) object->references += count;
-    for (unsigned i = 0; i < count; ++i) graph->owned.objects.push_back(object);
+    if (flags != gf::driver::user_object_move) of_handle(object)->references += count;
+    for (unsigned i = 0; i < count; ++i) graph->owned.objects.push_back(of_handle(object));
     return success;
 }

@@ -13,6 +13,7 @@
 #include <gridfold/core/stream.hpp>
 
 #include "emulated.hpp"
+#include "fusion/user_graph.hpp"
 
 namespace gf {
 namespace {
@@ -21,15 +22,16 @@ using ::testing::HasSubstr;
 
 class EmulatedDevice : public emulator::OnEmulatedDevice {
 protected:
-    /// Runs one block of `void gridfold_sweep(std::uint64_t* p) { <body> }`.
-    static void run(const std::string& body, std::uint64_t* p) {
-        const std::string text = "#define GRIDFOLD_NAMESPACE device\nnamespace device {\n"
-                                 "extern \"C\" __global__ void gridfold_sweep(unsigned long long* p) {\n" +
-                                 body + "\n}\n}\n";
+    /// Runs one block of `void gridfold_sweep(std::uint64_t* p, std::uint64_t n) { <body> }`.
+    static void run(const std::string& body, std::uint64_t* p, std::uint64_t n = 0) {
+        const std::string text =
+            "#define GRIDFOLD_NAMESPACE device\nnamespace device {\n"
+            "extern \"C\" __global__ void gridfold_sweep(unsigned long long* p, unsigned long long n) {\n" +
+            body + "\n}\n}\n";
         const Module module(0, nvrtc::compile(text, "sm_90", {}).image);
         const CurrentDevice current(0);
         const Stream stream(0, StreamKind::independent);
-        std::array<void*, 1> parameters{&p};
+        std::array<void*, 2> parameters{&p, &n};
         launch({module.kernel("gridfold_sweep"), 1, 32, parameters.data()}, stream);
         stream.wait();
     }
@@ -45,6 +47,9 @@ TEST_F(EmulatedDevice, runs_kernels_on_its_memory) {
     const DeviceBuffer buffer(0, 64);
     run("*p = 7;", words(buffer));
     EXPECT_EQ(*words(buffer), 7U);
+    run("p[-1] = n;", words(buffer) + 8,
+        reinterpret_cast<std::uintptr_t>(&buffer)); // a number that looks like an address
+    EXPECT_EQ(words(buffer)[7], reinterpret_cast<std::uintptr_t>(&buffer));
 }
 
 TEST_F(EmulatedDevice, finds_accesses_beside_its_memory) {
@@ -80,6 +85,16 @@ TEST_F(EmulatedDevice, finds_uses_of_freed_memory_that_others_could_have_by_then
             for (int tries = 0; tries < 1000; ++tries) free_too_early();
         },
         "a copy of memory that was freed");
+}
+
+TEST_F(EmulatedDevice, ends_a_capture_that_forbids_what_is_asked) {
+    const CurrentDevice current(0);
+    const Stream stream(0, StreamKind::independent);
+    test::UserGraph::begin(stream);
+    EXPECT_THROW(stream.wait(), DeviceError);
+    CUgraph_st* graph = nullptr;
+    EXPECT_EQ(test::outcome_of("cuStreamEndCapture", StreamView(stream).get(), &graph), 901);
+    EXPECT_EQ(graph, nullptr);
 }
 
 TEST_F(EmulatedDevice, frees_nothing_where_no_context_is_current) {

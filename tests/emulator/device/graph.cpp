@@ -49,7 +49,9 @@ int Exec::update(const Node* node, KernelCall call) {
     return 0;
 }
 
-void Exec::launch(const Stream* stream) { last_ = Device::the().queue.push(stream, Run{steps_, owned_, last_}, last_); }
+void Exec::launch(const Stream* stream) {
+    last_ = Device::the().queue.push(stream, Run{steps_, owned_, ++launches_}, last_);
+}
 
 void Exec::Run::operator()() const {
     std::mt19937_64 random(seed);

@@ -62,7 +62,7 @@ private:
     std::vector<const Node*> nodes_;
     std::vector<Step> steps_;
     std::shared_ptr<const Ownership> owned_; // also by the runs under way
-    std::uint64_t last_ = 0;
+    std::uint64_t last_ = 0, launches_ = 0;
 };
 
 } // namespace gf::emulator

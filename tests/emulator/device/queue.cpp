@@ -11,46 +11,62 @@ std::uint64_t Queue::push(const Stream* stream, Work work, std::uint64_t after) 
     const std::lock_guard lock(mutex_);
     if (!started_) std::thread([this] { run(); }).detach(); // for as long as the process
     started_ = true;
-    const bool legacy = stream == nullptr;
-    pending_.push_back({++last_, stream, legacy, legacy || stream->blocking, after, std::move(work)});
+    pending_.push_back(
+        {++last_, stream == nullptr ? 0 : stream->id, stream == nullptr || stream->blocking, after, std::move(work)});
     changed_.notify_all();
     return last_;
 }
 
+bool Queue::has(std::uint64_t number) const {
+    return std::ranges::any_of(pending_, [&](const Item& item) { return item.number == number; });
+}
+
 bool Queue::is_done(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);
-    return std::ranges::none_of(pending_, [&](const Item& item) { return item.number == number; });
+    return !has(number);
 }
 
 void Queue::wait_for(std::uint64_t number) {
     std::unique_lock lock(mutex_);
-    changed_.wait(
-        lock, [&] { return std::ranges::none_of(pending_, [&](const Item& item) { return item.number == number; }); });
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !has(number); });
+    --waiting_;
 }
 
 void Queue::wait_for_all() {
     std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
     changed_.wait(lock, [&] { return pending_.empty(); });
+    --waiting_;
 }
 
-std::uint64_t Queue::last_of(const Stream* stream) const {
+std::uint64_t Queue::last_of(const Stream& stream) const {
     const std::lock_guard lock(mutex_);
     std::uint64_t last = 0;
     for (const Item& item : pending_)
-        if (item.stream == stream || (stream == nullptr && item.blocking)) last = item.number;
+        if (item.stream == stream.id) last = item.number;
     return last;
 }
 
-void Queue::seed(std::uint64_t seed) {
+void Queue::begin_anew(std::uint64_t seed) {
+    wait_for_all();
     const std::lock_guard lock(mutex_);
     random_.seed(seed);
+    late_ = false;
+}
+
+void Queue::begin_late(bool late) {
+    const std::lock_guard lock(mutex_);
+    late_ = late;
 }
 
 bool Queue::is_ready(const Item& item) const {
     for (const Item& earlier : pending_) {
         if (earlier.number == item.number) return true;
         if (earlier.stream == item.stream || earlier.number == item.after) return false;
-        if ((item.legacy && earlier.blocking) || (earlier.legacy && item.blocking)) return false;
+        if ((item.stream == 0 && earlier.blocking) || (earlier.stream == 0 && item.blocking)) return false;
     }
     return true;
 }
@@ -59,6 +75,7 @@ void Queue::run() {
     std::unique_lock lock(mutex_);
     while (true) {
         changed_.wait(lock, [&] { return !pending_.empty(); });
+        if (late_) changed_.wait_for(lock, std::chrono::milliseconds(20), [&] { return waiting_ > 0; });
         std::vector<std::uint64_t> ready;
         for (const Item& item : pending_)
             if (is_ready(item)) ready.push_back(item.number);

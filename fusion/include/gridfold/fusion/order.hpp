@@ -1,4 +1,4 @@
-// The canonical order of a reduction (design.md §5): it follows from the number of elements alone, so that every
+// The canonical order of a reduction: it follows from the number of elements alone, so that every
 // backend, device and plan gives the same bits.
 //
 // A slab is 2,048 consecutive elements; lane = element index mod 2,048; slab s belongs to block s mod G. Each lane of

@@ -55,6 +55,8 @@ GRIDFOLD_FN void load_bytes(u32 (&w)[4], const void* p) {
 GRIDFOLD_FN void load_bytes(u32 (&w)[2], const void* p) {
     asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
 }
+GRIDFOLD_FN void load_bytes(u32 (&w)[1], const void* p) { w[0] = *static_cast<const u32*>(p); }
+GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[1]) { *static_cast<u32*>(p) = w[0]; }
 GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[4]) {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
                  : "memory");
@@ -123,14 +125,12 @@ template <class T, int N> union Pack {
 /// Nothing beside them is read.
 template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p, int count) {
     constexpr u32 bytes = Pack<T, N>::bytes;
-    if constexpr (aligned && whole && bytes >= 8) {
+    if constexpr (aligned && whole && bytes >= 4) {
         constexpr int words = bytes / 4;
 #pragma unroll
         for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
             load_bytes(reinterpret_cast<u32(&)[words]>(to.word[i * words]),
                        reinterpret_cast<const char*>(p) + i * bytes);
-    } else if constexpr (aligned && whole && bytes == 4) {
-        to.word[0] = *reinterpret_cast<const u32*>(p);
     } else {
 #pragma unroll
         for (int i = 0; i < N; ++i)
@@ -142,18 +142,15 @@ template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(P
 template <bool whole, class T, int N>
 GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligned) {
     constexpr u32 bytes = Pack<T, N>::bytes;
-    if (whole && aligned && bytes >= 4) {
-        if constexpr (bytes >= 8) {
+    if constexpr (whole && bytes >= 4)
+        if (aligned) {
             constexpr int words = bytes / 4;
 #pragma unroll
             for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
                 store_bytes(reinterpret_cast<char*>(p) + i * bytes,
                             reinterpret_cast<const u32(&)[words]>(from.word[i * words]));
-        } else {
-            *reinterpret_cast<u32*>(p) = from.word[0];
+            return;
         }
-        return;
-    }
 #pragma unroll
     for (int i = 0; i < N; ++i)
         if (whole || i < count) p[i] = from.element[i];
