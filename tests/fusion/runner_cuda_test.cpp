@@ -267,7 +267,7 @@ TYPED_TEST(RunnerFailures, any_one_failing_call_is_an_error_and_leaves_a_usable_
     TypeParam x(numbers(100)), y(numbers(5000, 3)), out(numbers(5000, 0));
     const long memory = control.memory, objects = control.objects;
     for (long n = 0;; ++n) {
-        control.calls = 0;
+        control.reset(); // a context that could not be popped would be current from then on
         control.fail_at = n;
         bool failed = false;
         std::unique_ptr<Runner> runner;
