@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <ucontext.h>
 
+#include "fibre.hpp"
+
 namespace gf::emulator {
 
 namespace {
@@ -44,6 +46,7 @@ void handle(int signal, siginfo_t* info, void* context) {
         return;
     }
     faulted_at = info->si_addr;
+    forget_stack(report_stack.data(), report_stack.size()); // the last report's
     redirect(context);
 }
 
