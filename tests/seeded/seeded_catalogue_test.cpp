@@ -1,5 +1,6 @@
 // The catalogue of seeded defects keeps up with the sources, and the table with the catalogue.
 #include <filesystem>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -48,12 +49,12 @@ TEST(SeededCatalogue, the_table_says_of_every_defect_and_no_other_what_finds_it)
     EXPECT_EQ(occurrences(table, "\n| "), defects.size() + 2); // and the table's head
 }
 
-/// "binary: instance/Suite.name/parameter" without what is before the suite and after the name.
-std::pair<std::string, std::string> suite_and_name(std::string by) {
-    by.erase(0, by.find(": ") + 2);
-    const std::size_t dot = by.find('.'), slash = by.rfind('/', dot);
-    const std::size_t suite = slash == std::string::npos ? 0 : slash + 1;
-    return {by.substr(suite, dot - suite), by.substr(dot + 1, by.find_first_of("/ ", dot) - dot - 1)};
+/// The suite and the name of "binary: instance/Suite/number of a type.name/parameter".
+std::pair<std::string, std::string> suite_and_name(const std::string& by) {
+    static const std::regex test(R"([^:]+: (?:\w+/)?([A-Z]\w*)(?:/\d+)?\.(\w+).*)");
+    std::smatch match;
+    if (!std::regex_match(by, match, test)) return {};
+    return {match[1], match[2]};
 }
 
 TEST(SeededCatalogue, the_table_names_tests_that_there_are) {
