@@ -57,6 +57,12 @@ install_missing() {
     fi
 }
 
+# Prints what a script says of itself, and ends it.
+usage() {
+    sed -n '2,/^[^#]/s/^#\( \|$\)//p' "scripts/${1##*/}" >&2
+    exit 2
+}
+
 use_ccache_if_there() {
     if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 }

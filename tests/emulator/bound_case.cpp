@@ -2,6 +2,9 @@
 #include "bound_case.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
 
 namespace gf::emulator {
 
@@ -19,24 +22,37 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
     oracle::Random random(test.seed);
     for (const PlanDim& dim : plan.dims) bound_.extents.push_back(extent_of(test, dim));
     for (const Array& array : plan.arrays) {
-        std::size_t count = 1;
-        for (int dim : array.dims) count *= static_cast<std::size_t>(bound_.extents[static_cast<std::size_t>(dim)]);
+        std::int64_t count = 1;
+        for (int dim : array.dims) count *= bound_.extents[static_cast<std::size_t>(dim)];
+        const std::size_t size = size_of(array.type), bytes = static_cast<std::size_t>(count) * size;
+        // Wide loads are for what is aligned, all of it: so many arrays are.
+        const Snug snug = random.pick(std::array{Snug::at_end, Snug::at_end, Snug::exactly_at_end, Snug::at_begin});
+        const std::size_t before = snug == Snug::at_begin ? random.below(4) * size : 0;
+        if (array.role == ArrayRole::temporary) {
+            arrays_.emplace_back();
+            bound_.arrays.push_back({nullptr, Memory::host});
+            continue;
+        }
+        arrays_.emplace_back(before + bytes, snug);
+        std::byte* const address = arrays_.back().data() + before;
         if (array.role == ArrayRole::input)
-            arrays_.emplace_back(array.type, inputs.at(array.name), random.below(4));
-        else
-            arrays_.emplace_back(array.type, array.role == ArrayRole::output ? count : 0, random.below(4));
-        bound_.arrays.push_back(
-            {array.role == ArrayRole::temporary ? nullptr : arrays_.back().address(), Memory::host});
+            std::memcpy(address, oracle::HostArray(array.type, inputs.at(array.name), 0).address(), bytes);
+        bound_.arrays.push_back({address, Memory::host});
     }
     for (const Parameter& parameter : plan.parameters) bound_.parameters.push_back(inputs.at(parameter.name).at(0));
 }
 
 std::vector<oracle::Result> BoundCase::results(std::span<const ScalarResult> scalars) const {
+    for (const GuardedMemory& array : arrays_)
+        if (!array.is_intact()) throw std::runtime_error("a kernel wrote beside an array");
     std::vector<oracle::Result> results;
     for (const Output& output : plan_.outputs) {
         if (output.array >= 0) {
             const auto n = static_cast<std::size_t>(output.array);
-            results.push_back({output.name, plan_.arrays[n].type, true, false, arrays_[n].elements()});
+            std::vector<std::int64_t> extents;
+            for (const int dim : plan_.arrays[n].dims) extents.push_back(bound_.extents[static_cast<std::size_t>(dim)]);
+            const View view(bound_.arrays[n].address, plan_.arrays[n].type, Extents(extents), Memory::host, false);
+            results.push_back({output.name, view.type, true, false, oracle::elements_of(view)});
         } else {
             const auto n = static_cast<std::size_t>(output.scalar);
             const DType type = plan_.scalars[n].type;

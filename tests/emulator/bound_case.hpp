@@ -9,22 +9,23 @@
 #include <gridfold/fusion/plan.hpp>
 
 #include "case.hpp"
+#include "guarded_memory.hpp"
 #include "subject.hpp"
 
 namespace gf::emulator {
 
-/// Owns the arrays; misaligned by whole elements that follow from the case's seed.
+/// Owns the arrays, guarded at one end (guarded_memory.hpp) and misaligned by whole elements, as follows from the case's seed.
 class BoundCase {
 public:
     BoundCase(const Plan& plan, const oracle::Case& test, const oracle::Inputs& inputs);
     const Bound& bound() const { return bound_; }
-    /// The outputs, after a run that yielded `scalars`.
+    /// The outputs, after a run that yielded `scalars`. Throws std::runtime_error if something beside an array was written.
     std::vector<oracle::Result> results(std::span<const ScalarResult> scalars) const;
 
 private:
     const Plan& plan_;
     Bound bound_;
-    std::vector<oracle::HostArray> arrays_; ///< by Plan::arrays
+    std::vector<GuardedMemory> arrays_; // by Plan::arrays
 };
 
 } // namespace gf::emulator

@@ -86,18 +86,17 @@ struct Block {
     Meeting meeting;
     std::vector<Warp> warps;
     SharedMemory shared;
-    std::size_t first_stack = 0;
+    std::size_t first_thread = 0;
     u32 running = 0; ///< threads
 };
 
 class Grid {
 public:
     Grid(Stacks& stacks, Place& place, Entry entry, void** arguments, u32 blocks, u32 threads, void (*start)())
-        : stacks_(stacks), place_(place), entry_(entry), arguments_(arguments), start_(start), blocks_(blocks),
-          threads_(std::size_t{blocks} * threads) {
-        const std::size_t blocks_at_a_time = std::clamp<std::size_t>(most_at_a_time / threads, 1, blocks);
-        stacks.reserve(blocks_at_a_time * threads);
-        for (std::size_t i = 0; i < blocks_at_a_time; ++i) start_block(i * threads);
+        : stacks_(stacks), place_(place), entry_(entry), arguments_(arguments), start_(start), block_threads_(threads),
+          blocks_(blocks), threads_(threads * std::clamp<std::size_t>(most_at_a_time / threads, 1, blocks)) {
+        stacks.reserve(threads_.size());
+        for (std::size_t first = 0; first < threads_.size(); first += threads) start_block(first);
     }
 
     void run(Order order, std::uint64_t seed) {
@@ -124,8 +123,7 @@ public:
                 resume(*thread);
                 if (failure_) std::rethrow_exception(failure_);
             }
-            for (; !free_stacks_.empty() && next_block_ != blocks_.size(); free_stacks_.pop_back())
-                start_block(free_stacks_.back());
+            for (; !free_.empty() && next_block_ != blocks_.size(); free_.pop_back()) start_block(free_.back());
             idle = progress_ ? 0 : idle + 1;
             if (idle == idle_rounds) throw std::runtime_error("emulator: the grid polls for what nobody stores");
         }
@@ -185,21 +183,25 @@ public:
 private:
     Block& block() { return blocks_[place_.block]; }
 
-    void start_block(std::size_t first_stack) {
-        const auto threads = static_cast<u32>(threads_.size() / blocks_.size()),
-                   count = static_cast<u32>(blocks_.size());
+    /// The next block, in the place of threads from `first` on.
+    void start_block(std::size_t first) {
         Block& block = blocks_[next_block_];
-        block.meeting.expected = block.running = threads;
-        block.warps.resize(threads / 32);
+        block.meeting.expected = block.running = block_threads_;
+        block.warps.resize(block_threads_ / 32);
         for (Warp& warp : block.warps) warp.meeting.expected = 32;
-        block.first_stack = first_stack;
-        for (u32 i = 0; i < threads; ++i) {
-            Thread& thread = threads_[std::size_t{next_block_} * threads + i];
-            thread.place = {i, next_block_, count};
-            thread.fibre = Fibre(stacks_[first_stack + i], stack_bytes, start_);
+        block.first_thread = first;
+        for (u32 i = 0; i < block_threads_; ++i) {
+            Thread& thread = threads_[first + i];
+            thread = {{i, next_block_, static_cast<u32>(blocks_.size())},
+                      Fibre(stacks_[first + i], stack_bytes, start_)};
             next_.push_back(&thread);
         }
         ++next_block_;
+    }
+    void end_block(Block& block) {
+        free_.push_back(block.first_thread);
+        block.warps = {};
+        block.shared = {};
     }
 
     void resume(Thread& thread) {
@@ -240,7 +242,7 @@ private:
             block.shared.barrier();
             release(meeting);
         }
-        if (--block.running == 0) free_stacks_.push_back(block.first_stack);
+        if (--block.running == 0) end_block(block);
     }
     static std::runtime_error missed_lane() {
         return std::runtime_error("emulator: an exchange with a lane that has returned");
@@ -258,11 +260,12 @@ private:
     Entry entry_;
     void** arguments_;
     void (*start_)();
+    u32 block_threads_;
     std::vector<Block> blocks_;
-    std::vector<Thread> threads_;
+    std::vector<Thread> threads_; // those that run at a time, and their stacks
     std::vector<Thread*> next_;
-    u32 next_block_ = 0;                   // to start
-    std::vector<std::size_t> free_stacks_; // of blocks that have ended: the first of each
+    u32 next_block_ = 0;            // to start
+    std::vector<std::size_t> free_; // the first thread of blocks that have ended
     Thread* running_ = nullptr;
     Fibre host_;
     bool progress_ = false;

@@ -11,7 +11,8 @@ namespace gf::emulator {
 
 namespace {
 
-const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), guard = page;
+const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+constexpr std::size_t guard = std::size_t{1} << 20; // whole pages, wherever this is; costs addresses alone
 constexpr std::byte unwritten{0xcd};
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
@@ -30,7 +31,8 @@ GuardedMemory::GuardedMemory(std::size_t bytes, Snug snug) : size_(bytes) {
         throw std::bad_alloc();
     }
     std::memset(mapped_ + guard, static_cast<int>(unwritten), inner);
-    data_ = mapped_ + guard + (snug == Snug::at_begin ? 0 : inner - round_up(bytes, 16));
+    data_ = mapped_ + guard;
+    if (snug != Snug::at_begin) data_ += inner - (snug == Snug::at_end ? round_up(bytes, 16) : bytes);
 }
 
 GuardedMemory::~GuardedMemory() {

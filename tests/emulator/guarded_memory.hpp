@@ -2,16 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace gf::emulator {
 
-/// Where the bytes touch the pages that nobody may access; the other side is watched for writes only.
-enum class Snug : bool { at_begin, at_end };
+/// Where the bytes touch the megabyte that nobody may access; the other side is watched for writes only. `at_end`: up to 15
+/// bytes from it, aligned.
+enum class Snug : std::uint8_t { at_begin, at_end, exactly_at_end };
 
 class GuardedMemory {
 public:
-    static constexpr std::size_t alignment = 256; // at the beginning; at the end 16
+    static constexpr std::size_t alignment = 256; // at the beginning; at the end 16, or none
 
     GuardedMemory() = default;
     /// Filled with bytes of no meaning. Throws std::bad_alloc.

@@ -1,6 +1,7 @@
 // Compiling kernels on the host; see host_module.hpp.
 #include "host_module.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <stdexcept>
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -99,8 +101,12 @@ std::string compiler_identity() {
 HostImage compile_on_host(std::span<const std::string> sources, const std::string& flags) {
     const ScratchFolder folder;
     std::ofstream(folder.path / "kernels.cpp") << translation_unit(sources);
-    const bool compiled = std::system(command(folder.path, flags).c_str()) == 0;
-    return {compiled ? contents(folder.path / "kernels.so") : "", contents(folder.path / "log")};
+    const int status = std::system(command(folder.path, flags).c_str());
+    // system() lets the compiler alone be interrupted.
+    if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) ||
+        (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT))
+        std::raise(SIGINT);
+    return {status == 0 ? contents(folder.path / "kernels.so") : "", contents(folder.path / "log")};
 }
 HostModule::HostModule(const std::string& image) {
     const ScratchFolder folder; // a name of its own: the loader takes one name for one library

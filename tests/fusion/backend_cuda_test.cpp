@@ -17,6 +17,7 @@
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/text.hpp>
 
+#include "emulator/device/emulated.hpp"
 #include "fusion/device_scale.hpp"
 #include "fusion/user_graph.hpp"
 
@@ -77,6 +78,7 @@ class BackendCuda : public ::testing::Test {
 protected:
     void SetUp() override {
         if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+        if (auto* const emulated = emulator::emulated_device()) emulated->reset(); // an earlier test may have lost it
     }
 
     void build(const std::string& text) {

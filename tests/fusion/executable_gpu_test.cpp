@@ -7,6 +7,7 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "emulator/device/emulated.hpp"
 #include "error/refusal.hpp"
 
 namespace {
@@ -44,6 +45,8 @@ class GpuExecutable : public testing::Test {
 protected:
     void SetUp() override {
         if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+        if (auto* const emulated = gf::emulator::emulated_device())
+            emulated->reset(); // an earlier test may have lost it
     }
     gf::Executable compile(bool verify = false) {
         return gf::compile(gf::parse("scale(x: f32[n], a: f32) -> y = x * a, total = sum(x * a)"),

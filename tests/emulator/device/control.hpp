@@ -12,7 +12,7 @@ struct Control {
     int fail_with = 2;           ///< its CUresult
     bool fails_for_good = false; ///< and so does every later one: the device is lost
     bool loses_words = false;    ///< kernels run, but what they store for the waiting host does not arrive
-    std::uint64_t seed = 1;      ///< of the order of a kernel's threads
+    std::uint64_t seed = 1;      ///< of the order of a kernel's threads; GRIDFOLD_EMULATED_SEED at first
 
     /// Undoes all settings and counts, and what lost the device. Not while it works.
     void (*reset)() = nullptr;

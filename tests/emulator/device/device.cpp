@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iterator>
@@ -21,6 +22,10 @@ bool is_mapped(std::uint64_t address) {
 }
 
 } // namespace
+
+Device::Device() {
+    if (const char* const seed = std::getenv("GRIDFOLD_EMULATED_SEED")) control.seed = std::strtoull(seed, nullptr, 10);
+}
 
 Device& Device::the() {
     static Device& device = *new Device; // never destroyed: the queue's thread outlives main
@@ -63,8 +68,9 @@ int Device::allocate(void** address, std::size_t bytes, Where where) {
     if (bytes == 0) return invalid_value;
     const std::lock_guard lock(mutex);
     try {
-        // Both ends of an array are tried, in turn.
-        GuardedMemory memory(bytes, control.allocations % 2 == 0 ? Snug::at_end : Snug::at_begin);
+        // Both ends of an array are tried: more often the one that is overrun more often.
+        const std::uint64_t number = control.seed + static_cast<std::uint64_t>(control.allocations);
+        GuardedMemory memory(bytes, number % 4 == 0 ? Snug::at_begin : Snug::at_end);
         *address = memory.data();
         allocations_.insert_or_assign(static_cast<std::byte*>(*address), Allocation{std::move(memory), where});
     } catch (const std::bad_alloc&) {

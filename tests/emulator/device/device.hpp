@@ -41,6 +41,7 @@ struct KernelCall {
 class Device {
 public:
     static Device& the();
+    Device();
 
     Control control;
     Queue queue;
