@@ -162,11 +162,11 @@ TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
              "dozen(x: f16[n]) -> a = sum(x), b = argmin(x), c = argmax(x), d = mean(x where x > f16(0))",
              "z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)",
              "unit(x: f64[n]) -> y = x / sqrt(sum(x * x))",
-             "none(x: i32[n]) let m = min(x where x > i32(2000000000)); -> m = m, half = f64(m) / 2.0, y = x + (m + "
+             "none(x: i32[n]) let m = min(x where x > i32(2147483647)); -> m = m, half = f64(m) / 2.0, y = x + (m + "
              "i32(1))",
-             "pick(x: i32[n]) let m = min(x where x > 2000000000); let none = count(x > 2000000000) == 0; "
+             "pick(x: i32[n]) let m = min(x where x > 2147483647); let none = count(x > 2147483647) == 0; "
              "-> a = select(none, -1, m), b = select(none, m, -1), c = select(m > 0, 1, 2)",
-             "either(x: i32[n]) -> d = max(x where x > 2000000000) + max(x where x < 2000000000)",
+             "either(x: i32[n]) -> d = max(x where x > 2147483647) + max(x where x <= 2147483647)",
              "stats(x: f32[i, j], w: f32[j], alpha: f32) let y = x * w; "
              "-> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)",
              "stats(x: i32[i, j], w: i32[j], alpha: i32) let y = x * w; "
