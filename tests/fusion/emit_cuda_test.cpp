@@ -52,6 +52,12 @@ TEST(EmitCuda, an_array_used_twice_is_loaded_once) {
     EXPECT_EQ(text.find("load_pack<wide, whole>(l.in_0", first + 1), std::string::npos);
 }
 
+TEST(EmitCuda, what_is_accessed_by_whole_words_must_be_aligned) {
+    const std::string text = emit("f(x: f16[n], y: f64[n], b: i8[n]) -> s = sum(x), t = sum(y), u = sum(b)").source;
+    EXPECT_TRUE(
+        holds(text, "aligned = u64(in_0) % Pack<u16, width>::bytes == 0 && u64(in_1) % Pack<f64, width>::bytes == 0;"));
+}
+
 TEST(EmitCuda, a_users_names_are_not_in_the_text) {
     EXPECT_EQ(emit("f(flight: f32[n], s: f32[n]) -> blocks = flight * sum(s)", 1).source,
               emit("g(x: f32[m], y: f32[m]) -> z = x * sum(y)", 1).source);
