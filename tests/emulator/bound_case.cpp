@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "cuda/workspace.hpp"
+
 namespace gf::emulator {
 
 namespace {
@@ -22,9 +24,8 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
     oracle::Random random(test.seed);
     for (const PlanDim& dim : plan.dims) bound_.extents.push_back(extent_of(test, dim));
     for (const Array& array : plan.arrays) {
-        std::int64_t count = 1;
-        for (int dim : array.dims) count *= bound_.extents[static_cast<std::size_t>(dim)];
-        const std::size_t size = size_of(array.type), bytes = static_cast<std::size_t>(count) * size;
+        const std::size_t size = size_of(array.type);
+        const auto bytes = static_cast<std::size_t>(cuda::element_count(array.dims, bound_.extents)) * size;
         // Wide loads are for what is aligned, all of it: so many arrays are.
         const Snug snug = random.pick(std::array{Snug::at_end, Snug::at_end, Snug::exactly_at_end, Snug::at_begin});
         const std::size_t before = snug == Snug::at_begin ? random.below(4) * size : 0;

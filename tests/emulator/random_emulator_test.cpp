@@ -85,24 +85,21 @@ std::vector<std::string> sources_of(const std::vector<Subject>& subjects) {
     return sources;
 }
 
-/// What is wrong with a case by itself.
-std::optional<std::string> alone(const oracle::Case& test, bool fused) {
-    const std::vector<Subject> one{subject(test, fused)};
-    return what_is_wrong(one[0], HostModule(sources_of(one), kernel_flags), 0);
-}
-
 /// Runs all cases' kernels, compiled together, and compares. The first that is wrong is tried again alone, and made small.
 void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
     constexpr int most_compilations = 300;
     const auto made_small = [](const Subject& s) {
-        const auto again = [&](const oracle::Case& test) { return alone(test, s.fused); };
-        return failure(name(s), again, s.test, most_compilations);
+        const auto alone = [&](const oracle::Case& test) {
+            const std::vector<Subject> one{subject(test, s.fused)};
+            return what_is_wrong(one[0], HostModule(sources_of(one), kernel_flags), 0);
+        };
+        return failure(name(s), alone, s.test, most_compilations);
     };
     const std::vector<std::string> sources = sources_of(subjects);
     std::optional<HostModule> compiled;
     try {
         compiled.emplace(sources, kernel_flags);
-    } catch (const std::exception& error) { // which one?
+    } catch (const std::exception&) { // which one?
         for (const Subject& s : subjects)
             if (const auto small = made_small(s)) {
                 ADD_FAILURE() << *small;

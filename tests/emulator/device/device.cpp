@@ -23,8 +23,10 @@ bool is_mapped(std::uint64_t address) {
 
 } // namespace
 
-Device::Device() {
+Control Device::first_control() {
+    Control control;
     if (const char* const seed = std::getenv("GRIDFOLD_EMULATED_SEED")) control.seed = std::strtoull(seed, nullptr, 10);
+    return control;
 }
 
 Device& Device::the() {
@@ -33,14 +35,14 @@ Device& Device::the() {
 }
 
 void Device::reset() {
+    Control fresh = first_control();
+    queue.begin_anew(fresh.seed); // waits for work, which takes the mutex
     const std::lock_guard lock(mutex);
-    Control fresh;
     fresh.memory = control.memory;
     fresh.objects = control.objects;
     fresh.reset = control.reset;
     fresh.work_late = control.work_late;
     control = fresh;
-    queue.begin_anew(control.seed);
     lost_ = 0;
     finding_.clear();
     launches_ = 0;

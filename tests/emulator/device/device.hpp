@@ -41,9 +41,8 @@ struct KernelCall {
 class Device {
 public:
     static Device& the();
-    Device();
 
-    Control control;
+    Control control = first_control();
     Queue queue;
 
     /// The outcome of a call that can fail: counts it.
@@ -71,6 +70,8 @@ public:
     mutable std::recursive_mutex mutex; ///< of all that is not atomic and not the queue's
 
 private:
+    static Control first_control();
+
     std::map<const std::byte*, Allocation> allocations_; // by address
     std::deque<GuardedMemory> freed_;                    // the last ones, closed: who still uses them is found
     std::atomic<int> lost_{0};

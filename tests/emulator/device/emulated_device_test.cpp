@@ -88,6 +88,16 @@ TEST_F(EmulatedDevice, finds_uses_of_freed_memory_that_others_could_have_by_then
         "a copy of memory that was freed");
 }
 
+TEST_F(EmulatedDevice, is_as_new_when_the_work_under_way_is_done) {
+    const DeviceBuffer buffer(0, 64);
+    const CurrentDevice current(0);
+    const Stream stream(0, StreamKind::independent);
+    device->work_late(true);
+    fill_bytes(buffer.address(), 0x11, 64, stream);
+    device->reset();
+    EXPECT_EQ(*words(buffer), 0x1111111111111111U);
+}
+
 TEST_F(EmulatedDevice, ends_a_capture_that_forbids_what_is_asked) {
     const CurrentDevice current(0);
     const Stream stream(0, StreamKind::independent);

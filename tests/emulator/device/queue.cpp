@@ -26,20 +26,20 @@ bool Queue::is_done(std::uint64_t number) const {
     return !has(number);
 }
 
-void Queue::wait_for(std::uint64_t number) {
+template <class Done> void Queue::wait_until(Done done) {
     std::unique_lock lock(mutex_);
     ++waiting_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return !has(number); });
+    changed_.notify_all(); // work that begins late begins
+    changed_.wait(lock, done);
     --waiting_;
 }
 
+void Queue::wait_for(std::uint64_t number) {
+    wait_until([&] { return !has(number); });
+}
+
 void Queue::wait_for_all() {
-    std::unique_lock lock(mutex_);
-    ++waiting_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return pending_.empty(); });
-    --waiting_;
+    wait_until([&] { return pending_.empty(); });
 }
 
 std::uint64_t Queue::last_of(const Stream& stream) const {

@@ -51,6 +51,7 @@ private:
         Work work;
     };
     bool has(std::uint64_t number) const;
+    template <class Done> void wait_until(Done done);
     bool is_ready(const Item& item) const;
     void run();
 
