@@ -34,8 +34,15 @@ KernelFacts facts_of(KernelView kernel, int device) {
 }
 
 void launch(const Launch& what, StreamView stream) {
-    check(driver::table().launch_kernel(what.kernel.function, what.blocks, 1, 1, what.threads, 1, 1, 0, stream.get(),
-                                        what.parameters, nullptr));
+    driver::LaunchAttribute overlapping{driver::launch_overlapping, 1, {}};
+    const driver::LaunchConfig config{
+        what.blocks, 1, 1, what.threads, 1, 1, 0, stream.get(), &overlapping, what.may_overlap ? 1u : 0u};
+    check(driver::table().launch_kernel(&config, what.kernel.function, what.parameters, nullptr));
+}
+
+bool kernels_may_overlap(const Device& device) {
+    // Hopper has it; drivers capture it since CUDA 12.3.
+    return device.capability_major >= 9 && driver::loaded_version() >= 12030;
 }
 
 } // namespace gf

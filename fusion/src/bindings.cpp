@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -310,6 +311,36 @@ void resolve(const Signature& signature, const GivenSlots& given, Bound& bound) 
             bound.parameters[number] = given[i].bits;
         else
             bound.arrays[number] = {given[i].array.address, given[i].array.memory};
+    }
+}
+
+void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems) {
+    struct Range {
+        std::uintptr_t begin, end;
+        std::size_t problem, array;
+    };
+    std::vector<Range> ranges;
+    for (std::size_t p = 0; p < problems.size(); ++p)
+        for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(problems[p].arrays[a].address);
+            const auto elements = element_count(plan.arrays[a].dims, problems[p].extents);
+            if (begin != 0 && *elements > 0)
+                ranges.push_back(
+                    {begin, begin + static_cast<std::size_t>(*elements) * size_of(plan.arrays[a].type), p, a});
+        }
+    std::ranges::sort(ranges, {}, &Range::begin);
+    const auto is_output = [&](const Range& range) { return plan.arrays[range.array].role == ArrayRole::output; };
+    // Of those that begin before a range, the output and the other array that reach furthest.
+    const Range *output = nullptr, *any = nullptr;
+    for (const Range& range : ranges) {
+        const Range* const meets = is_output(range) ? any : output;
+        if (meets != nullptr && meets->end > range.begin && meets->problem != range.problem)
+            refuse("{} of problem {} is bound to memory that overlaps {} of problem {}: problems of one call run at "
+                   "the same time; "
+                   "bind an array of its own",
+                   plan.arrays[range.array].name, range.problem, plan.arrays[meets->array].name, meets->problem);
+        if (any == nullptr || range.end > any->end) any = &range;
+        if (is_output(range) && (output == nullptr || range.end > output->end)) output = &range;
     }
 }
 

@@ -40,6 +40,9 @@ void give(const Signature& signature, std::span<const Binding> bindings, Side si
 /// the backend's Bound. Outputs that are not bound get null addresses. Allocates nothing when `bound` has been used before.
 void resolve(const Signature& signature, const GivenSlots& given, Bound& bound);
 
+/// Refuses problems of one call of which one writes what another reads or writes: they run at the same time.
+void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems);
+
 /// The number of elements of an array over these dims; empty where it does not fit std::int64_t.
 std::optional<std::int64_t> element_count(std::span<const int> dims, std::span<const std::int64_t> extents);
 

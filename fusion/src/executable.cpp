@@ -6,165 +6,157 @@
 #include <gridfold/fusion/executable.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <gridfold/core/capture.hpp>
 #include <gridfold/fusion/fuse.hpp>
 
-#include "bindings.hpp"
-#include "choose_device.hpp"
 #include "cuda/emit_cuda.hpp"
 #include "explain.hpp"
-#include "reference.hpp"
-#include "results.hpp"
+#include "problem.hpp"
 
 namespace gf {
 namespace {
 
 using namespace detail;
 
-/// What all Prepared of one Executable share. Immutable.
-struct Compiled {
-    Signature signature;
-    ChosenBuild chosen;
-    std::vector<int> output_slots;              ///< by Plan::outputs: the slot of an array output, −1 for a scalar
-    std::unique_ptr<const Reference> reference; ///< Options::verify
+/// Runners that one Executable::run() after the other borrows, whatever thread it is in.
+template <class Lent> class Pool {
+public:
+    template <class Make> std::unique_ptr<Lent> take(Make&& make) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!idle_.empty()) {
+                auto taken = std::move(idle_.back());
+                idle_.pop_back();
+                return taken;
+            }
+        }
+        std::unique_ptr<Lent> made = make();
+        const std::lock_guard lock(mutex_);
+        idle_.reserve(++made_count_); // so that giving back cannot fail
+        return made;
+    }
+    /// Instead of giving back what may not be used again.
+    void forget() noexcept {
+        const std::lock_guard lock(mutex_);
+        --made_count_;
+    }
+    void give_back(std::unique_ptr<Lent> lent) noexcept {
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(std::move(lent));
+    }
+    /// Calls `use(lent)`. What was refused before anything ran can be lent again; after other exceptions it is not.
+    template <class Make, class Use> auto with(Make&& make, Use&& use) {
+        auto lent = take(make);
+        try {
+            auto result = use(*lent);
+            give_back(std::move(lent));
+            return result;
+        } catch (const InvalidGraph&) {
+            give_back(std::move(lent));
+            throw;
+        } catch (...) {
+            forget();
+            throw;
+        }
+    }
 
-    const Plan& plan() const { return *signature.plan; }
+private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Lent>> idle_;
+    std::size_t made_count_ = 0;
 };
 
-std::vector<int> find_output_slots(const Signature& signature) {
-    std::vector<int> slots;
-    for (const Output& output : signature.plan->outputs)
-        slots.push_back(output.array < 0 ? -1 : static_cast<int>(find_slot(signature, output.name, Side::outputs)));
-    return slots;
-}
+/// Since the bindings changed.
+enum class Last { nothing, run, enqueued };
 
-Extents extents_of(const Slot& slot, const Bound& bound) {
-    std::array<std::int64_t, max_rank> extents{};
-    for (std::size_t i = 0; i < slot.dims.size(); ++i)
-        extents[i] = bound.extents[static_cast<std::size_t>(slot.dims[i])];
-    return Extents(std::span(extents.data(), slot.dims.size()));
+void require_a_run(Last last) {
+    if (last == Last::nothing)
+        throw InvalidGraph(
+            "results() was called, but nothing was run with the bindings that stand: results belong to a run; "
+            "call run() or enqueue() first");
 }
 
 } // namespace
 
 struct Prepared::Impl {
-    explicit Impl(std::shared_ptr<const Compiled> c)
-        : compiled(std::move(c)), runner(compiled->chosen.build->runner()), given(compiled->signature.slots.size()),
-          scalars(compiled->plan().scalars.size()), state(make_state(compiled->plan())) {}
+    explicit Impl(const std::shared_ptr<const Compiled>& compiled)
+        : runner(compiled->chosen.build->runner()), problem(compiled) {}
 
-    /// Starts a new set of bindings in `next_given`: none, or those that stand.
-    void start_empty() { next_given.assign(given.size(), {}); }
-    void start_from_current() { next_given = given; }
-    void give(std::span<const Binding> bindings, Side side) {
-        detail::give(compiled->signature, bindings, side, compiled->chosen.target, next_given);
+    /// Takes what was given. On an exception the old bindings stand.
+    void commit() {
+        const Bound& next = problem.stage();
+        if (!is_bound || next != problem.bound()) {
+            runner->bind(next);
+            is_bound = true;
+        }
+        problem.accept();
+        last = Last::nothing;
     }
-    /// Takes `next_given`. On an exception the old bindings stand.
-    void commit();
-    /// Fills the results from `scalars`.
-    void publish();
-    void run(StreamView stream);
-
-    bool state_is_shared() const {
-        if (state.use_count() > 1) return true;
-        std::atomic_thread_fence(std::memory_order_acquire); // what the last sharer read happened before we write
-        return false;
+    void run(StreamView stream) {
+        last = Last::nothing;
+        runner->run(problem.scalars, stream);
+        problem.publish(true);
+        last = Last::run;
     }
-    Memory place_outputs();
 
-    std::shared_ptr<const Compiled> compiled;
     std::unique_ptr<Runner> runner;
-    GivenSlots given, next_given;
-    Bound bound, next_bound;
-    std::vector<ScalarResult> scalars;
-    std::shared_ptr<Results::State> state;
-    std::vector<std::shared_ptr<ResultMemory>> next_memory;
-    bool is_bound = false;                                           ///< the runner has taken `bound`
-    enum class Last { nothing, run, enqueued } last = Last::nothing; ///< since the bindings changed
+    Problem problem;
+    bool is_bound = false; ///< the runner has taken the problem's Bound
+    Last last = Last::nothing;
 };
 
-/// Gives each array output that the caller did not bind memory of its own, the standing one where that serves.
-Memory Prepared::Impl::place_outputs() {
-    const Plan& plan = compiled->plan();
-    const Memory memory = input_memory(compiled->signature, next_given);
-    next_memory = state->memory;
-    next_bound.owners.clear();
-    for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
-        const int slot = compiled->output_slots[i];
-        if (slot < 0) continue;
-        if (next_given[static_cast<std::size_t>(slot)].bound) {
-            next_memory[i] = nullptr;
-            continue;
+struct PreparedMany::Impl {
+    explicit Impl(std::shared_ptr<const Compiled> c)
+        : compiled(std::move(c)), runner(compiled->chosen.build->many_runner()) {}
+
+    void bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs);
+    void fill(bool verify);
+
+    std::shared_ptr<const Compiled> compiled;
+    std::unique_ptr<ManyRunner> runner;
+    std::vector<std::unique_ptr<Problem>> problems;
+    std::vector<ScalarResult> scalars; ///< problem by problem
+    Last last = Last::nothing;
+};
+
+void PreparedMany::Impl::bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs) {
+    if (!outputs.empty() && outputs.size() != inputs.size())
+        throw InvalidGraph(
+            fmt::format("{} problems were given outputs, and {} inputs: each problem has its own of both, or none has "
+                        "outputs; give as many of them, empty ones where nothing is bound",
+                        outputs.size(), inputs.size()));
+    last = Last::nothing;
+    while (problems.size() < inputs.size()) problems.push_back(std::make_unique<Problem>(compiled));
+    problems.resize(inputs.size());
+    std::vector<Bound> bounds;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Problem& problem = *problems[i];
+        try {
+            problem.let_go_of_results();
+            problem.start_empty();
+            problem.give(inputs[i], Side::inputs);
+            if (!outputs.empty()) problem.give(outputs[i], Side::outputs);
+            bounds.push_back(problem.stage());
+        } catch (const InvalidGraph& error) {
+            throw InvalidGraph(fmt::format("problem {} of {}: {}", i, inputs.size(), error.what()));
         }
-        const Array& array = plan.arrays[static_cast<std::size_t>(plan.outputs[i].array)];
-        const auto bytes =
-            static_cast<std::size_t>(*element_count(array.dims, next_bound.extents)) * size_of(array.type);
-        // A result that was bound as an input since then stands where it is: the next one goes elsewhere.
-        const auto is_bound_now = [&](const Given& other) {
-            return other.bound && other.array.address != nullptr && next_memory[i]->holds(other.array.address);
-        };
-        if (!next_memory[i] || !next_memory[i]->serves(memory, bytes) ||
-            std::any_of(next_given.begin(), next_given.end(), is_bound_now))
-            next_memory[i] = std::make_shared<ResultMemory>(memory, compiled->chosen.target.ordinal, bytes);
-        next_bound.arrays[static_cast<std::size_t>(plan.outputs[i].array)] = {next_memory[i]->address(), memory};
-        next_bound.owners.push_back(next_memory[i]);
     }
-    return memory;
+    refuse_shared_outputs(compiled->plan(), bounds);
+    scalars.resize(inputs.size() * compiled->plan().scalars.size());
+    runner->bind(bounds);
+    for (const auto& problem : problems) problem->accept();
 }
 
-void Prepared::Impl::commit() {
-    const Plan& plan = compiled->plan();
-    resolve(compiled->signature, next_given, next_bound);
-    release_retired(); // before memory is allocated
-    const Memory memory = place_outputs();
-    auto next_state = state_is_shared() ? std::make_shared<Results::State>(*state) : state;
-    if (!is_bound || next_bound != bound) {
-        runner->bind(next_bound);
-        is_bound = true;
+void PreparedMany::Impl::fill(bool verify) {
+    const std::size_t each = compiled->plan().scalars.size();
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        std::copy_n(scalars.begin() + static_cast<std::ptrdiff_t>(i * each), each, problems[i]->scalars.begin());
+        problems[i]->publish(verify);
     }
-    std::swap(bound, next_bound);
-    next_bound.owners.clear();
-    std::swap(given, next_given);
-    state = std::move(next_state);
-    std::swap(state->memory, next_memory);
-    next_memory.assign(next_memory.size(), nullptr);
-    for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
-        const int slot = compiled->output_slots[i];
-        if (slot < 0) continue;
-        const Given& own = given[static_cast<std::size_t>(slot)];
-        Results::Entry& entry = state->entries[i];
-        if (own.bound)
-            entry.array = own.array;
-        else
-            entry.array = {state->memory[i]->address(), entry.type,
-                           extents_of(compiled->signature.slots[static_cast<std::size_t>(slot)], bound), memory, true};
-    }
-    last = Last::nothing;
-}
-
-void Prepared::Impl::publish() {
-    if (state_is_shared()) state = std::make_shared<Results::State>(*state);
-    for (std::size_t i = 0; i < state->entries.size(); ++i) {
-        const int number = compiled->plan().outputs[i].scalar;
-        if (number < 0) continue;
-        const ScalarResult& scalar = scalars[static_cast<std::size_t>(number)];
-        Results::Entry& entry = state->entries[i];
-        entry.bits = scalar.bits;
-        entry.empty = scalar.empty && !is_floating(entry.type);
-    }
-}
-
-void Prepared::Impl::run(StreamView stream) {
-    last = Last::nothing;
-    runner->run(scalars, stream);
-    publish();
-    if (compiled->reference) compiled->reference->check(given, state->entries);
-    last = Last::run;
 }
 
 Prepared::Prepared(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -174,110 +166,125 @@ Prepared::~Prepared() = default;
 
 void Prepared::rebind(std::string_view name, View array) {
     const Binding binding(name, array);
-    impl_->start_from_current();
-    impl_->give({&binding, 1}, Side::both);
+    impl_->problem.start_from_current();
+    impl_->problem.give({&binding, 1}, Side::both);
     impl_->commit();
 }
 
 void Prepared::rebind(std::string_view name, Literal scalar) {
-    impl_->start_from_current();
-    give(impl_->compiled->signature, find_slot(impl_->compiled->signature, name, Side::both), scalar,
-         impl_->next_given);
+    impl_->problem.start_from_current();
+    impl_->problem.give(name, scalar);
     impl_->commit();
 }
 
 void Prepared::rebind(const Bindings& bindings) {
-    impl_->start_from_current();
-    impl_->give(bindings, Side::both);
+    impl_->problem.start_from_current();
+    impl_->problem.give(bindings, Side::both);
     impl_->commit();
 }
 
 Results Prepared::run(StreamView stream) {
     impl_->run(stream);
-    return Results(impl_->state);
+    return impl_->problem.results();
 }
 
 void Prepared::enqueue(StreamView stream) {
-    impl_->last = Impl::Last::nothing;
+    impl_->last = Last::nothing;
     impl_->runner->enqueue(stream);
-    impl_->last = Impl::Last::enqueued;
+    impl_->last = Last::enqueued;
 }
 
 Results Prepared::results() {
-    if (impl_->last == Impl::Last::nothing)
-        throw InvalidGraph(
-            "results() was called, but nothing was run with the bindings that stand: results belong to a run; "
-            "call run() or enqueue() first");
-    if (impl_->last == Impl::Last::enqueued) {
-        impl_->runner->wait(impl_->scalars);
-        impl_->publish();
+    require_a_run(impl_->last);
+    if (impl_->last == Last::enqueued) {
+        impl_->runner->wait(impl_->problem.scalars);
+        impl_->problem.publish(false);
     }
-    return Results(impl_->state);
+    return impl_->problem.results();
+}
+
+PreparedMany::PreparedMany(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PreparedMany::PreparedMany(PreparedMany&&) noexcept = default;
+PreparedMany& PreparedMany::operator=(PreparedMany&&) noexcept = default;
+PreparedMany::~PreparedMany() = default;
+
+std::size_t PreparedMany::size() const noexcept { return impl_->problems.size(); }
+
+std::vector<Results> PreparedMany::run(StreamView stream) {
+    impl_->last = Last::nothing;
+    impl_->runner->run(impl_->scalars, stream);
+    impl_->fill(true);
+    impl_->last = Last::run;
+    return results();
+}
+
+void PreparedMany::enqueue(StreamView stream) {
+    impl_->last = Last::nothing;
+    impl_->runner->enqueue(stream);
+    impl_->last = Last::enqueued;
+}
+
+std::vector<Results> PreparedMany::results() {
+    require_a_run(impl_->last);
+    if (impl_->last == Last::enqueued) {
+        impl_->runner->wait(impl_->scalars);
+        impl_->fill(false);
+    }
+    std::vector<Results> all;
+    for (const auto& problem : impl_->problems) all.push_back(problem->results());
+    return all;
 }
 
 struct Executable::Impl {
     explicit Impl(std::shared_ptr<const Compiled> c) : compiled(std::move(c)) {}
 
-    /// An idle Prepared, or a new one.
-    std::unique_ptr<Prepared::Impl> take() const {
-        {
-            const std::lock_guard lock(mutex);
-            if (!idle.empty()) {
-                auto taken = std::move(idle.back());
-                idle.pop_back();
-                return taken;
-            }
-        }
-        auto made = std::make_unique<Prepared::Impl>(compiled);
-        const std::lock_guard lock(mutex);
-        idle.reserve(++made_count); // so that giving back cannot fail
-        return made;
-    }
-    /// Instead of giving back what may not be used again.
-    void forget() const noexcept {
-        const std::lock_guard lock(mutex);
-        --made_count;
-    }
-    void give_back(std::unique_ptr<Prepared::Impl> prepared) const noexcept {
-        const std::lock_guard lock(mutex);
-        idle.push_back(std::move(prepared));
-    }
-
     std::shared_ptr<const Compiled> compiled;
-    mutable std::mutex mutex;
-    mutable std::vector<std::unique_ptr<Prepared::Impl>> idle;
-    mutable std::size_t made_count = 0;
+    mutable Pool<Prepared::Impl> pool;
+    mutable Pool<PreparedMany::Impl> pool_of_many;
 };
 
 Results Executable::run(const Bindings& inputs, const Bindings& outputs, StreamView stream) const {
-    auto prepared = impl_->take();
-    try {
-        // Results of an earlier run that are still held keep their memory: this run gets other.
-        if (prepared->state_is_shared()) prepared->state = make_state(impl_->compiled->plan());
-        prepared->start_empty();
-        prepared->give(inputs, Side::inputs);
-        prepared->give(outputs, Side::outputs);
-        prepared->commit();
-        prepared->run(stream);
-    } catch (const InvalidGraph&) { // refused before anything ran
-        impl_->give_back(std::move(prepared));
-        throw;
-    } catch (...) {
-        impl_->forget();
-        throw;
-    }
-    Results results(prepared->state);
-    impl_->give_back(std::move(prepared));
-    return results;
+    const auto make = [&] { return std::make_unique<Prepared::Impl>(impl_->compiled); };
+    return impl_->pool.with(make, [&](Prepared::Impl& prepared) {
+        prepared.problem.let_go_of_results();
+        prepared.problem.start_empty();
+        prepared.problem.give(inputs, Side::inputs);
+        prepared.problem.give(outputs, Side::outputs);
+        prepared.commit();
+        prepared.run(stream);
+        return prepared.problem.results();
+    });
 }
 
 Prepared Executable::prepare(const Bindings& inputs, const Bindings& outputs) const {
     auto prepared = std::make_unique<Prepared::Impl>(impl_->compiled);
-    prepared->start_empty();
-    prepared->give(inputs, Side::inputs);
-    prepared->give(outputs, Side::outputs);
+    prepared->problem.start_empty();
+    prepared->problem.give(inputs, Side::inputs);
+    prepared->problem.give(outputs, Side::outputs);
     prepared->commit();
     return Prepared(std::move(prepared));
+}
+
+std::vector<Results> Executable::run_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs,
+                                          StreamView stream) const {
+    if (inputs.empty() && outputs.empty()) return {};
+    const auto make = [&] { return std::make_unique<PreparedMany::Impl>(impl_->compiled); };
+    return impl_->pool_of_many.with(make, [&](PreparedMany::Impl& prepared) {
+        prepared.bind(inputs, outputs);
+        prepared.runner->run(prepared.scalars, stream);
+        prepared.fill(true);
+        std::vector<Results> all;
+        for (const auto& problem : prepared.problems) all.push_back(problem->results());
+        return all;
+    });
+}
+
+PreparedMany Executable::prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs) const {
+    if (inputs.empty())
+        throw InvalidGraph("prepare_many() was given no problem: what is prepared can be run; give it one or more");
+    auto prepared = std::make_unique<PreparedMany::Impl>(impl_->compiled);
+    prepared->bind(inputs, outputs);
+    return PreparedMany(std::move(prepared));
 }
 
 std::string Executable::explain() const {

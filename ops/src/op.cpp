@@ -55,6 +55,8 @@ template <template <class, class> class Monoid> int state_words(DType element, D
 }
 
 template <template <class, class> class Monoid> constexpr bool in_steps = requires { &Monoid<float, float>::start; };
+template <template <class, class> class Monoid>
+constexpr bool in_packs = requires { &Monoid<int, std::int64_t>::template accumulate_pack<1>; };
 
 namespace monoid_row {
 #define MONOID(name, integers, floats)                                     \
@@ -65,7 +67,8 @@ namespace monoid_row {
                                    static_cast<int>(MonoidPosition::name), \
                                    &state_words<device::name>,             \
                                    nullptr,                                \
-                                   in_steps<device::name>};
+                                   in_steps<device::name>,                 \
+                                   in_packs<device::name>};
 #define REDUCE(...)
 #include <gridfold/ops/reduce.def>
 #undef REDUCE

@@ -23,7 +23,9 @@ template <class Ours, class Theirs> constexpr bool alike() {
         return std::is_const_v<std::remove_pointer_t<Ours>> == std::is_const_v<std::remove_pointer_t<Theirs>> &&
                alike<std::remove_cv_t<std::remove_pointer_t<Ours>>, std::remove_cv_t<std::remove_pointer_t<Theirs>>>();
     else
-        return std::is_same_v<Ours, gf::driver::KernelNodeParams> && std::is_same_v<Theirs, CUDA_KERNEL_NODE_PARAMS_v2>;
+        return (std::is_same_v<Ours, gf::driver::KernelNodeParams> &&
+                std::is_same_v<Theirs, CUDA_KERNEL_NODE_PARAMS_v2>) ||
+               (std::is_same_v<Ours, gf::driver::LaunchConfig> && std::is_same_v<Theirs, CUlaunchConfig>);
 }
 
 template <class Ours, class Theirs> struct Signatures;
@@ -54,20 +56,37 @@ GRIDFOLD_DRIVER_VALUES(ENUM)
 static_assert(gf::nvrtc::success == NVRTC_SUCCESS && gf::nvrtc::compilation_failed == NVRTC_ERROR_COMPILATION);
 static_assert(std::is_same_v<gf::driver::Address, CUdeviceptr> && std::is_same_v<int, CUdevice>);
 
-#define FIELD(ours, theirs) \
-    static_assert(offsetof(gf::driver::KernelNodeParams, ours) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, theirs), #theirs)
-FIELD(function, func);
-FIELD(grid_x, gridDimX);
-FIELD(grid_y, gridDimY);
-FIELD(grid_z, gridDimZ);
-FIELD(block_x, blockDimX);
-FIELD(block_y, blockDimY);
-FIELD(block_z, blockDimZ);
-FIELD(shared_bytes, sharedMemBytes);
-FIELD(parameters, kernelParams);
-FIELD(extra, extra);
-FIELD(kernel, kern);
-FIELD(context, ctx);
+#define FIELD(of_ours, ours, of_theirs, theirs) \
+    static_assert(offsetof(gf::driver::of_ours, ours) == offsetof(of_theirs, theirs), #theirs)
+#define KERNEL_NODE(ours, theirs) FIELD(KernelNodeParams, ours, CUDA_KERNEL_NODE_PARAMS_v2, theirs)
+KERNEL_NODE(function, func);
+KERNEL_NODE(grid_x, gridDimX);
+KERNEL_NODE(grid_y, gridDimY);
+KERNEL_NODE(grid_z, gridDimZ);
+KERNEL_NODE(block_x, blockDimX);
+KERNEL_NODE(block_y, blockDimY);
+KERNEL_NODE(block_z, blockDimZ);
+KERNEL_NODE(shared_bytes, sharedMemBytes);
+KERNEL_NODE(parameters, kernelParams);
+KERNEL_NODE(extra, extra);
+KERNEL_NODE(kernel, kern);
+KERNEL_NODE(context, ctx);
 static_assert(sizeof(gf::driver::KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+
+#define LAUNCH(ours, theirs) FIELD(LaunchConfig, ours, CUlaunchConfig, theirs)
+LAUNCH(grid_x, gridDimX);
+LAUNCH(grid_y, gridDimY);
+LAUNCH(grid_z, gridDimZ);
+LAUNCH(block_x, blockDimX);
+LAUNCH(block_y, blockDimY);
+LAUNCH(block_z, blockDimZ);
+LAUNCH(shared_bytes, sharedMemBytes);
+LAUNCH(stream, hStream);
+LAUNCH(attributes, attrs);
+LAUNCH(attribute_count, numAttrs);
+static_assert(sizeof(gf::driver::LaunchConfig) == sizeof(CUlaunchConfig));
+FIELD(LaunchAttribute, id, CUlaunchAttribute, id);
+FIELD(LaunchAttribute, value, CUlaunchAttribute, value.programmaticStreamSerializationAllowed);
+static_assert(sizeof(gf::driver::LaunchAttribute) == sizeof(CUlaunchAttribute));
 
 } // namespace

@@ -130,7 +130,7 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     const char* const flight = shape.in_flight == 1   ? "1"
                                : shape.in_flight < 4  ? "2 to 3"
                                : shape.in_flight < 12 ? "4 to 11"
-                                                      : "12";
+                                                      : "12 to 16";
     ++coverage[fmt::format("shape in flight {}", flight)];
     int words = 0;
     for (const Fold& fold : sweep.folds) words += fold.monoid->state_words(fold.element, fold.accumulator);
@@ -145,15 +145,13 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     if (sweep.stores.size() > 1) ++coverage["sweep of several stores"];
     if (sweep.dims.empty()) ++coverage["sweep of no dims"];
     std::set<int> loaded;
-    bool narrow = false, in_order = !sweep.stores.empty();
+    bool in_order = !sweep.stores.empty();
     for (const Instruction& i : sweep.code) {
         if (i.opcode != Opcode::load) continue;
         const Array& array = plan.arrays[static_cast<std::size_t>(i.slot)];
         loaded.insert(i.slot);
         in_order |= is_flat(array, sweep);
-        narrow |= size_of(array.type) * static_cast<std::size_t>(shape.width) < 4;
     }
-    if (narrow) ++coverage["sweep of packs below a word"];
     if (!in_order) ++coverage["sweep without arrays in order"];
     ++coverage[fmt::format("sweep of {} arrays", loaded.size() > 8 ? "many" : std::to_string(loaded.size()))];
     for (const std::string_view reason : {"another domain", "words a lane", "most 64 arrays", "→"})
@@ -292,14 +290,13 @@ void want_branches(std::vector<std::string>& wanted) {
                              "fold masked by a prologue value",
                              "steps alone",
                              "steps beside others",
-                             "shape width 2",
                              "shape width 4",
                              "shape width 8",
                              "shape width 16",
                              "shape in flight 1",
                              "shape in flight 2 to 3",
                              "shape in flight 4 to 11",
-                             "shape in flight 12",
+                             "shape in flight 12 to 16",
                              "words above 0",
                              "words above 1",
                              "words above 6",
@@ -312,7 +309,6 @@ void want_branches(std::vector<std::string>& wanted) {
                              "sweep that stores and folds",
                              "sweep of several stores",
                              "sweep of no dims",
-                             "sweep of packs below a word",
                              "sweep without arrays in order",
                              "sweep of 0 arrays",
                              "sweep of 4 arrays",

@@ -1,5 +1,6 @@
 // The CPU backend: a plan's sweeps one after the other, each on all threads.
 #include <algorithm>
+#include <exception>
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -30,12 +31,14 @@ std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents) 
 
 class CpuRunner final : public Runner {
 public:
-    explicit CpuRunner(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+    /// `most_threads`: 0 = as many as there are.
+    explicit CpuRunner(std::shared_ptr<const Program> program, int most_threads = 0)
+        : program_(std::move(program)), most_threads_(most_threads) {}
 
     void bind(const Bound& bound) override {
         const Plan& plan = *program_->plan;
         State state;
-        state.threads = thread_count();
+        state.threads = most_threads_ > 0 ? most_threads_ : thread_count();
         state.bound = bound;
         const bool same = state.bound.extents == state_.bound.extents && state.threads == state_.threads && bound_;
         std::vector<char*> arrays(plan.arrays.size());
@@ -81,14 +84,69 @@ private:
         std::vector<ScalarResult> scalars;
     };
     std::shared_ptr<const Program> program_;
+    int most_threads_;
     State state_;
     bool bound_ = false;
+};
+
+/// Where there are enough problems, each thread takes one at a time; else all threads take one after the other.
+class CpuManyRunner final : public ManyRunner {
+public:
+    explicit CpuManyRunner(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+    void bind(std::span<const Bound> problems) override {
+        runners_.clear();
+        problems_.assign(problems.begin(), problems.end());
+        scalars_.assign(problems.size() * program_->plan->scalars.size(), {});
+        const int threads = thread_count();
+        const bool side_by_side = problems.size() >= static_cast<std::size_t>(threads);
+        for (int i = 0; i < (side_by_side ? threads : 1); ++i)
+            runners_.push_back(std::make_unique<CpuRunner>(program_, side_by_side ? 1 : 0));
+    }
+
+    void run(std::span<ScalarResult> scalars, StreamView stream) override {
+        enqueue(stream);
+        wait(scalars);
+    }
+
+    void enqueue(StreamView) override {
+        const std::size_t per_problem = program_->plan->scalars.size();
+        const auto solve = [&](std::size_t problem, std::size_t thread) {
+            runners_[thread]->bind(problems_[problem]);
+            runners_[thread]->run(std::span(scalars_).subspan(problem * per_problem, per_problem), {});
+        };
+        if (runners_.size() <= 1) { // of the process's own thread: a forked child has no other
+            for (std::size_t p = 0; p < problems_.size(); ++p) solve(p, 0);
+            return;
+        }
+        std::exception_ptr failure; // the first: nothing may be thrown across threads
+        const auto count = static_cast<std::int64_t>(problems_.size());
+#pragma omp parallel for schedule(dynamic) num_threads(static_cast<int>(runners_.size()))
+        for (std::int64_t p = 0; p < count; ++p) {
+            try {
+                solve(static_cast<std::size_t>(p), static_cast<std::size_t>(omp_get_thread_num()));
+            } catch (...) {
+#pragma omp critical(gridfold_many)
+                if (!failure) failure = std::current_exception();
+            }
+        }
+        if (failure) std::rethrow_exception(failure);
+    }
+
+    void wait(std::span<ScalarResult> scalars) override { std::ranges::copy(scalars_, scalars.begin()); }
+
+private:
+    std::shared_ptr<const Program> program_;
+    std::vector<Bound> problems_;
+    std::vector<std::unique_ptr<CpuRunner>> runners_; ///< by thread
+    std::vector<ScalarResult> scalars_;
 };
 
 class CpuBuild final : public Build {
 public:
     explicit CpuBuild(Program program) : program_(std::make_shared<const Program>(std::move(program))) {}
     std::unique_ptr<Runner> runner() const override { return std::make_unique<CpuRunner>(program_); }
+    std::unique_ptr<ManyRunner> many_runner() const override { return std::make_unique<CpuManyRunner>(program_); }
     std::vector<SweepFacts> facts() const override {
         SweepFacts facts;
         facts.cached = true;

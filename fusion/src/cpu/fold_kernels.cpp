@@ -210,7 +210,7 @@ template <class M, class E> struct Monoid {
             const Lanes<State> states{static_cast<char*>(lanes)};
             for (std::size_t i = 0; i < (rows.rows > 1 ? lane_count : rows.longer); ++i) {
                 State s = states.load(i);
-                M::end(s, rows.rows - (i < rows.longer ? 0 : 1), rows.index + static_cast<i64>(i), rows.index_row);
+                M::end(s, rows.rows - (i < rows.longer ? 0 : 1), rows.index + static_cast<i64>(i), rows.index_row, 1);
                 states.store(i, s);
             }
         }

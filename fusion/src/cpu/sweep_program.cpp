@@ -287,8 +287,7 @@ private:
         step.in_steps = step.built_in != nullptr && step.built_in->end != nullptr && fold.mask < 0;
         // A State of more than one word may hold an index, and wants to see its elements in order.
         step.in_any_order = step.built_in != nullptr && step.state_bytes <= sizeof(std::uint64_t) &&
-                            (is_floating(fold.accumulator) ? monoid.exact_in_any_order_for_floats
-                                                           : monoid.exact_in_any_order_for_integers);
+                            monoid.exact_in_any_order(fold.accumulator);
         if (!step.in_any_order) program_.lane_bytes += step.state_bytes;
         program_.folds.push_back(step);
     }

@@ -1,4 +1,6 @@
 // The CUDA backend: builds a plan for one device.
+#include <mutex>
+
 #include <fmt/format.h>
 
 #include <gridfold/core/device.hpp>
@@ -11,16 +13,32 @@ namespace {
 
 class CudaBuild final : public Build {
 public:
-    explicit CudaBuild(std::shared_ptr<const cuda::LoadedPlan> loaded) : loaded_(std::move(loaded)) {}
+    CudaBuild(std::shared_ptr<const cuda::LoadedPlan> loaded, const BuildOptions& options)
+        : loaded_(std::move(loaded)), options_(options) {}
 
-    std::unique_ptr<Runner> runner() const override {
+private:
+    template <class Make> auto guarded(Make&& make) const {
         loaded_->health.check();
         try {
-            return cuda::make_runner(loaded_);
+            return make();
         } catch (const DeviceError& error) {
             loaded_->health.note(error);
             throw;
         }
+    }
+
+public:
+    std::unique_ptr<Runner> runner() const override {
+        return guarded([&] { return cuda::make_runner(loaded_); });
+    }
+
+    std::unique_ptr<ManyRunner> many_runner() const override {
+        return guarded([&] {
+            const std::lock_guard lock(mutex_);
+            if (!loaded_for_many_)
+                loaded_for_many_ = cuda::load_plan(loaded_->plan, loaded_->device, options_, cuda::Problems::many);
+            return cuda::make_many_runner(loaded_for_many_);
+        });
     }
 
     std::vector<SweepFacts> facts() const override {
@@ -39,12 +57,15 @@ public:
 
 private:
     std::shared_ptr<const cuda::LoadedPlan> loaded_;
+    BuildOptions options_;
+    mutable std::mutex mutex_;
+    mutable std::shared_ptr<const cuda::LoadedPlan> loaded_for_many_;
 };
 
 } // namespace
 
 std::shared_ptr<const Build> build_cuda(std::shared_ptr<const Plan> plan, int ordinal, const BuildOptions& options) {
-    return std::make_shared<CudaBuild>(cuda::load_plan(std::move(plan), ordinal, options));
+    return std::make_shared<CudaBuild>(cuda::load_plan(std::move(plan), ordinal, options), options);
 }
 
 } // namespace gf

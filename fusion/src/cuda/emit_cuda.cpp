@@ -21,9 +21,11 @@ namespace {
 /// One sweep being written.
 class Emitter {
 public:
-    Emitter(const Plan& plan, int number)
-        : plan_(plan), sweep_(plan.sweeps[std::size_t(number)]), shape_(choose_shape(plan, sweep_)) {
+    Emitter(const Plan& plan, int number, Problems problems)
+        : plan_(plan), problems_(problems), sweep_(plan.sweeps[std::size_t(number)]),
+          shape_(choose_shape(plan, sweep_)) {
         kernel_.threads = shape_.threads;
+        kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
         kernel_.finishes = !sweep_.folds.empty() || !sweep_.yields.empty();
         for (const Fold& f : sweep_.folds) {
             fold_words_.push_back(kernel_.words);
@@ -89,13 +91,15 @@ private:
         line("\nstruct Sweep {{");
         line("    static constexpr int threads = {}, width = {}, in_flight = {}, words = {};", shape_.threads,
              shape_.width, shape_.in_flight, kernel_.words);
-        line("    static constexpr i64 blocks = {};", max_blocks);
-        line("    static constexpr bool finishes = {}, starts = {};\n", kernel_.finishes, starts());
+        line("    static constexpr int most_blocks = {};", max_blocks);
+        line("    static constexpr bool finishes = {}, starts = {}, realigns = {};\n", kernel_.finishes, starts(),
+             realigns());
         members();
         prologue();
         loads();
         folds();
         load();
+        realign();
         fold();
         if (starts()) steps();
         if (kernel_.finishes) finish();
@@ -134,7 +138,8 @@ private:
             member("u64*", "workspace", {ParameterKind::workspace});
             member("u64*", "host", {ParameterKind::host});
         }
-        line("    bool aligned;");
+        line("    u32 block, blocks;");
+        line("    bool aligned, stores_aligned;");
         if (by_coordinates_) line("    i64 extents[{}];", std::max<std::size_t>(sweep_.dims.size(), 1));
         for (int v = 0; v < sweep_.body; ++v) {
             line("    {} v{};", spell(code(v).type), v);
@@ -151,6 +156,11 @@ private:
     }
 
     void folds() {
+        line("    struct Lanes {{");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            line("        {}::State s{}[{}];", spell_monoid(sweep_.folds[f]), f,
+                 joins(sweep_.folds[f]) ? "1" : "width");
+        line("    }};");
         line("    template <int N> struct States {{");
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
             line("        {}::State s{}[N];", spell_monoid(sweep_.folds[f]), f);
@@ -159,7 +169,7 @@ private:
             line("    struct Fold{} {{", f);
             line("        using Monoid = {};", spell_monoid(sweep_.folds[f]));
             line("        static constexpr int word = {};", fold_words_[f]);
-            line("        template <int N> GRIDFOLD_FN static auto& of(States<N>& states) {{ return states.s{}; }}", f);
+            line("        template <class Any> GRIDFOLD_FN static auto& of(Any& states) {{ return states.s{}; }}", f);
             line("    }};");
         }
         line("    template <class Visit> GRIDFOLD_FN static void each_fold(Visit{}) {{",
@@ -169,20 +179,42 @@ private:
     }
 
     void load() {
-        line("    template <bool wide, bool whole> GRIDFOLD_FN void load(Loads& l, i64 first, int count) const {{");
+        line("    template <bool packs, bool whole> GRIDFOLD_FN void load(Loads& l, i64 first, int count) const {{");
         for (const int a : arrays_)
-            if (flat(a)) line("        load_pack<wide, whole>(l.{0}, {0} + first, count);", pointer(a));
-        if (by_coordinates_) {
-            line("        Coordinates<{}> at(first, extents);", std::max<std::size_t>(sweep_.dims.size(), 1));
-            line("#pragma unroll");
-            line("        for (int n = 0; n < width; ++n) {{");
-            line("            if (!whole && n >= count) break;");
-            for (const int a : arrays_)
-                if (!flat(a)) line("            l.{0}.element[n] = {0}[{1}];", pointer(a), offset(a));
-            for (const int d : indices_) line("            l.index_{0}.element[n] = at.at[{0}];", position(d));
-            line("            at.advance();");
-            line("        }}");
-        }
+            if (flat(a)) line("        load_pack<packs, whole>(l.{0}, {0} + first, count);", pointer(a));
+        if (by_coordinates_) line("        gather<whole>(l, first, count);");
+        line("    }}\n");
+        if (!by_coordinates_) return;
+        line("    template <bool whole> GRIDFOLD_FN void gather(Loads& l, i64 first, int count) const {{");
+        line("        Coordinates<{}> at(first, extents);", std::max<std::size_t>(sweep_.dims.size(), 1));
+        line("#pragma unroll");
+        line("        for (int n = 0; n < width; ++n) {{");
+        line("            if (!whole && n >= count) break;");
+        for (const int a : arrays_)
+            if (!flat(a)) line("            l.{0}.element[n] = {0}[{1}];", pointer(a), offset(a));
+        for (const int d : indices_) line("            l.index_{0}.element[n] = at.at[{0}];", position(d));
+        line("            at.advance();");
+        line("        }}");
+        line("    }}\n");
+    }
+
+    bool realigns() const {
+        return std::ranges::any_of(arrays_, [&](int a) { return flat(a); });
+    }
+
+    void realign() {
+        line("    struct Windows {{");
+        for (const int a : arrays_)
+            if (flat(a)) line("        Window<{}, width> {};", spell_stored(array(a).type), pointer(a));
+        line("    }};");
+        line("    GRIDFOLD_FN void load_windows(Windows& w, [[maybe_unused]] Loads& l, i64 first) const {{");
+        for (const int a : arrays_)
+            if (flat(a)) line("        load_window(w.{0}, {0} + first);", pointer(a));
+        if (by_coordinates_) line("        gather<true>(l, first, width);");
+        line("    }}");
+        line("    GRIDFOLD_FN void realign(Loads& l, const Windows& w) const {{");
+        for (const int a : arrays_)
+            if (flat(a)) line("        cut_out(l.{0}, w.{0}, {0});", pointer(a));
         line("    }}\n");
     }
 
@@ -203,59 +235,81 @@ private:
 
     void fold() {
         line("    template <bool whole>");
-        line("    GRIDFOLD_FN void fold(States<width>& s, const Loads& l, i64 first, int count, u32 row) const {{");
+        line("    GRIDFOLD_FN void fold(Lanes& s, const Loads& l, i64 first, int count, u32 row) const {{");
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
             line("        Pack<{}, width> stored{};", spell_stored(array(sweep_.stores[i].array).type), i);
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            if (packs(sweep_.folds[f])) line("        {} x{}[width];", spell(sweep_.folds[f].element), f);
         line("#pragma unroll");
         line("        for (int n = 0; n < width; ++n) {{");
         line("            if (!whole && n >= count) break;");
         for (int v = sweep_.body; v < sweep_.epilogue; ++v) instruction(v, "            ");
-        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) {
-            const Fold& fold = sweep_.folds[f];
-            const std::string monoid = spell_monoid(fold);
-            const std::string guard = fold.mask < 0 ? "" : fmt::format("if (v{}) ", fold.mask);
-            if (in_steps(fold))
-                line("            if constexpr (whole) {}::advance(s.s{}[n], v{}, row);", monoid, f, fold.value);
-            line("            {}{}{}::accumulate(s.s{}[n], v{}, first + n);",
-                 in_steps(fold) ? "if constexpr (!whole) " : "", guard, monoid, f, fold.value);
-        }
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) accumulate(f);
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
             line("            stored{}.element[n] = {};", i,
                  spell_narrowed(array(sweep_.stores[i].array).type, fmt::format("v{}", sweep_.stores[i].value)));
         line("        }}");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            if (packs(sweep_.folds[f]))
+                line("        if constexpr (whole) {}::accumulate_pack(s.s{}[0], x{});", spell_monoid(sweep_.folds[f]),
+                     f, f);
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
-            line("        store_pack<whole>({} + first, stored{}, count, aligned);", out_pointer(sweep_.stores[i]), i);
+            line("        store_pack<whole>({} + first, stored{}, count, stores_aligned);",
+                 out_pointer(sweep_.stores[i]), i);
         line("    }}\n");
     }
 
-    /// Does this fold take whole slabs in steps (monoid.cuh)?
+    /// One element into the state of its lane.
+    void accumulate(std::size_t number) {
+        const Fold& fold = sweep_.folds[number];
+        const std::string monoid = spell_monoid(fold),
+                          state = fmt::format("s.s{}[{}]", number, joins(fold) ? "0" : "n");
+        const std::string guard = fold.mask < 0 ? "" : fmt::format("if (v{}) ", fold.mask);
+        const bool whole_apart = in_steps(fold) || packs(fold);
+        if (in_steps(fold))
+            line("            if constexpr (whole) {}::advance({}, v{}, {});", monoid, state, fold.value,
+                 joins(fold) ? "row * width + n" : "row");
+        else if (packs(fold))
+            line("            if constexpr (whole) x{}[n] = v{};", number, fold.value);
+        line("            {}{}{}::accumulate({}, v{}, first + n);", whole_apart ? "if constexpr (!whole) " : "", guard,
+             monoid, state, fold.value);
+    }
+
+    /// Is one state enough for all lanes of a thread? It sees their elements in increasing order, too.
+    static bool joins(const Fold& fold) { return fold.monoid->exact_in_any_order(fold.accumulator); }
+    /// Does this fold take whole slabs in steps, or pack by pack (monoid.cuh)?
     static bool in_steps(const Fold& fold) { return fold.mask < 0 && fold.monoid->in_steps; }
+    static bool packs(const Fold& fold) {
+        return fold.mask < 0 && fold.monoid->in_packs && joins(fold) && !in_steps(fold);
+    }
     bool starts() const { return std::ranges::any_of(sweep_.folds, in_steps); }
 
     void steps() {
-        line("    GRIDFOLD_FN void start(States<width>& s, const Loads& l, i64 first) const {{");
+        line("    GRIDFOLD_FN void start(Lanes& s, const Loads& l, i64 first) const {{");
         line("#pragma unroll");
         line("        for (int n = 0; n < width; ++n) {{");
         for (int v = sweep_.body; v < sweep_.epilogue; ++v) instruction(v, "            ");
-        each_in_steps("            {}::start(s.s{}[n], v{});");
-        line("        }}\n    }}");
-        line("    GRIDFOLD_FN static void end(States<width>& s, i64 rows, i64 first, i64 stride) {{");
-        line("#pragma unroll");
-        line("        for (int n = 0; n < width; ++n) {{");
-        each_in_steps("            {}::end(s.s{}[n], rows, first + n, stride);");
-        line("        }}\n    }}\n");
-    }
-
-    void each_in_steps(fmt::string_view format) {
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
-            if (in_steps(sweep_.folds[f])) {
-                const std::string monoid = spell_monoid(sweep_.folds[f]);
-                line("{}", fmt::vformat(format, fmt::make_format_args(monoid, f, sweep_.folds[f].value)));
+            if (const Fold& fold = sweep_.folds[f]; in_steps(fold))
+                line("            {}{}::start(s.s{}[{}], v{});", joins(fold) ? "if (n == 0) " : "", spell_monoid(fold),
+                     f, joins(fold) ? "0" : "n", fold.value);
+        line("        }}\n    }}");
+        line("    GRIDFOLD_FN static void end(Lanes& s, i64 rows, i64 first, i64 stride) {{");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            if (const Fold& fold = sweep_.folds[f]; in_steps(fold)) {
+                if (joins(fold)) {
+                    line("        {}::end(s.s{}[0], rows, first, stride, width);", spell_monoid(fold), f);
+                } else {
+                    line("#pragma unroll");
+                    line("        for (int n = 0; n < width; ++n) {}::end(s.s{}[n], rows, first + n, stride, 1);",
+                         spell_monoid(fold), f);
+                }
             }
+        line("    }}\n");
     }
 
     void finish() {
-        line("    GRIDFOLD_FN void finish(const States<width>& s, u32 tag) const {{");
+        line("    GRIDFOLD_FN void finish(const Lanes& s, u32 tag) const {{");
         for (int v = sweep_.epilogue; v < int(sweep_.code.size()); ++v) instruction(v, "        ");
         for (const Yield& y : sweep_.yields) {
             const DType type = plan_.scalars[std::size_t(y.scalar)].type;
@@ -340,7 +394,8 @@ private:
     /// Everything that is the same for all elements: computed by each thread once.
     void prologue() {
         line("    GRIDFOLD_FN void prologue() {{");
-        line("        aligned = {};", alignment());
+        line("        aligned = {};", loads_alignment());
+        line("        stores_aligned = {};", stores_alignment());
         if (by_coordinates_)
             for (std::size_t d = 0; d < sweep_.dims.size(); ++d) line("        extents[{0}] = extent_{0};", d);
         for (int v = 0; v < sweep_.body; ++v) {
@@ -350,30 +405,44 @@ private:
         line("    }}\n");
     }
 
-    /// May every array that is read or written in order be accessed by whole packs?
-    std::string alignment() const {
+    /// Can all of these addresses be accessed by whole packs?
+    std::string alignment(const std::vector<std::pair<std::string, DType>>& addresses) const {
         std::string all;
-        const auto require = [&](int a, const std::string& name) {
-            // Packs of less than a word are accessed element by element in any case.
-            if (size_of(array(a).type) * std::size_t(shape_.width) < 4) return;
+        for (const auto& [name, type] : addresses)
             all += fmt::format("{}u64({}) % Pack<{}, width>::bytes == 0", all.empty() ? "" : " && ", name,
-                               spell_stored(array(a).type));
-        };
-        for (const int a : arrays_)
-            if (flat(a)) require(a, pointer(a));
-        for (const Store& s : sweep_.stores) require(s.array, out_pointer(s));
+                               spell_stored(type));
         return all.empty() ? "true" : all;
+    }
+    std::string loads_alignment() const {
+        std::vector<std::pair<std::string, DType>> addresses;
+        for (const int a : arrays_)
+            if (flat(a)) addresses.emplace_back(pointer(a), array(a).type);
+        return alignment(addresses);
+    }
+    std::string stores_alignment() const {
+        std::vector<std::pair<std::string, DType>> addresses;
+        for (const Store& s : sweep_.stores) addresses.emplace_back(out_pointer(s), array(s.array).type);
+        return alignment(addresses);
     }
 
     void entry() {
-        std::string parameters, names;
+        std::string parameters, values;
         for (std::size_t i = 0; i < members_.size(); ++i) {
-            parameters += fmt::format("{}{} {}", i ? ", " : "", members_[i].type, members_[i].name);
-            names += (i ? ", " : "") + members_[i].name;
+            const Member& member = members_[i];
+            parameters += fmt::format("{}{} {}", i ? ", " : "", member.type, member.name);
+            values += problems_ == Problems::one ? member.name + ", "
+                                                 : fmt::format("from_bytes<{}>(own[{}]), ", member.type, i + 1);
         }
+        if (problems_ == Problems::many) parameters = "const u64* launches";
         // With "1 block a multiprocessor", the compiler does not spill registers for the sake of more.
         line("extern \"C\" __global__ void __launch_bounds__({}, 1) gridfold_sweep({}) {{", shape_.threads, parameters);
-        line("    Sweep kernel{{{}}};", names);
+        line("    wait_for_previous_kernel();");
+        if (problems_ == Problems::many) {
+            line("    const u64* const own = launches + u64(block_index()) * {};", members_.size() + 1);
+            line("    Sweep kernel{{{}u32(own[0]), u32(own[0] >> 32)}};", values);
+        } else {
+            line("    Sweep kernel{{{}block_index(), grid_blocks()}};", values);
+        }
         line("    kernel.prologue();");
         line("    sweep(kernel);");
         line("}}");
@@ -385,6 +454,7 @@ private:
     };
 
     const Plan& plan_;
+    Problems problems_;
     const Sweep& sweep_;
     Shape shape_;
     Kernel kernel_;
@@ -397,7 +467,7 @@ private:
 
 } // namespace
 
-Kernel emit_cuda(const Plan& plan, int sweep) { return Emitter(plan, sweep).emit(); }
+Kernel emit_cuda(const Plan& plan, int sweep, Problems problems) { return Emitter(plan, sweep, problems).emit(); }
 
 std::vector<std::string> compiler_options(bool fast_math) {
     // Lambdas of the device text carry no execution space of their own.

@@ -41,10 +41,20 @@ struct Kernel {
     std::vector<KernelParameter> parameters;
     int threads = 0;
     int words = 0;         ///< 32-bit words of one state of every fold
+    int loaded_bytes = 0;  ///< of an element, from every array
     bool finishes = false; ///< folds or yields: needs workspace, scalars and host
 };
 
-Kernel emit_cuda(const Plan& plan, int sweep);
+/// How many problems one launch of a kernel runs.
+enum class Problems : std::uint8_t {
+    one, ///< its parameters are the kernel's
+    /// The kernel has one parameter, a pointer to device memory with a record for each block of the grid: the number of the block
+    /// among its problem's | how many those are << 32, then what the parameters would be, 8 bytes each. A problem's blocks are
+    /// neighbours, in the order of their numbers.
+    many,
+};
+
+Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one);
 
 /// NVRTC's options for emitted text, but for the architecture. Without fast_math nothing may be contracted, flushed or
 /// approximated: the CPU backend gives the same bits.
@@ -57,7 +67,10 @@ struct Shape {
     int in_flight; ///< slabs loaded before the first is folded
 };
 Shape choose_shape(const Plan& plan, const Sweep& sweep);
+int loaded_bytes(const Plan& plan, const Sweep& sweep);
 
+/// A sweep's domain has fewer elements: kernels count slabs in 32 bits.
+inline constexpr std::int64_t most_elements = std::int64_t{1} << 42;
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
 std::int64_t grid(const Kernel& kernel, std::int64_t elements);
 /// Device memory that a kernel keeps between launches.

@@ -74,7 +74,8 @@ std::vector<Image> images_for(const std::vector<KernelKey>& keys) {
 
 } // namespace
 
-std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options) {
+std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options,
+                                            Problems problems) {
     const std::vector<Device> all = devices();
     const CurrentDevice current(device); // throws where there is none of that number
     const Device& properties = all[static_cast<std::size_t>(device)];
@@ -88,7 +89,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
     std::map<std::string_view, std::size_t> known;
     for (std::size_t i = 0; i < loaded->kernels.size(); ++i) {
         Kernel& emitted = loaded->kernels[i].emitted;
-        emitted = emit_cuda(*loaded->plan, static_cast<int>(i));
+        emitted = emit_cuda(*loaded->plan, static_cast<int>(i), problems);
         const auto [it, is_new] = known.try_emplace(emitted.source, keys.size());
         if (is_new)
             keys.push_back({emitted.source, properties.capability_major, properties.capability_minor,
@@ -102,6 +103,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
         kernel.module = Module(device, *image.bytes);
         kernel.kernel = kernel.module.kernel("gridfold_sweep");
         kernel.facts = facts_of(kernel.kernel, device); // also loads it now, which a capture could not
+        kernel.may_overlap = kernels_may_overlap(properties);
         kernel.was_cached = image.was_cached;
     }
     return loaded;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <gridfold/core/device.hpp>
 #include <gridfold/core/error.hpp>
 #include <gridfold/core/module.hpp>
 #include <gridfold/fusion/backend.hpp>
@@ -36,6 +37,7 @@ struct LoadedKernel {
     Module module;
     KernelView kernel;
     KernelFacts facts;
+    bool may_overlap = false; ///< Launch::may_overlap
     bool was_cached = false;
 };
 
@@ -47,10 +49,24 @@ struct LoadedPlan {
     mutable Health health;
 };
 
-/// Emits, compiles (in parallel, through the cache) and loads. Throws DeviceError, CompileError.
-std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options);
+/// Does `work` on the plan's device, unless that is known to be lost; remembers if it turns out now.
+template <class Work> void on_device_of(const LoadedPlan& loaded, Work&& work) {
+    loaded.health.check();
+    try {
+        const CurrentDevice current(loaded.device);
+        work();
+    } catch (const DeviceError& error) {
+        loaded.health.note(error);
+        throw;
+    }
+}
 
-/// Runs a loaded plan.
+/// Emits, compiles (in parallel, through the cache) and loads. Throws DeviceError, CompileError.
+std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options,
+                                            Problems problems = Problems::one);
+
+/// Runs a plan loaded for one problem, or for many.
 std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded);
+std::unique_ptr<ManyRunner> make_many_runner(std::shared_ptr<const LoadedPlan> loaded);
 
 } // namespace gf::cuda

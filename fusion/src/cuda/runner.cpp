@@ -50,14 +50,6 @@ struct Captured {
     std::vector<std::shared_ptr<const void>> owners; // of outputs that the caller did not bind
 };
 
-std::size_t bytes_of(const Array& array, const Bound& bound) {
-    return static_cast<std::size_t>(element_count(array.dims, bound.extents)) * size_of(array.type);
-}
-
-bool needs_memory(const Array& array, const BoundArray& bound) {
-    return array.role == ArrayRole::temporary || bound.memory == Memory::host;
-}
-
 /// Addresses for `bound`, in buffers of `old` where they are large enough. Those are named, not taken: the result's
 /// `owned` holds only what had to be allocated.
 Arrays place_arrays(const LoadedPlan& loaded, const Bound& bound, const Arrays& old) {
@@ -84,7 +76,7 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
         for (std::uint64_t& value : launches[i].values) addresses[i].push_back(&value);
         const LoadedKernel& kernel = loaded.kernels[i];
         nodes.push_back({{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.threads),
-                          addresses[i].data()},
+                          addresses[i].data(), false},
                          loaded.plan->sweeps[i].after});
     }
     return {loaded.device, nodes};
@@ -166,17 +158,7 @@ CudaRunner::~CudaRunner() {
     release_retired();
 }
 
-/// Does `work` on the device, unless it is known to be lost; remembers if that turns out now.
-template <class Work> void CudaRunner::guarded(Work&& work) {
-    loaded_->health.check();
-    try {
-        const CurrentDevice current(loaded_->device);
-        work();
-    } catch (const DeviceError& error) {
-        loaded_->health.note(error);
-        throw;
-    }
-}
+template <class Work> void CudaRunner::guarded(Work&& work) { on_device_of(*loaded_, work); }
 
 void CudaRunner::bind(const Bound& bound) {
     if (is_bound_ && bound == bound_) return;

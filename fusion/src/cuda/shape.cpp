@@ -1,5 +1,6 @@
 // How a sweep's slabs are shared out among threads. Figures: bench/NOTES.md.
 #include <algorithm>
+#include <bit>
 
 #include <gridfold/fusion/order.hpp>
 
@@ -17,6 +18,22 @@ int widest_element(const Plan& plan, const Sweep& sweep) {
     return int(widest);
 }
 
+bool touches_arrays(const Sweep& sweep) {
+    return !sweep.stores.empty() ||
+           std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::load; });
+}
+
+/// Words of a thread's states, of `width` lanes each where the order matters.
+int state_words(const Sweep& sweep, int width) {
+    int words = 0;
+    for (const Fold& f : sweep.folds)
+        words +=
+            f.monoid->state_words(f.element, f.accumulator) * (f.monoid->exact_in_any_order(f.accumulator) ? 1 : width);
+    return words;
+}
+
+} // namespace
+
 int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     std::size_t bytes = 0;
     for (const Instruction& i : sweep.code)
@@ -24,31 +41,25 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     return int(bytes);
 }
 
-int state_words(const Sweep& sweep) {
-    int words = 0;
-    for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
-    return words;
-}
-
-} // namespace
-
 Shape choose_shape(const Plan& plan, const Sweep& sweep) {
-    const int words = state_words(sweep);
-    // 16-byte loads of the widest element; at least two elements, so that no block has more than 1,024 threads.
-    int width = std::max(16 / widest_element(plan, sweep), 2);
-    // Every element a thread has in a slab is a lane with its own states. Many states want many registers a thread (few
-    // threads), but no thread has more than 255.
-    if (words > 6) width = std::max(width, 4);
-    while (width > 4 && width * words > 128) width /= 2;
+    // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more combine.
+    // What touches no array has nothing to be wide for.
+    int width = touches_arrays(sweep) ? std::max(16 / widest_element(plan, sweep), 4) : 4;
+    // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread has more
+    // than 255 registers.
+    while (width > 4 && state_words(sweep, width) > 128) width /= 2;
+    const int threads = int(slab_elements) / width;
 
-    // What a multiprocessor must have in flight: 64 bytes a thread where two blocks or more share it. Wide states leave room
-    // for one block: then as much as its 128 registers a thread hold beside states and addresses, up to three times that.
-    const int spare_bytes = 4 * (128 - width * words);
-    const int wanted = words > 8 ? std::clamp(spare_bytes, 128, 192) : 64;
+    // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor. Wide states leave room for one
+    // block: then as much as its 128 registers a thread hold beside states and addresses, up to three times that.
+    const int words = state_words(sweep, width);
+    const bool wide = state_words(sweep, 1) > 8;
+    const int wanted = wide ? std::clamp(4 * (128 - words), 128, 192) : 32768 / threads;
     // What loads nothing waits for nothing: slabs in flight would only be more code.
     const int bytes = loaded_bytes(plan, sweep) * width;
-    const int in_flight = sweep.folds.empty() || bytes == 0 ? 1 : std::clamp(wanted / bytes, 1, 12);
-    return {int(slab_elements) / width, width, in_flight};
+    if (sweep.folds.empty() || bytes == 0) return {threads, width, 1};
+    const unsigned in_flight = unsigned(std::clamp(wanted / bytes, 1, 16));
+    return {threads, width, int(wide ? in_flight : std::bit_floor(in_flight))}; // what is left is taken by halves
 }
 
 } // namespace gf::cuda

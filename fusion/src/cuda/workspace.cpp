@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 #include <gridfold/core/device.hpp>
 
 #include "bindings.hpp"
@@ -29,6 +31,12 @@ Workspace::Workspace(const LoadedPlan& loaded) {
     stream.wait();
 }
 
+DeviceError never_yielded() {
+    return DeviceError(
+        "the graph that this run was captured into has not run yet: launch it and synchronise its stream before asking "
+        "for the results");
+}
+
 void* Workspace::of_sweep(std::size_t sweep) const noexcept {
     return offsets_[sweep] == 0 ? nullptr : static_cast<std::byte*>(memory_.address()) + offsets_[sweep];
 }
@@ -41,16 +49,21 @@ void Workspace::read_scalars(std::span<const int> wanted, std::span<ScalarResult
     stream.wait();
     for (const int scalar : wanted) {
         const DeviceScalar& from = scalars[static_cast<std::size_t>(scalar)];
-        if (from.empty == never)
-            throw DeviceError(
-                "the graph that this run was captured into has not run yet: launch it and synchronise its "
-                "stream before asking for the results");
+        if (from.empty == DeviceScalar::never) throw never_yielded();
         results[static_cast<std::size_t>(scalar)] = {from.bits, from.empty != 0};
     }
 }
 
 std::int64_t element_count(std::span<const int> dims, const std::vector<std::int64_t>& extents) {
     return detail::element_count(dims, extents).value_or(0);
+}
+
+std::size_t bytes_of(const Array& array, const Bound& bound) {
+    return static_cast<std::size_t>(element_count(array.dims, bound.extents)) * size_of(array.type);
+}
+
+bool needs_memory(const Array& array, const BoundArray& bound) {
+    return array.role == ArrayRole::temporary || bound.memory == Memory::host;
 }
 
 bool is_output(const Plan& plan, int scalar) {
@@ -73,8 +86,17 @@ std::int64_t stride_along(const Array& array, int dim, const std::vector<std::in
 SweepLaunch make_launch(const Plan& plan, std::size_t sweep, const Kernel& kernel, const Bound& bound,
                         std::span<void* const> arrays, const LaunchMemory& memory) {
     const std::int64_t elements = element_count(plan.sweeps[sweep].dims, bound.extents);
+    if (elements >= most_elements)
+        throw InvalidGraph(
+            fmt::format("a sweep over {} elements: on cuda a domain has less than 2^42; fold a part of it at a time, "
+                        "or run it on the cpu",
+                        elements));
     SweepLaunch launch;
     launch.blocks = static_cast<std::uint32_t>(grid(kernel, elements));
+    // Blocks that start while others end share the multiprocessors out unevenly: that costs a long kernel more than its launch
+    // (bench/NOTES.md).
+    constexpr std::int64_t short_bytes = std::int64_t{1} << 25;
+    launch.may_overlap = elements <= short_bytes / std::max(kernel.loaded_bytes, 1);
     for (const KernelParameter& parameter : kernel.parameters) {
         const auto number = static_cast<std::size_t>(parameter.number); // unused by the kinds that have none
         const auto value = [&]() -> std::uint64_t {

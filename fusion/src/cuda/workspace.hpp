@@ -14,9 +14,13 @@ namespace gf::cuda {
 
 /// What a kernel keeps of a scalar in device memory.
 struct DeviceScalar {
+    static constexpr std::uint64_t never = ~std::uint64_t{0}; ///< as `empty`: no sweep has yielded it
     std::uint64_t bits;
     std::uint64_t empty;
 };
+
+/// What is thrown for a scalar that a captured graph has not yielded yet.
+DeviceError never_yielded();
 
 /// The plan's scalars and each sweep's own workspace: one allocation. Two launches of it must not overlap.
 class Workspace {
@@ -31,7 +35,6 @@ public:
     void read_scalars(std::span<const int> wanted, std::span<ScalarResult> results) const;
 
 private:
-    static constexpr std::uint64_t never = ~std::uint64_t{0}; // as DeviceScalar::empty: no sweep yields it
     DeviceBuffer memory_;
     std::vector<std::size_t> offsets_; // by sweep; 0 = none
 };
@@ -39,10 +42,15 @@ private:
 /// How many elements a sweep, or an array, has. It fits: the front end has checked the extents.
 std::int64_t element_count(std::span<const int> dims, const std::vector<std::int64_t>& extents);
 
+std::size_t bytes_of(const Array& array, const Bound& bound);
+/// Has an array no device memory of the caller's? A temporary, or bound in host memory.
+bool needs_memory(const Array& array, const BoundArray& bound);
+
 /// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.
 struct SweepLaunch {
     std::uint32_t blocks = 1;
     std::vector<std::uint64_t> values;
+    bool may_overlap = false; ///< Launch::may_overlap, where the device can
     friend bool operator==(const SweepLaunch&, const SweepLaunch&) = default;
 };
 
@@ -68,7 +76,8 @@ template <class Use> void with_launch(const LoadedKernel& kernel, const SweepLau
     std::vector<void*> addresses;
     addresses.reserve(values.size());
     for (std::uint64_t& value : values) addresses.push_back(&value);
-    use(Launch{kernel.kernel, sweep.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data()});
+    use(Launch{kernel.kernel, sweep.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data(),
+               kernel.may_overlap && sweep.may_overlap});
 }
 
 /// Is this scalar of the plan a result of the graph?

@@ -14,6 +14,7 @@
 
 using gf::driver::Address;
 using gf::driver::KernelNodeParams;
+using gf::driver::LaunchConfig;
 using namespace gf::emulator;
 
 // What CUDA's opaque handles point to here.
@@ -367,13 +368,19 @@ EXPORT int cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const cha
 EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st*) {
     return *value = attribute == gf::driver::function_registers ? 32 : 0, gate();
 }
-EXPORT int cuLaunchKernel(CUfunc_st* function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y,
-                          unsigned block_z, unsigned shared_bytes, CUstream_st* stream, void** parameters, void**) {
+EXPORT int cuLaunchKernelEx(const LaunchConfig* config, CUfunc_st* function, void** parameters, void**) {
+    CUstream_st* const stream = config->stream;
     const int code = stream != nullptr && stream->captured != nullptr ? gate() : gate_of(stream);
     if (code != success) return code;
     KernelCall call;
-    if (!is_one(y, z) || !is_one(block_y, block_z) || shared_bytes != 0) return invalid_value;
-    if (const int wrong = to_call(function, x, block_x, parameters, call); wrong != success) return wrong;
+    if (!is_one(config->grid_y, config->grid_z) || !is_one(config->block_y, config->block_z) ||
+        config->shared_bytes != 0)
+        return invalid_value;
+    // That kernels may overlap is allowed, not asked for: here none does.
+    for (unsigned i = 0; i < config->attribute_count; ++i)
+        if (config->attributes[i].id != gf::driver::launch_overlapping) return invalid_value;
+    if (const int wrong = to_call(function, config->grid_x, config->block_x, parameters, call); wrong != success)
+        return wrong;
     const auto lock = locked();
     if (stream == nullptr || stream->captured == nullptr) {
         device().queue.push(stream, [call] { device().execute(call); });

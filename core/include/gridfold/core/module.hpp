@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include <gridfold/core/device.hpp>
 #include <gridfold/core/stream.hpp>
 
 struct CUmod_st;
@@ -58,7 +59,13 @@ struct Launch {
     std::uint32_t blocks = 1;
     std::uint32_t threads = 1;
     void** parameters = nullptr;
+    /// The kernel waits by itself for what came before it in the stream (griddepcontrol): it may start while a kernel before it
+    /// ends. Only where kernels_may_overlap(); ignored in a GraphExec.
+    bool may_overlap = false;
 };
+
+/// Can a kernel of this device start while the one before it in its stream ends?
+bool kernels_may_overlap(const Device& device);
 
 /// Launches in stream order; the device's primary context must be current. Works while the stream is capturing.
 void launch(const Launch& what, StreamView stream);

@@ -58,6 +58,22 @@ public:
     virtual void wait(std::span<ScalarResult> scalars) = 0;
 };
 
+/// Several problems of one plan: the same bits as one by one, but on a GPU one launch a sweep for all of them. One thread at a
+/// time.
+class ManyRunner {
+public:
+    ManyRunner() = default;
+    ManyRunner(const ManyRunner&) = delete;
+    ManyRunner& operator=(const ManyRunner&) = delete;
+    virtual ~ManyRunner() = default;
+    /// Takes the problems' bindings. After an exception nothing is bound.
+    virtual void bind(std::span<const Bound> problems) = 0;
+    /// As a Runner's; `scalars` has those of the first problem by Plan::scalars, then those of the next.
+    virtual void run(std::span<ScalarResult> scalars, StreamView stream) = 0;
+    virtual void enqueue(StreamView stream) = 0;
+    virtual void wait(std::span<ScalarResult> scalars) = 0;
+};
+
 /// What a backend tells explain() of one sweep.
 struct SweepFacts {
     std::string source; ///< the generated kernel; "" on the CPU
@@ -75,6 +91,8 @@ public:
     Build& operator=(const Build&) = delete;
     virtual ~Build() = default;
     virtual std::unique_ptr<Runner> runner() const = 0;
+    /// CUDA: the first call compiles. Thread-safe, as is runner().
+    virtual std::unique_ptr<ManyRunner> many_runner() const = 0;
     virtual std::vector<SweepFacts> facts() const = 0;
     /// "cpu (AVX-512, 16 threads)", "cuda:0 (NVIDIA H200)"
     virtual std::string device() const = 0;

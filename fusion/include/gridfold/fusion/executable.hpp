@@ -123,6 +123,29 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+/// Several problems of one executable, bound and ready to run together: on a GPU in one launch a sweep, and with the bits that each
+/// would have alone. Move-only; one thread at a time.
+class PreparedMany {
+public:
+    PreparedMany(PreparedMany&&) noexcept;
+    PreparedMany& operator=(PreparedMany&&) noexcept;
+    ~PreparedMany();
+
+    /// The number of problems.
+    std::size_t size() const noexcept;
+    /// Runs and waits; a Results for each problem, in their order. Arrays that the caller did not bind are overwritten by the next run.
+    std::vector<Results> run(StreamView stream = {});
+    /// As Prepared's. A graph that captures it shares its memory: at most one of the graph's launches and runs of this is in flight.
+    void enqueue(StreamView stream);
+    std::vector<Results> results();
+
+    struct Impl;
+    explicit PreparedMany(std::unique_ptr<Impl> impl);
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
 /// A plan bound to a backend. Immutable; copies share it; any number of threads may call it at once.
 class Executable {
 public:
@@ -131,6 +154,12 @@ public:
     /// run() at the same time as others leaves one set, until the Executable is gone.
     Results run(const Bindings& inputs, const Bindings& outputs = {}, StreamView stream = {}) const;
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
+    /// Runs many problems, small ones above all, each with extents and scalars of its own: on a GPU one launch a sweep (the first
+    /// call compiles its kernels). `outputs`: empty, or one list for each problem. A mistake in one of them is an InvalidGraph that
+    /// names it, and nothing runs.
+    std::vector<Results> run_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {},
+                                  StreamView stream = {}) const;
+    PreparedMany prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {}) const;
     /// The plan, sweep by sweep, in words: what it reads and writes, why it is a sweep of its own, what it will cost.
     std::string explain() const;
     /// The kernels that the cuda backend generates for the plan, one a sweep, whichever device this executable is for.

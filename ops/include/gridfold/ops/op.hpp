@@ -92,6 +92,12 @@ struct MonoidRow {
     /// A user's own host kernels; null for built-in rows (theirs are in fusion/src/cpu).
     const MonoidKernels* (*user_kernels)(DType element, DType accumulator);
     bool in_steps = false; ///< it offers start, advance and end (monoid.cuh)
+    bool in_packs = false; ///< it offers accumulate_pack (monoid.cuh)
+
+    /// Does any order of the elements give the same state?
+    bool exact_in_any_order(DType accumulator) const {
+        return is_floating(accumulator) ? exact_in_any_order_for_floats : exact_in_any_order_for_integers;
+    }
 };
 
 /// One reduction: a monoid and what is read off its final state.

@@ -3,6 +3,12 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
+/// Makes each of a thread's states that of no element.
+template <class M, int K> GRIDFOLD_FN void clear(typename M::State (&s)[K]) {
+#pragma unroll
+    for (int i = 0; i < K; ++i) s[i] = M::identity();
+}
+
 /// Combines the first `count` of a thread's states into the first of them.
 template <class M, int K> GRIDFOLD_FN void reduce_thread(typename M::State (&s)[K], i32 count) {
 #pragma unroll
@@ -11,6 +17,11 @@ template <class M, int K> GRIDFOLD_FN void reduce_thread(typename M::State (&s)[
         for (int i = 0; i < K; i += 2 * distance)
             if (i + distance < count) M::combine(s[i], s[i + distance]);
 }
+
+/// Does a monoid reduce a warp's states by itself (monoid.cuh)?
+template <class> using Void = void;
+template <class M, class = void> inline constexpr bool reduces_warps = false;
+template <class M> inline constexpr bool reduces_warps<M, Void<decltype(M::reduces_warps)>> = M::reduces_warps;
 
 /// Combines s with that of the lane which differs in the bit `distance`, if it is a partner. Every thread of the warp calls
 /// it; lanes with that bit or a lower one set combine into states that nobody reads.

@@ -28,6 +28,7 @@ struct Workspace {
     /// memory. Called by all threads of one block, ahead of time.
     template <int Words> GRIDFOLD_FN void prefetch_records(u32 threads, u32 blocks) const {
         constexpr u32 line = 16; // slots
+#pragma unroll 1
         for (u32 i = thread_index() * line; i < blocks * u32(record_slots(Words)); i += threads * line)
             prefetch(memory + header + i);
     }
@@ -47,9 +48,10 @@ template <class State> union StateWords {
     GRIDFOLD_FN StateWords() {}
 };
 
-/// Publishes the words of this block's states. Called by one thread.
-template <int Words> GRIDFOLD_FN void publish(const Workspace& workspace, u32 tag, const u32 (&words)[Words]) {
-    u64* const record = workspace.record<Words>(block_index());
+/// Publishes the words of a block's states. Called by one thread of it.
+template <int Words>
+GRIDFOLD_FN void publish(const Workspace& workspace, u32 block, u32 tag, const u32 (&words)[Words]) {
+    u64* const record = workspace.record<Words>(block);
     const auto slot = [&](int i) { return u64(tag) << 32 | words[i < Words ? i : 0]; };
     if constexpr (Words == 1)
         store_relaxed(record, slot(0));
@@ -77,7 +79,7 @@ template <int Words> GRIDFOLD_FN u32 collect(const Workspace& workspace, u32 tag
 }
 
 /// A scalar that a sweep yielded, in device memory.
-struct Scalar {
+struct alignas(16) Scalar {
     u64 bits;
     u64 empty;
 };
@@ -97,15 +99,18 @@ template <class T> GRIDFOLD_FN void yield(Scalar* scalar, u64* host, u32 tag, T 
     store_relaxed_system(host + 2, u64(tag) << 32 | u32(empty));
 }
 
-/// The value of a yielded scalar.
-template <class T> GRIDFOLD_FN T read(const Scalar& scalar) {
+/// A value from its bytes, zero-extended.
+template <class T> GRIDFOLD_FN T from_bytes(u64 bits) {
     union Bits {
         u64 bits;
         T value;
         GRIDFOLD_FN Bits() {}
     } from;
-    from.bits = scalar.bits;
+    from.bits = bits;
     return from.value;
 }
+
+/// The value of a yielded scalar.
+template <class T> GRIDFOLD_FN T read(const Scalar& scalar) { return from_bytes<T>(scalar.bits); }
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -92,12 +92,45 @@ GRIDFOLD_FN u32 to_bits(f32 x) { return ::__float_as_uint(x); }
 GRIDFOLD_FN u64 to_bits(f64 x) { return u64(::__double_as_longlong(x)); }
 GRIDFOLD_FN f32 from_bits(u32 bits) { return ::__uint_as_float(bits); }
 GRIDFOLD_FN f64 from_bits(u64 bits) { return ::__longlong_as_double((long long)(bits)); }
+/// The low word of (high:low) >> bits; bits < 32.
+GRIDFOLD_FN u32 funnel_shift_right(u32 low, u32 high, u32 bits) { return ::__funnelshift_r(low, high, bits); }
+/// `sum` and the four bytes, or two halves, of `word`. Devices have an instruction for it.
+GRIDFOLD_FN i32 add_bytes(u32 word, i32 sum) { return ::__dp4a(int(word), 0x01010101, sum); }
+GRIDFOLD_FN u32 add_bytes(u32 word, u32 sum) { return ::__dp4a(word, 0x01010101u, sum); }
+GRIDFOLD_FN i32 add_halves(u32 word, i32 sum) { return ::__dp2a_lo(int(word), 0x0101, sum); }
+GRIDFOLD_FN u32 add_halves(u32 word, u32 sum) { return ::__dp2a_lo(word, 0x0101u, sum); }
 #else
 GRIDFOLD_FN u32 to_bits(f32 x) { return __builtin_bit_cast(u32, x); }
 GRIDFOLD_FN u64 to_bits(f64 x) { return __builtin_bit_cast(u64, x); }
 GRIDFOLD_FN f32 from_bits(u32 bits) { return __builtin_bit_cast(f32, bits); }
 GRIDFOLD_FN f64 from_bits(u64 bits) { return __builtin_bit_cast(f64, bits); }
+GRIDFOLD_FN u32 funnel_shift_right(u32 low, u32 high, u32 bits) { return u32((u64(high) << 32 | low) >> bits); }
+GRIDFOLD_FN i32 add_bytes(u32 word, i32 sum) {
+    return sum + i8(word) + i8(word >> 8) + i8(word >> 16) + i8(word >> 24);
+}
+GRIDFOLD_FN u32 add_bytes(u32 word, u32 sum) {
+    return sum + u8(word) + u8(word >> 8) + u8(word >> 16) + u8(word >> 24);
+}
+GRIDFOLD_FN i32 add_halves(u32 word, i32 sum) { return sum + i16(word) + i16(word >> 16); }
+GRIDFOLD_FN u32 add_halves(u32 word, u32 sum) { return sum + u16(word) + u16(word >> 16); }
 #endif
+
+/// A word that orders as min and max do: −0 below +0, integers by value. NaN has no place, but 0 and ~0 are nobody's and read back
+/// as one. T has 32 bits.
+template <class T> GRIDFOLD_FN u32 order_word(T x) {
+    constexpr u32 sign = 0x80000000u;
+    if constexpr (is_floating<T>)
+        return (to_bits(x) & sign) != 0 ? ~to_bits(x) : to_bits(x) | sign;
+    else
+        return is_signed<T> ? u32(x) ^ sign : u32(x);
+}
+template <class T> GRIDFOLD_FN T from_order_word(u32 word) {
+    constexpr u32 sign = 0x80000000u;
+    if constexpr (is_floating<T>)
+        return from_bits((word & sign) != 0 ? word & ~sign : ~word);
+    else
+        return T(is_signed<T> ? word ^ sign : word);
+}
 
 template <class T> GRIDFOLD_FN T infinity() {
     if constexpr (sizeof(T) == 4)

@@ -2,18 +2,23 @@
 // text gives the particulars as a Kernel; this is their common course. Depends on grid.cuh.
 //
 // A Kernel has
-//   threads, width, in_flight, words, blocks   constants: a block's threads; a thread's elements of a slab; slabs loaded
-//                                              before the first is folded; words of all states; the most blocks (a power of 2)
+//   threads, width, in_flight, words, most_blocks   constants: a block's threads; a thread's elements of a slab; slabs loaded before
+//                                the first is folded; words of all states; the most blocks (a power of 2)
 //   Loads                        one thread's elements of one slab
-//   States<N>                    N states of every fold
+//   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where the order
+//                                does not matter; N states of every fold
 //   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, word (its first of all states') and of(states)
-//   elements, workspace, aligned the extent of the domain; device memory; may loads and stores be 16 bytes wide?
-//   load<wide, whole>(loads, first, count)  reads `count` elements from number `first` on; wide: 16 bytes at a time;
+//   block, blocks                this block's number, and how many fold the domain: of the grid, or of its part of it
+//   elements, workspace          the extent of the domain; device memory
+//   aligned, stores_aligned      may loads, and stores, be of whole packs?
+//   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
 //                                whole: count == width
-//   fold<whole>(states, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
-//   starts, start(states, loads, first), end(states, rows, first, stride)  is there a monoid that accumulates in steps
+//   realigns, Windows, load_windows(windows, loads, first), realign(loads, windows)  are there arrays of which whole packs can be
+//                                cut out? and their windows (warp.cuh): `width` elements from `first` on
+//   fold<whole>(lanes, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
+//   starts, start(lanes, loads, first), end(lanes, rows, first, stride)  is there a monoid that accumulates in steps
 //                                (monoid.cuh)? and those steps, for all lanes of a thread
-//   finishes, finish(states, tag)  does it fold or yield? and what finalises the states in place 0, computes the epilogue
+//   finishes, finish(lanes, tag)  does it fold or yield? and what finalises the states in place 0, computes the epilogue
 //                                and yields; one thread, once
 #pragma once
 
@@ -55,54 +60,93 @@ template <auto value> struct Constant {
     GRIDFOLD_FN constexpr auto operator()() const { return value; }
 };
 
-/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's.
-template <class Kernel>
-GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states) {
+/// How a thread reads its elements of a slab.
+enum class Access {
+    elements, ///< one at a time
+    packs,    ///< in whole packs, of arrays that are aligned
+    windows   ///< in whole packs of which the elements are cut out; those beside the slab are read, too
+};
+
+/// What is loaded for `count` slabs before the first is folded.
+template <class Kernel, Access access, int count> struct Batch {
+    typename Kernel::Loads loads[count];
+};
+template <class Kernel, int count> struct Batch<Kernel, Access::windows, count> {
+    typename Kernel::Loads loads[count];
+    typename Kernel::Windows windows[count];
+};
+
+/// Calls `fold(Constant<count>)` if so many slabs of a block are left before `end`, then for half of `count`, to `least`.
+template <int count, int least, class Fold>
+GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& fold) {
+    if (slab + (count - 1) * blocks < end) fold(Constant<count>{});
+    if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
+}
+
+/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Slabs are counted in 32 bits: no domain has
+/// 2^42 elements.
+template <class Kernel> GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes) {
     constexpr int in_flight = Kernel::in_flight;
     constexpr int width = Kernel::width;
-    const i64 blocks = grid_blocks();
-    const i64 own = block_index();
-    const i64 whole_slabs = kernel.elements / slab_elements;
-    const i64 lane = i64(thread_index()) * width;
+    const u32 blocks = kernel.blocks;
+    const u32 whole_slabs = u32(u64(kernel.elements) / slab_elements);
+    const u32 lane = thread_index() * width;
 
+    u32 slab = kernel.block;
     u32 row = 0; // slabs of this block that were folded
 
-    // Loads `count` slabs of this block from `slab` on, then folds them.
-    const auto fold_batch = [&](auto wide, auto count, i64 slab) {
-        typename Kernel::Loads loads[count()];
-        const auto first = [&](int u) { return (slab + u * blocks) * slab_elements + lane; };
+    // Loads `count` slabs of this block, then folds them.
+    const auto fold_batch = [&](auto access, auto count) {
+        Batch<Kernel, access(), count()> batch;
+        const auto first = [&](int u) { return i64(slab + u * blocks) * slab_elements + lane; };
 #pragma unroll
-        for (int u = 0; u < count(); ++u) kernel.template load<wide(), true>(loads[u], first(u), width);
-        if constexpr (Kernel::starts)
-            if (row == 0) kernel.start(states, loads[0], first(0));
+        for (int u = 0; u < count(); ++u)
+            if constexpr (access() == Access::windows)
+                kernel.load_windows(batch.windows[u], batch.loads[u], first(u));
+            else
+                kernel.template load<access() == Access::packs, true>(batch.loads[u], first(u), width);
 #pragma unroll
-        for (int u = 0; u < count(); ++u) kernel.template fold<true>(states, loads[u], first(u), width, row + u);
+        for (int u = 0; u < count(); ++u) {
+            if constexpr (access() == Access::windows) kernel.realign(batch.loads[u], batch.windows[u]);
+            if constexpr (Kernel::starts)
+                if (u == 0 && row == 0) kernel.start(lanes, batch.loads[0], first(0));
+            kernel.template fold<true>(lanes, batch.loads[u], first(u), width, row + u);
+        }
         row += count();
+        slab += count() * blocks;
     };
-    i64 slab = own;
-    if (kernel.aligned) {
-        for (; slab + (in_flight - 1) * blocks < whole_slabs; slab += in_flight * blocks)
-            fold_batch(Constant<true>{}, Constant<in_flight>{}, slab);
-        if constexpr (in_flight > 2)
-            if (slab + (in_flight / 2 - 1) * blocks < whole_slabs) {
-                fold_batch(Constant<true>{}, Constant<in_flight / 2>{}, slab);
-                slab += in_flight / 2 * blocks;
-            }
-    }
-    // What is left, and arrays that are not aligned. One loop for both, since code that is not executed costs time, too.
+    while (slab < whole_slabs) { // once, but for the first block of arrays that are not aligned
+        u32 end = whole_slabs;
+        if (kernel.aligned) {
+            constexpr Constant<Access::packs> access{};
+            while (slab + (in_flight - 1) * blocks < end) fold_batch(access, Constant<in_flight>{});
+            // Of wide states every batch is much code: one half, then slab by slab.
+            constexpr int least = Kernel::words <= 8 ? 1 : in_flight / 2;
+            if constexpr (in_flight > 1)
+                fold_halves<in_flight / 2, least>(slab, blocks, end, [&](auto count) { fold_batch(access, count); });
+        } else if constexpr (Kernel::realigns) {
+            // What is beside the first slab, or the last, may not be there.
+            constexpr Constant<Access::windows> access{};
+            constexpr int most = smaller(in_flight, in_flight < 4 ? 2 : in_flight / 2);
+            if (slab > 0)
+                while (slab + (most - 1) * blocks < end - 1) fold_batch(access, Constant<most>{});
+            else
+                end = 1;
+        }
 #pragma unroll 1
-    for (; slab < whole_slabs; slab += blocks) fold_batch(Constant<false>{}, Constant<1>{}, slab);
+        while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{});
+    }
     if constexpr (Kernel::starts)
-        if (row > 0) kernel.end(states, row, own * slab_elements + lane, blocks * slab_elements);
+        if (row > 0) kernel.end(lanes, row, i64(kernel.block) * slab_elements + lane, blocks * slab_elements);
 
     // The last slab may have a gap at its end.
-    const i64 first = whole_slabs * slab_elements + lane;
-    if (slab == whole_slabs && first < kernel.elements) { // it is this block's turn
+    const i64 first = i64(whole_slabs) * slab_elements + lane;
+    if (u32(kernel.elements) % slab_elements > lane && slab == whole_slabs) { // it is this block's turn
         const i64 rest = kernel.elements - first;
         const int count = rest < width ? int(rest) : width;
         typename Kernel::Loads loads;
         kernel.template load<false, false>(loads, first, count);
-        kernel.template fold<false>(states, loads, first, count, row);
+        kernel.template fold<false>(lanes, loads, first, count, row);
     }
 }
 
@@ -111,48 +155,84 @@ GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::template Stat
 template <class Fold, int warps, bool first>
 using WarpStates = Shared<typename Fold::Monoid::State, warps, 2 * Fold::word + first>;
 
+/// Are a fold's states of so many lanes reduced by every thread for itself? Reading 16 words of shared memory takes as long as one
+/// exchange between lanes.
+template <class Fold, int lanes, bool all>
+inline constexpr bool one_thread_reduces =
+    all && lanes < 32 && sizeof(typename Fold::Monoid::State) == 4 && !reduces_warps<typename Fold::Monoid>;
+
+/// Reduces the first states of so many lanes of a warp, a power of 2, to one, pairwise by number, lowest bit first; the first
+/// lane gets the result. `number`: of this lane. Without `all`, those from number·each ≥ count on do not exist.
+template <class Kernel, int lanes, bool all, class States>
+GRIDFOLD_FN void reduce_lanes(States& states, i32 number, i32 count, i32 each) {
+    Kernel::each_fold([&](auto f) {
+        using Monoid = typename decltype(f)::Monoid;
+        if constexpr (reduces_warps<Monoid>) {
+            if (lanes < 32 || !all)
+                if (i32(warp_lane()) >= lanes || (!all && number * each >= count)) f.of(states)[0] = Monoid::identity();
+            Monoid::reduce_warp(f.of(states)[0], Warp{});
+        }
+    });
+    // All folds take a step together: their latencies overlap. Steps of wide states are long already, and unrolling them
+    // costs compile time.
+    constexpr int unrolled = Kernel::words <= 8 ? 5 : 1;
+#pragma unroll(unrolled)
+    for (int distance = 1; distance < lanes; distance *= 2)
+        Kernel::each_fold([&](auto f) {
+            using Monoid = typename decltype(f)::Monoid;
+            if constexpr (!reduces_warps<Monoid> && !one_thread_reduces<decltype(f), lanes, all>)
+                combine_lanes<Monoid>(f.of(states)[0], distance, all || (number + distance) * each < count);
+        });
+}
+
+/// Has this warp any of `count` states, of which each thread has `each`? One that has none leaves the others to it: it would poll what
+/// they wait for.
+GRIDFOLD_FN bool has_states(i32 count, i32 each) { return i32(warp_index() * 32) * each < count; }
+
 /// Reduces `count` states of every fold to one, pairwise by number, lowest bit first. Of the first Threads threads, thread t
 /// has those numbered each·t to each·t + each − 1, each ≤ K a power of two; thread 0 gets the result in its place 0. `all`:
 /// there are K · Threads states. Every thread of the block calls it if Threads > 32, once for each value of `all`.
-template <class Kernel, int Threads, bool all, int K>
-GRIDFOLD_FN void reduce(typename Kernel::template States<K>& states, i32 count, i32 each) {
-    // All folds take a step together: their latencies overlap. Steps of wide states are long already, and unrolling them
-    // costs compile time.
-    constexpr int unrolled = Kernel::words <= 4 ? 5 : 1;
+template <class Kernel, int Threads, bool all, class States>
+GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
     constexpr int warp_count = Threads / 32;
     const i32 thread = i32(thread_index());
+    const bool takes_part = all || has_states(count, each);
 
-    Kernel::each_fold([&](auto f) {
-        reduce_thread<typename decltype(f)::Monoid>(f.of(states), all ? K : smaller(each, count - thread * each));
-    });
-#pragma unroll(unrolled)
-    for (int distance = 1; distance < 32; distance *= 2)
+    if (takes_part) {
         Kernel::each_fold([&](auto f) {
-            combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], distance,
-                                                        all || (thread + distance) * each < count);
+            reduce_thread<typename decltype(f)::Monoid>(f.of(states),
+                                                        all ? each : smaller(each, count - thread * each));
         });
+        reduce_lanes<Kernel, 32, all>(states, thread, count, each);
+    }
     if constexpr (warp_count > 1) {
-        Kernel::each_fold([&](auto f) {
-            if (warp_lane() == 0 && thread < Threads)
-                WarpStates<decltype(f), warp_count, all>::put(warp_index(), f.of(states)[0]);
-        });
+        if (takes_part)
+            Kernel::each_fold([&](auto f) {
+                if (warp_lane() == 0 && thread < Threads)
+                    WarpStates<decltype(f), warp_count, all>::put(warp_index(), f.of(states)[0]);
+            });
         barrier();
         if (warp_index() != 0) return;
         const i32 warp = i32(warp_lane()) % warp_count; // of this lane, from here on
-        Kernel::each_fold([&](auto f) { f.of(states)[0] = WarpStates<decltype(f), warp_count, all>::get(u32(warp)); });
-#pragma unroll(unrolled)
-        for (int distance = 1; distance < warp_count; distance *= 2)
-            Kernel::each_fold([&](auto f) {
-                combine_lanes<typename decltype(f)::Monoid>(f.of(states)[0], distance,
-                                                            all || (warp + distance) * 32 * each < count);
-            });
+        Kernel::each_fold([&](auto f) {
+            using Warps = WarpStates<decltype(f), warp_count, all>;
+            if constexpr (one_thread_reduces<decltype(f), warp_count, all>) {
+                typename decltype(f)::Monoid::State of_warps[warp_count];
+#pragma unroll
+                for (int i = 0; i < warp_count; ++i) of_warps[i] = Warps::get(u32(i));
+                reduce_thread<typename decltype(f)::Monoid>(of_warps, warp_count);
+                f.of(states)[0] = of_warps[0];
+            } else {
+                if (all || warp * 32 * each < count) f.of(states)[0] = Warps::get(u32(warp));
+            }
+        });
+        reduce_lanes<Kernel, warp_count, all>(states, warp, count, each * 32);
     }
 }
 
 /// Publishes the first states of this thread as the block's.
 template <class Kernel>
-GRIDFOLD_FN void publish_block(typename Kernel::template States<Kernel::width>& states, const Workspace& workspace,
-                               u32 tag) {
+GRIDFOLD_FN void publish_block(typename Kernel::Lanes& states, const Workspace& workspace, u32 block, u32 tag) {
     u32 words[Kernel::words];
     Kernel::each_fold([&](auto f) {
         StateWords<typename decltype(f)::Monoid::State> of;
@@ -160,7 +240,7 @@ GRIDFOLD_FN void publish_block(typename Kernel::template States<Kernel::width>& 
 #pragma unroll
         for (u32 i = 0; i < sizeof(of) / 4; ++i) words[f.word + i] = of.word[i];
     });
-    publish(workspace, tag, words);
+    publish(workspace, block, tag, words);
 }
 
 /// Waits for the states of the blocks each·t to each·t + each − 1, where there are so many; t: this thread.
@@ -189,52 +269,49 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, con
 
 /// Combines the grid's lanes into one state a fold and finishes the sweep.
 template <class Kernel>
-GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::template States<Kernel::width>& states,
-                         const Workspace& workspace, u32 tag) {
-    static_assert((Kernel::blocks & (Kernel::blocks - 1)) == 0, "shared out among a power of two of threads");
+GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& states, const Workspace& workspace, u32 tag) {
+    static_assert((Kernel::most_blocks & (Kernel::most_blocks - 1)) == 0, "shared out among a power of two of threads");
     // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for wide states.
-    constexpr int most = Kernel::threads < Kernel::blocks ? Kernel::threads : Kernel::blocks;
+    constexpr int most = smaller(Kernel::threads, Kernel::most_blocks);
     constexpr int collectors = Kernel::words <= 4 ? 32 : most;
-    const i32 blocks = i32(grid_blocks());
+    const i32 blocks = i32(kernel.blocks);
 
-    reduce<Kernel, Kernel::threads, true, Kernel::width>(states, i32(slab_elements), Kernel::width);
+    reduce<Kernel, Kernel::threads, true>(states, i32(slab_elements), Kernel::width);
     if constexpr (Kernel::words > 0)
-        if (blocks > 1 && thread_index() == 0) publish_block<Kernel>(states, workspace, tag);
-    if (i32(block_index()) + 1 < blocks) return;
+        if (blocks > 1 && thread_index() == 0) publish_block<Kernel>(states, workspace, kernel.block, tag);
+    if (i32(kernel.block) + 1 < blocks) return;
     if constexpr (Kernel::words > 0)
         if (blocks > 1) {
             if (collectors == 32 && warp_index() != 0) return;
-            constexpr int most_each = Kernel::blocks / collectors;
+            constexpr int most_each = Kernel::most_blocks / collectors;
             i32 each = 1;
             while (each * collectors < blocks) each *= 2;
             typename Kernel::template States<most_each> partials;
-            collect_blocks<Kernel, most_each>(partials, workspace, tag, blocks, each);
-            reduce<Kernel, collectors, false, most_each>(partials, blocks, each);
+            if (has_states(blocks, each)) collect_blocks<Kernel, most_each>(partials, workspace, tag, blocks, each);
+            reduce<Kernel, collectors, false>(partials, blocks, each);
             Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(partials)[0]; });
         }
     if (thread_index() != 0) return;
     kernel.finish(states, tag);
-    workspace.advance<Kernel::words, Kernel::blocks>(tag);
+    // Only what others read carries a tag.
+    if (blocks > 1 || kernel.host != nullptr) workspace.template advance<Kernel::words, Kernel::most_blocks>(tag);
 }
 
 /// The whole kernel.
 template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
-    typename Kernel::template States<Kernel::width> states;
-    Kernel::each_fold([&](auto f) {
-#pragma unroll
-        for (int i = 0; i < Kernel::width; ++i) f.of(states)[i] = decltype(f)::Monoid::identity();
-    });
+    typename Kernel::Lanes lanes;
+    Kernel::each_fold([&](auto f) { clear<typename decltype(f)::Monoid>(f.of(lanes)); });
     if constexpr (Kernel::finishes) {
         const Workspace workspace{kernel.workspace};
         // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
         const u32 last_tag = workspace.last_tag();
-        const u32 blocks = grid_blocks();
-        if (Kernel::words > 0 && blocks > 1 && block_index() + 1 == blocks)
-            workspace.template prefetch_records<Kernel::words>(Kernel::threads, blocks);
-        fold_slabs(kernel, states);
-        combine(kernel, states, workspace, last_tag + 1u);
+        if (Kernel::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
+            workspace.template prefetch_records<Kernel::words>(Kernel::threads, kernel.blocks);
+        fold_slabs(kernel, lanes);
+        let_next_kernel_start();
+        combine(kernel, lanes, workspace, last_tag + 1u);
     } else {
-        fold_slabs(kernel, states);
+        fold_slabs(kernel, lanes);
     }
 }
 

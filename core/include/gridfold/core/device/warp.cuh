@@ -13,6 +13,20 @@ GRIDFOLD_FN u32 grid_blocks() { return gridDim.x; }
 GRIDFOLD_FN void barrier() { __syncthreads(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
+/// A kernel may start while the one before it in its stream ends (programmatic dependent launch). It waits here for that one to
+/// have ended and its writes to be seen; before, it touches no memory.
+GRIDFOLD_FN void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/// The kernel after this one may start, to wait there: every thread that is left has little to do.
+GRIDFOLD_FN void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 /// N values of T in the memory of a block, uninitialised. `place` tells them from others of the same T and N.
 template <class T, int N, int place> struct Shared {
     GRIDFOLD_FN static void put(u32 i, const T& value) { at(i) = value; }
@@ -72,6 +86,8 @@ GRIDFOLD_FN u32 block_index() { return emulator::block_index(); }
 GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
 GRIDFOLD_FN void barrier() { emulator::barrier(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
+GRIDFOLD_FN void wait_for_previous_kernel() {}
+GRIDFOLD_FN void let_next_kernel_start() {}
 
 template <class T, int N, int place> struct Shared {
     GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at<true>(i)) = value; }
@@ -113,6 +129,44 @@ template <class T> GRIDFOLD_FN T shuffle_xor(const T& value, u32 lanes) {
     return to.value;
 }
 
+/// One value out of those of all lanes of a warp, for all of them. Every thread of the warp calls it.
+struct Warp {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    GRIDFOLD_FN static u32 sum(u32 word) { return __reduce_add_sync(0xffffffffu, word); }
+    GRIDFOLD_FN static u32 min(u32 word) { return __reduce_min_sync(0xffffffffu, word); }
+    GRIDFOLD_FN static u32 max(u32 word) { return __reduce_max_sync(0xffffffffu, word); }
+    GRIDFOLD_FN static u32 bit_and(u32 word) { return __reduce_and_sync(0xffffffffu, word); }
+    GRIDFOLD_FN static u32 bit_or(u32 word) { return __reduce_or_sync(0xffffffffu, word); }
+#else
+    GRIDFOLD_FN static u32 sum(u32 word) {
+        return exchange(word, [](u32 a, u32 b) { return a + b; });
+    }
+    GRIDFOLD_FN static u32 min(u32 word) {
+        return exchange(word, [](u32 a, u32 b) { return a < b ? a : b; });
+    }
+    GRIDFOLD_FN static u32 max(u32 word) {
+        return exchange(word, [](u32 a, u32 b) { return a > b ? a : b; });
+    }
+    GRIDFOLD_FN static u32 bit_and(u32 word) {
+        return exchange(word, [](u32 a, u32 b) { return a & b; });
+    }
+    GRIDFOLD_FN static u32 bit_or(u32 word) {
+        return exchange(word, [](u32 a, u32 b) { return a | b; });
+    }
+#endif
+    /// Wraps. In limbs of 27 bits: the sum of 32 of them fits into a word.
+    GRIDFOLD_FN static u64 sum(u64 x) {
+        constexpr u32 limb = (1u << 27) - 1;
+        return sum(u32(x) & limb) + (u64(sum(u32(x >> 27) & limb)) << 27) + (u64(sum(u32(x >> 54))) << 54);
+    }
+
+private:
+    template <class Combine> GRIDFOLD_FN static u32 exchange(u32 word, Combine combine) {
+        for (u32 lanes = 1; lanes < 32; lanes *= 2) word = combine(word, shuffle_xor_word(word, lanes));
+        return word;
+    }
+};
+
 /// N consecutive elements of T, as memory holds them. `bytes` of it are moved at a time, 16 where there are 16.
 template <class T, int N> union Pack {
     static constexpr u32 bytes = sizeof(T) * N >= 16 ? 16 : sizeof(T) * N;
@@ -136,6 +190,42 @@ template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(P
         for (int i = 0; i < N; ++i)
             if (whole || i < count) to.element[i] = p[i];
     }
+}
+
+/// What holds N consecutive elements of T, wherever they begin: one more piece of Pack::bytes than they fill, the first of
+/// which begins at or before them.
+template <class T, int N> struct Window {
+    static constexpr int piece = Pack<T, N>::bytes / 4; // words
+    static constexpr int words = int(sizeof(T)) * N / 4 + piece;
+    u32 word[words];
+};
+
+/// Reads the window of the elements from p on. All its bytes are read: those beside the elements must be there.
+template <class T, int N> GRIDFOLD_FN void load_window(Window<T, N>& to, const T* p) {
+    using Own = Window<T, N>;
+    constexpr u64 bytes = Pack<T, N>::bytes;
+    const char* const from = reinterpret_cast<const char*>(p) - u64(p) % bytes;
+#pragma unroll
+    for (int i = 0; i < Own::words; i += Own::piece)
+        load_bytes(reinterpret_cast<u32(&)[Own::piece]>(to.word[i]), from + 4 * i);
+}
+
+/// Moves a window's words down by `words`, if `moves`. A place that varies would put the window into memory.
+template <int words, class T, int N> GRIDFOLD_FN void move_down(Window<T, N>& window, bool moves) {
+#pragma unroll
+    for (int i = 0; i + words < Window<T, N>::words; ++i)
+        window.word[i] = moves ? window.word[i + words] : window.word[i];
+}
+
+/// The elements of a window; p is what it was loaded for.
+template <class T, int N> GRIDFOLD_FN void cut_out(Pack<T, N>& to, Window<T, N> window, const T* p) {
+    constexpr int piece = Window<T, N>::piece;
+    const u32 offset = u32(u64(p)) % Pack<T, N>::bytes;
+    if constexpr (piece > 2) move_down<2>(window, (offset & 8) != 0);
+    if constexpr (piece > 1) move_down<1>(window, (offset & 4) != 0);
+#pragma unroll
+    for (int i = 0; i < Window<T, N>::words - piece; ++i)
+        to.word[i] = funnel_shift_right(window.word[i], window.word[i + 1], 8 * (offset % 4));
 }
 
 /// Writes elements [0, count) of p; `aligned` and `whole` as in load_pack.

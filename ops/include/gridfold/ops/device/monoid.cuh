@@ -7,8 +7,13 @@
 //
 // A monoid may also offer accumulate in three steps, for lanes that no mask interrupts; the result is the same. start(s, x) sees
 // a lane's first element and prepares the identity for it; advance(s, x, row) takes each element in turn, the first included, row
-// counting from 0 (a lane has fewer than 2^32 elements); end(s, rows, index, stride) says how many they were, the index of the
-// first, and how far apart they stood.
+// counting from 0 (a lane has fewer than 2^32 elements); end(s, rows, index, stride, width) says how many they were, the index of
+// the first, and how they stood: `width` side by side, then the next `stride` further on.
+//
+// One that is exact in any order may also offer
+//   accumulate_pack(s, x)  N elements at once, in any order
+//   reduce_warp(s, warp)   makes s of every lane the combination of all lanes', with the Warp of warp.cuh, where `reduces_warps`
+//                          is true
 //
 // Each definition starts with `template <` and ends with `};`, both alone at the start of a line, and needs no other:
 // a generated kernel holds the text of those that it uses (monoid_source).
@@ -25,6 +30,25 @@ template <class E, class A> struct Sum {
     GRIDFOLD_FN static State identity() { return {A(0)}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    /// Of elements of 16 bits and less the sum of a pack fits into 32. Where a pack was loaded as words, putting them together
+    /// again costs nothing.
+    template <int N> GRIDFOLD_FN static void accumulate_pack(State& s, const E (&x)[N]) {
+        using Narrow = typename Choose<(sizeof(E) > 2), A, typename Choose<is_signed<E>, i32, u32>::type>::type;
+        Narrow sum = 0;
+        if constexpr (sizeof(E) == 1 && N % 4 == 0)
+            for (int i = 0; i < N; i += 4)
+                sum = add_bytes(u8(x[i]) | u32(u8(x[i + 1])) << 8 | u32(u8(x[i + 2])) << 16 | u32(u8(x[i + 3])) << 24,
+                                sum);
+        else if constexpr (sizeof(E) == 2 && N % 2 == 0)
+            for (int i = 0; i < N; i += 2) sum = add_halves(u16(x[i]) | u32(u16(x[i + 1])) << 16, sum);
+        else
+            for (int i = 0; i < N; ++i) sum = add(sum, convert<Narrow>(x[i]));
+        s.sum = add(s.sum, convert<A>(sum));
+    }
+    static constexpr bool reduces_warps = sizeof(A) == 8 && !is_floating<A>;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
+        s.sum = A(warp.sum(Unsigned<A>(s.sum)));
+    }
 };
 
 /// Product, in A.
@@ -50,6 +74,10 @@ template <class E, class A> struct SumOfSquares {
         s.sum = add(s.sum, mul(x, x));
     }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    static constexpr bool reduces_warps = sizeof(A) == 8 && !is_floating<A>;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
+        s.sum = A(warp.sum(Unsigned<A>(s.sum)));
+    }
 };
 
 /// The smallest element; NaN if any is NaN; −0 < +0. A = E.
@@ -61,6 +89,11 @@ template <class E, class A> struct Min {
     GRIDFOLD_FN static State identity() { return {Word<A>(highest<A>())}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.value = minimum(s.value, Word<A>(x)); }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.value = minimum(s.value, t.value); }
+    static constexpr bool reduces_warps = sizeof(State) == 4;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
+        const u32 word = is_nan(s.value) ? 0u : order_word(s.value);
+        s.value = from_order_word<Word<A>>(warp.min(word));
+    }
 };
 
 /// The largest element; NaN if any is NaN; −0 < +0. A = E.
@@ -72,6 +105,11 @@ template <class E, class A> struct Max {
     GRIDFOLD_FN static State identity() { return {Word<A>(lowest<A>())}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.value = maximum(s.value, Word<A>(x)); }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.value = maximum(s.value, t.value); }
+    static constexpr bool reduces_warps = sizeof(State) == 4;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
+        const u32 word = is_nan(s.value) ? ~0u : order_word(s.value);
+        s.value = from_order_word<Word<A>>(warp.max(word));
+    }
 };
 
 /// The index of the smallest element, the first on ties (−0 and +0 tie); the first NaN wins. A = E. The index is held
@@ -90,7 +128,7 @@ template <class E, class A> struct ArgMin {
         s.index_low = u32(i);
         s.index_high = u32(u64(i) >> 32);
     }
-    // In steps, the low word is a row, and end() makes it an index: 64 bits an element would cost more than the comparison.
+    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the comparison.
     GRIDFOLD_FN static void start(State& s, E x) {
         s.value = Word<A>(x);
         s.index_low = 0;
@@ -100,7 +138,9 @@ template <class E, class A> struct ArgMin {
         s.value = better ? Word<A>(x) : s.value;
         s.index_low = better ? row : s.index_low;
     }
-    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride) { set_index(s, first + s.index_low * stride); }
+    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride, u32 width) {
+        set_index(s, first + s.index_low / width * stride + s.index_low % width);
+    }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
         if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;
         s.value = Word<A>(x);
@@ -129,7 +169,7 @@ template <class E, class A> struct ArgMax {
         s.index_low = u32(i);
         s.index_high = u32(u64(i) >> 32);
     }
-    // In steps, the low word is a row, and end() makes it an index: 64 bits an element would cost more than the comparison.
+    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the comparison.
     GRIDFOLD_FN static void start(State& s, E x) {
         s.value = Word<A>(x);
         s.index_low = 0;
@@ -139,7 +179,9 @@ template <class E, class A> struct ArgMax {
         s.value = better ? Word<A>(x) : s.value;
         s.index_low = better ? row : s.index_low;
     }
-    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride) { set_index(s, first + s.index_low * stride); }
+    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride, u32 width) {
+        set_index(s, first + s.index_low / width * stride + s.index_low % width);
+    }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
         if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;
         s.value = Word<A>(x);
@@ -168,6 +210,8 @@ template <class E, class A> struct Any {
     }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.any |= truth(x); }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.any |= t.any; }
+    static constexpr bool reduces_warps = true;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) { s.any = warp.bit_or(s.any); }
 };
 
 /// Are all elements not 0? NaN is not 0.
@@ -179,6 +223,8 @@ template <class E, class A> struct All {
     GRIDFOLD_FN static State identity() { return {1}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.all = x == E(0) ? 0u : s.all; }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.all &= t.all; }
+    static constexpr bool reduces_warps = true;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) { s.all = warp.bit_and(s.all); }
 };
 
 /// How many elements are not 0. NaN is not 0.
@@ -191,8 +237,15 @@ template <class E, class A> struct Count {
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.count += i64(x != E(0)); }
     GRIDFOLD_FN static void start(State&, E) {}
     GRIDFOLD_FN static void advance(State& s, E x, u32) { s.count = i64(u32(s.count) + u32(x != E(0))); }
-    GRIDFOLD_FN static void end(State&, i64, i64, i64) {}
+    GRIDFOLD_FN static void end(State&, i64, i64, i64, u32) {}
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
+    static constexpr bool reduces_warps = true;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
+        constexpr int low_bits =
+            27; // the sum of 32 such numbers fits into a word; so does that of what no count exceeds
+        s.count = i64(warp.sum(u32(s.count) & ((1u << low_bits) - 1)) +
+                      (u64(warp.sum(u32(s.count >> low_bits))) << low_bits));
+    }
 };
 
 /// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
@@ -218,7 +271,7 @@ template <class E, class A> struct Moments {
         s.sum = s.sum + d;
         s.squares = s.squares + d * d;
     }
-    GRIDFOLD_FN static void end(State& s, i64 rows, i64, i64) { s.count = rows; }
+    GRIDFOLD_FN static void end(State& s, i64 rows, i64, i64, u32) { s.count = rows; }
     GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
         if (s.count == 0) start(s, element);
         s.count += 1;

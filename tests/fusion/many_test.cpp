@@ -1,0 +1,165 @@
+// Many problems in one call: the bits that each has alone, on the CPU and (as many_gpu_test) on a GPU.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/gridfold.hpp>
+
+#include "emulator/device/emulated.hpp"
+#include "error/refusal.hpp"
+
+namespace {
+
+using gf::test::expect_refused;
+
+class Many : public testing::Test {
+protected:
+    void SetUp() override {
+        if (device == "cpu") return;
+        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+        if (auto* const emulated = gf::emulator::emulated_device()) emulated->reset();
+    }
+    gf::Executable compile(const char* graph, bool verify = false) const {
+        return gf::compile(gf::parse(graph), {.device = device, .verify = verify});
+    }
+    static std::vector<float> digits(std::size_t n, std::uint32_t seed) {
+        std::vector<float> values(n);
+        for (float& value : values) {
+            seed = seed * 1664525u + 1013904223u;
+            value = static_cast<float>(seed >> 8) / 65536.0f - 100.0f;
+        }
+        return values;
+    }
+    const std::string device = GRIDFOLD_TEST_DEVICE;
+};
+
+/// Byte for byte.
+void expect_same(const gf::Results& one, const gf::Results& of_many, std::size_t problem) {
+    ASSERT_EQ(one.entries().size(), of_many.entries().size());
+    for (std::size_t i = 0; i < one.entries().size(); ++i) {
+        const gf::Results::Entry &a = one.entries()[i], &b = of_many.entries()[i];
+        EXPECT_EQ(a.empty, b.empty) << a.name << " of problem " << problem;
+        EXPECT_EQ(a.bits, b.bits) << a.name << " of problem " << problem;
+        if (!a.is_array) continue;
+        ASSERT_EQ(gf::element_count(a.array.extents), gf::element_count(b.array.extents)) << a.name;
+        const std::size_t bytes = gf::element_count(a.array.extents) * gf::size_of(a.array.type);
+        EXPECT_TRUE(bytes == 0 || std::memcmp(a.array.address, b.array.address, bytes) == 0)
+            << a.name << " of problem " << problem;
+    }
+}
+
+// One block and several, whole slabs and not, none at all, and arrays that are not aligned.
+constexpr std::size_t lengths[]{1, 5, 2048, 10'000, 16'384, 16'385, 40'000, 300'001, 2049, 7};
+
+TEST_F(Many, has_the_bits_of_one_by_one) {
+    const gf::Executable exe =
+        compile("stats(x: f32[n], limit: f32) -> sum = sum(x), mean = mean(x), spread = stddev(x), least = argmin(x), "
+                "hot = count(x > limit), peak = max(x where x < limit)");
+    std::vector<std::vector<float>> columns;
+    std::vector<gf::Bindings> problems;
+    for (std::size_t i = 0; i < std::size(lengths); ++i) {
+        columns.push_back(digits(lengths[i] + i % 3, static_cast<std::uint32_t>(i)));
+        const auto n = static_cast<std::int64_t>(lengths[i]);
+        problems.push_back({{"x", gf::view(columns.back().data() + i % 3, {n})}, {"limit", static_cast<float>(i)}});
+    }
+    const std::vector<gf::Results> results = exe.run_many(problems);
+    ASSERT_EQ(results.size(), problems.size());
+    for (std::size_t i = 0; i < problems.size(); ++i) expect_same(exe.run(problems[i]), results[i], i);
+}
+
+TEST_F(Many, may_have_several_sweeps_and_arrays_as_results) {
+    const gf::Executable exe = compile("standardise(x: f32[n]) -> z = (x - mean(x)) / stddev(x), total = sum(x)");
+    std::vector<std::vector<float>> columns;
+    std::vector<gf::Bindings> problems;
+    for (const std::size_t n : lengths) {
+        columns.push_back(digits(n, 7));
+        problems.push_back({{"x", columns.back()}});
+    }
+    const std::vector<gf::Results> results = exe.run_many(problems);
+    for (std::size_t i = 0; i < problems.size(); ++i) expect_same(exe.run(problems[i]), results[i], i);
+}
+
+TEST_F(Many, writes_where_each_problem_says) {
+    const gf::Executable exe = compile("twice(x: f32[n]) -> y = x + x, total = sum(x)");
+    const std::vector<float> a{1, 2, 3}, b{4, 5};
+    std::vector<float> y(5);
+    const std::vector<gf::Bindings> problems{{{"x", a}}, {{"x", b}}};
+    const std::vector<gf::Bindings> outputs{{{"y", gf::view(y.data(), {3})}}, {{"y", gf::view(y.data() + 3, {2})}}};
+    const auto results = exe.run_many(problems, outputs);
+    EXPECT_EQ(y, (std::vector<float>{2, 4, 6, 8, 10}));
+    EXPECT_EQ(results[1].get<float>("total"), 9);
+}
+
+TEST_F(Many, runs_again_with_what_the_arrays_hold_then) {
+    const gf::Executable exe = compile("f(x: f32[n]) -> total = sum(x)");
+    std::vector<float> a{1, 2}, b(20'000, 1);
+    gf::PreparedMany many = exe.prepare_many(std::vector<gf::Bindings>{{{"x", a}}, {{"x", b}}});
+    EXPECT_EQ(many.size(), 2u);
+    const auto first = many.run();
+    a[0] = 5;
+    b[0] = 3;
+    const auto second = many.run();
+    EXPECT_EQ(first[0].get<float>("total"), 3);
+    EXPECT_EQ(second[0].get<float>("total"), 7);
+    EXPECT_EQ(second[1].get<float>("total"), 20'002);
+    many.enqueue({});
+    EXPECT_EQ(many.results()[1].get<float>("total"), 20'002);
+}
+
+TEST_F(Many, results_stay_when_others_are_run) {
+    const gf::Executable exe = compile("f(x: f32[n]) -> y = x * 2");
+    const std::vector<float> a{1, 2}, b{3};
+    const auto first = exe.run_many(std::vector<gf::Bindings>{{{"x", a}}, {{"x", b}}});
+    const auto second = exe.run_many(std::vector<gf::Bindings>{{{"x", b}}, {{"x", a}}, {{"x", a}}});
+    EXPECT_EQ(first[0].span<float>("y")[1], 4);
+    EXPECT_EQ(second[0].span<float>("y")[0], 6);
+    EXPECT_EQ(second[2].span<float>("y")[1], 4);
+}
+
+TEST_F(Many, of_no_problem_is_nothing) {
+    const gf::Executable exe = compile("f(x: f32[n]) -> total = sum(x)");
+    EXPECT_TRUE(exe.run_many({}).empty());
+    EXPECT_EQ(exe.run_many(std::vector<gf::Bindings>{{{"x", std::vector<float>{}}}})[0].get<float>("total"), 0);
+}
+
+TEST_F(Many, can_be_verified) {
+    const gf::Executable exe = compile("f(x: f32[n]) -> total = sum(x * x), y = x + 1", true);
+    const std::vector<float> a = digits(5000, 1), b = digits(3, 2);
+    EXPECT_EQ(exe.run_many(std::vector<gf::Bindings>{{{"x", a}}, {{"x", b}}}).size(), 2u);
+}
+
+TEST_F(Many, says_which_problem_is_wrong) {
+    const gf::Executable exe = compile("f(x: f32[n], y: f32[n]) -> z = x * y, peak = max(x)");
+    const std::vector<float> a{1, 2}, b{3};
+    const std::vector<std::int32_t> wrong{1};
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            exe.run_many(std::vector<gf::Bindings>{{{"x", a}, {"y", a}}, {{"x", a}, {"y", b}}});
+        },
+        {"problem 1 of 2", "\"n\"", "2", "1"});
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            exe.run_many(std::vector<gf::Bindings>{{{"x", wrong}, {"y", a}}});
+        },
+        {"problem 0 of 1", "i32"});
+    std::vector<float> z(3);
+    const std::vector<gf::Bindings> problems{{{"x", a}, {"y", a}}, {{"x", a}, {"y", a}}};
+    expect_refused<gf::InvalidGraph>([&] { exe.run_many(problems, std::vector<gf::Bindings>{{}}); },
+                                     {"1 problems", "2 inputs"});
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            exe.run_many(problems, std::vector<gf::Bindings>{{{"z", gf::view(z.data(), {2})}},
+                                                             {{"z", gf::view(z.data() + 1, {2})}}});
+        },
+        {"z of problem", "overlaps z of problem", "same time"});
+    // It stays usable.
+    EXPECT_EQ(exe.run_many(problems)[1].get<float>("peak"), 2);
+    expect_refused<gf::InvalidGraph>([&] { (void)exe.prepare_many({}); }, {"no problem"});
+    gf::PreparedMany many = exe.prepare_many(problems);
+    expect_refused<gf::InvalidGraph>([&] { (void)many.results(); }, {"results() was called"});
+}
+
+} // namespace
