@@ -1,0 +1,36 @@
+// Measures one case: every contender's answer is checked, then all take turns, round after round, over the same column.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads.hpp"
+
+namespace bench::cpu {
+
+/// What one call of a contender took, round by round.
+struct Timings {
+    std::string contender;
+    std::vector<double> seconds;
+};
+
+struct Case {
+    Workload workload;
+    Type type;
+    std::size_t bytes; ///< of the column
+    int rounds;
+
+    std::size_t elements() const { return bytes / size_of(type); }
+    /// The least that a call can read and write: zscore reads its column twice, and writes as much.
+    std::size_t traffic() const { return workload == Workload::zscore ? 3 * bytes : bytes; }
+    /// "sum/f32/bytes:4096/cpu"
+    std::string name() const;
+};
+
+/// The contenders of a workload in the order in which they take turns.
+std::vector<std::string> contender_names(Workload workload);
+
+/// In the order of contender_names. Throws std::runtime_error, which names the contender, for a wrong answer.
+std::vector<Timings> measure(const Case& what);
+
+} // namespace bench::cpu

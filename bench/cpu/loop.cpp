@@ -1,0 +1,91 @@
+// Contender `loop`: one plain loop on one thread. Floating-point sums are f64: a float of 2^24 no longer counts by ones.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "workloads.hpp"
+
+namespace bench::cpu {
+namespace {
+
+struct Loop {
+    template <class T> static double sum(const T* x, std::size_t n) {
+        std::conditional_t<std::is_integral_v<T>, std::int64_t, double> total = 0;
+        for (std::size_t i = 0; i < n; ++i) total += static_cast<decltype(total)>(number(x[i]));
+        return static_cast<double>(total);
+    }
+
+    static double cubes(const float* x, std::size_t n) {
+        double total = 0;
+        for (std::size_t i = 0; i < n; ++i) total += static_cast<double>(x[i] * x[i] * x[i]);
+        return total;
+    }
+
+    static Numbers five(const float* x, std::size_t n) {
+        double total = 0, squares = 0;
+        float least = std::numeric_limits<float>::infinity(), most = -least;
+        std::int64_t positive = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            total += static_cast<double>(x[i]);
+            squares += static_cast<double>(x[i] * x[i]);
+            least = std::min(least, x[i]);
+            most = std::max(most, x[i]);
+            positive += x[i] > 0;
+        }
+        return {total, squares, least, most, static_cast<double>(positive)};
+    }
+
+    static Numbers dozen(const float* x, std::size_t n) {
+        const double count = static_cast<double>(n), origin = x[0];
+        double total = 0, squares = 0, from_origin = 0, squares_from_origin = 0;
+        float least = std::numeric_limits<float>::infinity(), most = -least, product = 1;
+        std::int64_t positive = 0;
+        bool any = false, all = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double d = static_cast<double>(x[i]) - origin;
+            total += static_cast<double>(x[i]);
+            squares += static_cast<double>(x[i] * x[i]);
+            from_origin += d;
+            squares_from_origin += d * d;
+            least = std::min(least, x[i]);
+            most = std::max(most, x[i]);
+            positive += x[i] > 0;
+            any |= x[i] != 0;
+            all &= x[i] != 0;
+            product *= x[i];
+        }
+        const double variance = (squares_from_origin - from_origin * from_origin / count) / count;
+        return {total,
+                squares,
+                std::sqrt(squares),
+                total / count,
+                variance,
+                std::sqrt(variance),
+                least,
+                most,
+                static_cast<double>(positive),
+                any ? 1.0 : 0.0,
+                all ? 1.0 : 0.0,
+                product};
+    }
+
+    static void zscore(const float* x, std::size_t n, float* z) {
+        const double count = static_cast<double>(n), origin = x[0];
+        double total = 0, squares = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double d = static_cast<double>(x[i]) - origin;
+            total += d;
+            squares += d * d;
+        }
+        const auto mean = static_cast<float>(origin + total / count);
+        const auto stddev = static_cast<float>(std::sqrt((squares - total * total / count) / count));
+        for (std::size_t i = 0; i < n; ++i) z[i] = (x[i] - mean) / stddev;
+    }
+};
+
+} // namespace
+
+Call loop(const Task& task) { return call_of<Loop>(task); }
+
+} // namespace bench::cpu

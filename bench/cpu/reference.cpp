@@ -1,0 +1,94 @@
+#include "reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace bench::cpu {
+namespace {
+
+/// Sums of a column's powers, and of their absolute values; what is not a sum; exact but for the cubes' last digits.
+struct Facts {
+    double sum = 0, squares = 0, cubes = 0, absolute = 0, absolute_cubes = 0;
+    double least = std::numeric_limits<double>::infinity(), most = -least, positive = 0, product = 1;
+};
+
+template <class T> Facts facts_of(const T* x, std::size_t n) {
+    double sum = 0, squares = 0, cubes = 0, absolute = 0, absolute_cubes = 0, positive = 0, product = 1;
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+#pragma omp parallel for schedule(static) reduction(+ : sum, squares, cubes, absolute, absolute_cubes, positive) \
+    reduction(min : least) reduction(max : most) reduction(* : product)
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto v = static_cast<double>(number(x[i]));
+        sum += v;
+        squares += v * v;
+        cubes += v * v * v;
+        absolute += std::abs(v);
+        absolute_cubes += std::abs(v * v * v);
+        least = std::min(least, v);
+        most = std::max(most, v);
+        positive += v > 0 ? 1 : 0;
+        product *= v;
+    }
+    return {sum, squares, cubes, absolute, absolute_cubes, least, most, positive, product};
+}
+
+double words_of(const Task& task) {
+    const auto* const bytes = static_cast<const char*>(task.x);
+    const std::size_t words = task.n * size_of(task.type) / sizeof(std::uint64_t);
+    std::uint64_t total = 0;
+#pragma omp parallel for schedule(static) reduction(+ : total)
+    for (std::size_t i = 0; i < words; ++i) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes + i * sizeof word, sizeof word);
+        total += word;
+    }
+    return static_cast<double>(total);
+}
+
+} // namespace
+
+Reference refer(const Task& task) {
+    Facts f;
+    with_column(task, [&](const auto* x) -> Call {
+        f = facts_of(x, task.n);
+        return {};
+    });
+    const double n = static_cast<double>(task.n), mean = f.sum / n;
+    const double variance = f.squares / n - mean * mean; // the mean is all but 0: no digit is lost
+    const double norm = std::sqrt(f.squares), stddev = std::sqrt(variance);
+    Reference r{{}, {}, words_of(task), mean, stddev};
+    switch (task.workload) {
+    case Workload::sum:
+        r.numbers = {f.sum};
+        r.scale = {f.absolute};
+        break;
+    case Workload::cubes:
+        r.numbers = {f.cubes};
+        r.scale = {f.absolute_cubes};
+        break;
+    case Workload::five:
+        r.numbers = {f.sum, f.squares, f.least, f.most, f.positive};
+        r.scale = {f.absolute, f.squares};
+        break;
+    case Workload::dozen:
+        r.numbers = {f.sum, f.squares, norm, mean, variance, stddev, f.least, f.most, f.positive, 1, 1, f.product};
+        r.scale = {f.absolute, f.squares, norm, f.absolute / n, variance, stddev, 0, 0, 0, 0, 0, 1};
+        break;
+    case Workload::zscore: break;
+    }
+    return r;
+}
+
+bool Reference::agrees(const Task& task, double tolerance) const {
+    const auto* x = static_cast<const float*>(task.x);
+    bool right = true;
+#pragma omp parallel for schedule(static) reduction(&& : right)
+    for (std::size_t i = 0; i < task.n; ++i)
+        right = right &&
+                std::abs(static_cast<double>(task.z[i]) - (static_cast<double>(x[i]) - mean) / stddev) <= 2 * tolerance;
+    return right;
+}
+
+} // namespace bench::cpu

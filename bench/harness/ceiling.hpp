@@ -1,0 +1,22 @@
+// Ceilings: fixed best-effort kernels that only read, or only copy, what a contender reads or copies. Several shapes run as
+// variants; the best of a size is its ceiling.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "harness/contender.hpp"
+
+namespace bench {
+
+/// The address of copy number `copy`, aligned to 16 bytes; the closure owns the memory.
+using Address = std::function<const void*(int copy)>;
+
+/// Variants of `ceiling`: read `bytes`, a multiple of 16, of each copy.
+std::vector<Contender> read_ceilings(const Address& from, std::int64_t bytes);
+
+/// Variants of `copy_ceiling`: copy `bytes`, a multiple of 16.
+std::vector<Contender> copy_ceilings(const Address& from, const std::function<void*(int copy)>& to, std::int64_t bytes);
+
+} // namespace bench

@@ -1,0 +1,71 @@
+// What the benchmarks need of the CUDA runtime: checked calls, owners of streams, events and graphs, and device memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+namespace bench {
+
+/// A call of CUDA failed.
+struct CudaError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// This device has too little memory for a case: it is skipped, which is no failure.
+struct NoRoom : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Throws CudaError for anything but success.
+inline void check(cudaError_t error, std::source_location where = std::source_location::current()) {
+    if (error == cudaSuccess) return;
+    throw CudaError(std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": " +
+                    cudaGetErrorString(error));
+}
+
+template <auto destroy> struct Destroy {
+    template <class T> void operator()(T* handle) const { destroy(handle); }
+};
+using Stream = std::unique_ptr<CUstream_st, Destroy<cudaStreamDestroy>>;
+using Event = std::unique_ptr<CUevent_st, Destroy<cudaEventDestroy>>;
+using CudaGraph = std::unique_ptr<CUgraph_st, Destroy<cudaGraphDestroy>>;
+using CudaGraphExec = std::unique_ptr<CUgraphExec_st, Destroy<cudaGraphExecDestroy>>;
+
+/// A stream that the default stream has nothing to do with.
+inline Stream make_stream() {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return Stream(stream);
+}
+
+inline Event make_event() {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreate(&event));
+    return Event(event);
+}
+
+/// Zeroed device memory, freed with its last owner. Contenders share it by value.
+template <class T> std::shared_ptr<T[]> device_array(std::int64_t count) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    void* address = nullptr;
+    check(cudaMalloc(&address, bytes));
+    std::shared_ptr<T[]> owner(static_cast<T*>(address), [](T* p) { cudaFree(p); });
+    check(cudaMemset(address, 0, bytes));
+    check(cudaDeviceSynchronize());
+    return owner;
+}
+
+/// Page-locked host memory.
+template <class T> std::shared_ptr<T[]> pinned_array(std::int64_t count) {
+    void* address = nullptr;
+    check(cudaMallocHost(&address, static_cast<std::size_t>(count) * sizeof(T)));
+    return std::shared_ptr<T[]>(static_cast<T*>(address), [](T* p) { cudaFreeHost(p); });
+}
+
+} // namespace bench

@@ -1,0 +1,56 @@
+// Prepareds for the copies of an input, and results as numbers.
+#include "harness/gridfold.hpp"
+
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <type_traits>
+
+namespace bench {
+
+namespace {
+
+template <class T> double bits_to_double(std::uint64_t bits) {
+    T value;
+    std::memcpy(static_cast<void*>(&value), &bits, sizeof value);
+    return static_cast<double>(static_cast<std::conditional_t<std::is_arithmetic_v<T>, T, float>>(value));
+}
+
+double to_double(const gf::Results::Entry& entry) {
+    if (entry.empty) return std::numeric_limits<double>::quiet_NaN();
+    switch (entry.type) {
+#define DTYPE(name, text, type, ...) \
+    case gf::DType::name: return bits_to_double<type>(entry.bits);
+#include <gridfold/core/dtype.def>
+#undef DTYPE
+    }
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<double> scalars(const gf::Results& results) {
+    std::vector<double> values;
+    for (const gf::Results::Entry& entry : results.entries())
+        if (!entry.is_array) values.push_back(to_double(entry));
+    return values;
+}
+
+} // namespace
+
+gf::Options on_gpu() { return {.device = "cuda"}; }
+gf::Options on_gpu_unfused() { return {.device = "cuda", .fuse = false}; }
+
+Contender gridfold_contender(std::string name, const gf::Graph& graph, const gf::Options& options, int copies,
+                             const Bind& inputs, const Bind& outputs) {
+    const gf::Executable exe = gf::compile(graph, options);
+    const auto prepared = std::make_shared<std::vector<gf::Prepared>>();
+    for (int copy = 0; copy < copies; ++copy)
+        prepared->push_back(exe.prepare(inputs(copy), outputs ? outputs(copy) : gf::Bindings{}));
+    const auto of = [prepared](int copy) -> gf::Prepared& { return (*prepared)[static_cast<std::size_t>(copy)]; };
+    return {.name = std::move(name),
+            // The closure also owns what the bindings point to.
+            .enqueue = [of, inputs, outputs](cudaStream_t stream, int copy) { of(copy).enqueue(stream); },
+            .call = [of] { of(0).run(); },
+            .results = [of](int copy) { return scalars(of(copy).results()); }};
+}
+
+} // namespace bench

@@ -1,0 +1,34 @@
+// gridfold as a contender: one Prepared a copy of the input, as each has its own bindings and its own workspace.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <gridfold/gridfold.hpp>
+
+#include "harness/contender.hpp"
+#include "harness/input.hpp"
+
+namespace bench {
+
+/// What is bound for a copy; the closure owns the memory.
+using Bind = std::function<gf::Bindings(int copy)>;
+
+gf::Options on_gpu();
+gf::Options on_gpu_unfused();
+
+/// Results are the graph's scalar results in its order, as doubles; one that is empty is NaN.
+Contender gridfold_contender(std::string name, const gf::Graph& graph, const gf::Options& options, int copies,
+                             const Bind& inputs, const Bind& outputs = {});
+
+/// Adds `gridfold` and `gridfold_unfused`, those of them that the case wants, of one input "x".
+template <class T>
+void add_gridfold(Case& made, const gf::Graph& graph, const Input<T>& x, const std::vector<Expected>& expected) {
+    const Bind bind = [x](int copy) { return gf::Bindings{{"x", x.view(copy)}}; };
+    if (made.wants("gridfold"))
+        made.add(gridfold_contender("gridfold", graph, on_gpu(), made.copies(), bind), expected);
+    if (made.wants("gridfold_unfused"))
+        made.add(gridfold_contender("gridfold_unfused", graph, on_gpu_unfused(), made.copies(), bind), expected);
+}
+
+} // namespace bench

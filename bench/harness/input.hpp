@@ -1,0 +1,44 @@
+// Inputs in device memory: copies of one array, one after the other, so that calls in turn find nothing of themselves in the
+// cache.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include <gridfold/gridfold.hpp>
+
+#include "harness/digits.hpp"
+#include "harness/element.hpp"
+
+namespace bench {
+
+/// A value that shares its memory.
+template <class T> class Input {
+public:
+    /// `copies` times the same digits. Each copy starts `shift` elements behind a multiple of 256 bytes.
+    Input(std::int64_t elements, int copies, int seed = 0, int shift = 0);
+
+    std::int64_t elements() const { return elements_; }
+    std::int64_t bytes() const { return elements_ * std::int64_t{sizeof(T)}; }
+    T* copy(int c) const { return memory_.get() + pitch_ * c + shift_; }
+    gf::View view(int c) const {
+        return gf::device_view(reinterpret_cast<typename Element<T>::Gridfold*>(copy(c)), {elements_});
+    }
+
+    /// Counted on the device.
+    Digits digits() const { return count(nullptr); }
+    /// Of the elements whose counterpart in the mask's first copy is more than 3.
+    Digits digits_where(const Input<std::uint8_t>& mask) const { return count(mask.copy(0)); }
+    /// The first element that has that value, which must occur.
+    std::int64_t first(double value) const;
+
+private:
+    Digits count(const std::uint8_t* mask) const;
+
+    std::int64_t elements_, pitch_;
+    int seed_, shift_;
+    std::shared_ptr<T[]> memory_;
+};
+
+} // namespace bench

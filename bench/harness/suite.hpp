@@ -1,0 +1,59 @@
+// The list of what can be measured. Each case is named and registered before anything is allocated; the first of its
+// contenders that Google Benchmark runs measures all that the filter selects, in turns, and frees what it used. Each
+// repetition then reports one round.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct Settings {
+    std::int64_t max_bytes = std::int64_t{1} << 30; ///< larger inputs are not registered
+    bool keep_l2 = false;                           ///< leave in the L2 what the contender before left there
+};
+
+/// What was measured of one contender.
+struct Series {
+    std::vector<double> microseconds; ///< one a repetition
+    std::string label{};
+    std::map<std::string, double> counters{};
+};
+using Times = std::map<std::string, Series>; ///< by contender
+
+/// A case by name: `workload/type/bytes:B/mode/contender` are its benchmarks.
+struct Spec {
+    std::string workload, type;
+    std::int64_t bytes; ///< of the inputs that one call reads
+    std::string mode;   ///< graph or call
+    std::int64_t elements;
+    std::int64_t moved; ///< bytes read and written by one call
+    std::vector<std::string> contenders;
+    int repetitions;
+    /// Measures the contenders in `wanted`. Throws what went wrong.
+    std::function<Times(const Spec&, const std::set<std::string>& wanted, const Settings&)> measure;
+
+    std::string name(const std::string& contender) const;
+};
+
+class Suite {
+public:
+    explicit Suite(Settings settings) : settings_(settings) {}
+    void add(Spec spec);
+    /// The names of all benchmarks that `filter` selects, as Google Benchmark's flag of that name: a regular expression
+    /// that is searched for in the name, with '-' in front one that is not found there; "" and "all" are everything.
+    std::vector<std::string> names(const std::string& filter) const;
+    /// Runs what the filter selects. `writes_file`: was --benchmark_out given? Did everything succeed?
+    bool run(const std::string& filter, bool writes_file);
+
+private:
+    Settings settings_;
+    std::vector<Spec> specs_;
+};
+
+} // namespace bench

@@ -1,0 +1,34 @@
+// Every workload, by the folder that it is in.
+#pragma once
+
+#include "harness/suite.hpp"
+
+namespace bench {
+
+void add_sums(Suite& suite);       ///< sum, cubes, misaligned_sum
+void add_ladder(Suite& suite);     ///< the classic ladder of sums
+void add_five(Suite& suite);       ///< five statistics of a column
+void add_folds(Suite& suite);      ///< dozen, dozen_arg, and 1 … 64 folds of a column
+void add_sixteen(Suite& suite);    ///< sixteen statistics of four columns
+void add_many(Suite& suite);       ///< five statistics of many short columns
+void add_zscore(Suite& suite);     ///< an array result
+void add_round_trip(Suite& suite); ///< what a small call costs the host
+void add_compile(Suite& suite);    ///< what gf::compile costs
+
+inline void add_workloads(Suite& suite) {
+    add_sums(suite);
+    add_ladder(suite);
+    add_five(suite);
+    add_folds(suite);
+    add_sixteen(suite);
+    add_many(suite);
+    add_zscore(suite);
+    add_round_trip(suite);
+    add_compile(suite);
+}
+
+/// For a fresh process: compiles once, and prints the microseconds that it took and those until the first result.
+void compile_once();
+inline constexpr const char* compile_once_flag = "--compile_once";
+
+} // namespace bench

@@ -1,0 +1,137 @@
+// How a block makes one value of its threads' values: one struct a rung. block_sum is called by every thread of a block,
+// whose size is a power of two from 64 to 1,024; thread 0 is given the sum. `shared` holds a float a thread. A block may call
+// it again after a barrier.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace ladder {
+
+/// Thread 0 adds up what the others left in shared memory.
+struct ByOneThread {
+    static __device__ float block_sum(float value, float* shared) {
+        shared[threadIdx.x] = value;
+        __syncthreads();
+        if (threadIdx.x != 0) return 0;
+        for (unsigned i = 1; i < blockDim.x; ++i) value += shared[i];
+        return value;
+    }
+};
+
+/// A tree with neighbours first: every second thread works, then every fourth, so that all warps diverge.
+struct Divergent {
+    static __device__ float block_sum(float value, float* shared) {
+        const unsigned t = threadIdx.x;
+        shared[t] = value;
+        __syncthreads();
+        for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
+            if (t % (2 * stride) == 0) shared[t] += shared[t + stride];
+            __syncthreads();
+        }
+        return shared[0];
+    }
+};
+
+/// The same tree by the first threads: warps are whole, and their addresses fall on few banks.
+struct BankConflicts {
+    static __device__ float block_sum(float value, float* shared) {
+        const unsigned t = threadIdx.x;
+        shared[t] = value;
+        __syncthreads();
+        for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
+            const unsigned i = 2 * stride * t;
+            if (i < blockDim.x) shared[i] += shared[i + stride];
+            __syncthreads();
+        }
+        return shared[0];
+    }
+};
+
+/// A tree with the far half first: sequential addresses.
+struct Tree {
+    static __device__ float block_sum(float value, float* shared) {
+        const unsigned t = threadIdx.x;
+        shared[t] = value;
+        __syncthreads();
+        for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+            if (t < stride) shared[t] += shared[t + stride];
+            __syncthreads();
+        }
+        return shared[0];
+    }
+};
+
+/// The tree's last six levels, by the first warp, without barriers of the block. The published codes relied on a warp in
+/// lockstep; threads of a warp are scheduled on their own today, so that each level reads, waits, writes and waits. Lanes
+/// that have left the tree add what no one looks at.
+inline __device__ float first_warp_sum(float* shared) {
+    const unsigned lane = threadIdx.x;
+    float value = shared[lane];
+#pragma unroll
+    for (unsigned stride = 32; stride > 0; stride /= 2) {
+        value += shared[lane + stride];
+        __syncwarp();
+        shared[lane] = value;
+        __syncwarp();
+    }
+    return value;
+}
+
+struct WarpSynchronous {
+    static __device__ float block_sum(float value, float* shared) {
+        const unsigned t = threadIdx.x;
+        shared[t] = value;
+        __syncthreads();
+        for (unsigned stride = blockDim.x / 2; stride > 32; stride /= 2) {
+            if (t < stride) shared[t] += shared[t + stride];
+            __syncthreads();
+        }
+        return t < 32 ? first_warp_sum(shared) : 0.0f;
+    }
+};
+
+/// WarpSynchronous for a block size known to the compiler: no loop is left.
+template <int block> struct Unrolled {
+    static __device__ float block_sum(float value, float* shared) {
+        shared[threadIdx.x] = value;
+        __syncthreads();
+        level<512>(shared);
+        level<256>(shared);
+        level<128>(shared);
+        level<64>(shared);
+        return threadIdx.x < 32 ? first_warp_sum(shared) : 0.0f;
+    }
+
+private:
+    template <int stride> static __device__ void level(float* shared) {
+        if constexpr (block >= 2 * stride) {
+            if (threadIdx.x < stride) shared[threadIdx.x] += shared[threadIdx.x + stride];
+            __syncthreads();
+        }
+    }
+};
+
+/// Folds the lanes of a warp, then the warps' values; `shared` holds a value a warp. For any function with an identity.
+template <class T, class Function>
+__device__ T block_fold_by_shuffles(T value, T* shared, Function function, T identity) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (unsigned offset = 16; offset > 0; offset /= 2)
+        value = function(value, __shfl_down_sync(0xffffffffu, value, offset));
+    if (lane == 0) shared[warp] = value;
+    __syncthreads();
+    if (warp != 0) return identity;
+    value = lane < blockDim.x / 32 ? shared[lane] : identity;
+    for (unsigned offset = 16; offset > 0; offset /= 2)
+        value = function(value, __shfl_down_sync(0xffffffffu, value, offset));
+    return value;
+}
+
+/// Lanes hand their values over in registers.
+struct Shuffles {
+    static __device__ float block_sum(float value, float* shared) {
+        return block_fold_by_shuffles(
+            value, shared, [](float a, float b) { return a + b; }, 0.0f);
+    }
+};
+
+} // namespace ladder

@@ -1,0 +1,93 @@
+// Workload many: five statistics of each of 1,000 short columns, in one launch or in 1,000.
+#include <algorithm>
+#include <memory>
+
+#include "harness/case.hpp"
+#include "harness/ceiling.hpp"
+#include "harness/gridfold.hpp"
+#include "harness/workloads.hpp"
+#include "statistics/five.hpp"
+
+namespace bench {
+
+namespace {
+
+constexpr std::int64_t columns = 1000, rows = 10000;
+
+std::vector<gf::Bindings> columns_of(const Input<float>& x, int copy) {
+    std::vector<gf::Bindings> problems;
+    for (std::int64_t c = 0; c < columns; ++c)
+        problems.push_back({{"x", gf::device_view(x.copy(copy) + c * rows, {rows})}});
+    return problems;
+}
+
+/// The statistics of the whole from those of its columns.
+std::vector<double> joined(const std::vector<gf::Results>& all) {
+    std::vector<double> of{0, 0, all[0].get<float>("min"), all[0].get<float>("max"), 0};
+    for (const gf::Results& column : all) {
+        of[0] += double{column.get<float>("sum")};
+        of[1] += double{column.get<float>("sum_of_squares")};
+        of[2] = std::min(of[2], double{column.get<float>("min")});
+        of[3] = std::max(of[3], double{column.get<float>("max")});
+        of[4] += static_cast<double>(column.get<std::int64_t>("positive"));
+    }
+    return of;
+}
+
+Contender in_one_launch(const Input<float>& x, int copies) {
+    const gf::Executable exe = gf::compile(five_statistics(), on_gpu());
+    const auto prepared = std::make_shared<std::vector<gf::PreparedMany>>();
+    for (int copy = 0; copy < copies; ++copy) prepared->push_back(exe.prepare_many(columns_of(x, copy)));
+    const auto of = [prepared, x](int copy) -> gf::PreparedMany& {
+        return (*prepared)[static_cast<std::size_t>(copy)];
+    };
+    return {.name = "gridfold",
+            .enqueue = [of](cudaStream_t stream, int copy) { of(copy).enqueue(stream); },
+            .call = [of] { of(0).run(); },
+            .results = [of](int copy) { return joined(of(copy).results()); }};
+}
+
+Contender one_by_one(const Input<float>& x) {
+    const gf::Executable exe = gf::compile(five_statistics(), on_gpu());
+    const auto prepared = std::make_shared<std::vector<gf::Prepared>>();
+    for (const gf::Bindings& column : columns_of(x, 0)) prepared->push_back(exe.prepare(column));
+    return {.name = "gridfold_one_by_one",
+            .enqueue =
+                [prepared, x](cudaStream_t stream, int) {
+                    for (gf::Prepared& column : *prepared) column.enqueue(stream);
+                },
+            .results =
+                [prepared](int) {
+                    std::vector<gf::Results> all;
+                    for (gf::Prepared& column : *prepared) all.push_back(column.results());
+                    return joined(all);
+                },
+            .calls = 1};
+}
+
+Make make_many() {
+    return [](Case& made) {
+        const Input<float> x(columns * rows, made.copies());
+        const std::vector<Expected> expected = expected_five(x.digits());
+        if (made.wants("gridfold")) made.add(in_one_launch(x, made.copies()), expected);
+        if (made.wants("gridfold_one_by_one")) made.add(one_by_one(x), expected);
+        if (made.wants("ceiling")) made.add(read_ceilings([x](int copy) { return x.copy(copy); }, x.bytes()));
+    };
+}
+
+CaseFacts facts_of(std::vector<std::string> contenders) {
+    return {.workload = "many",
+            .type = Element<float>::name,
+            .bytes = columns * rows * std::int64_t{sizeof(float)},
+            .elements = columns * rows,
+            .contenders = std::move(contenders)};
+}
+
+} // namespace
+
+void add_many(Suite& suite) {
+    suite.add(graph_case(facts_of({"gridfold", "gridfold_one_by_one", "ceiling"}), make_many()));
+    suite.add(call_case(facts_of({"gridfold"}), make_many()));
+}
+
+} // namespace bench

@@ -1,0 +1,8 @@
+"""What a library offers for a workload."""
+import typing
+
+
+class Contender(typing.NamedTuple):
+    """call() returns once the host knows the result; values(result) is what is compared of it, numbers in a row."""
+    call: typing.Callable
+    values: typing.Callable

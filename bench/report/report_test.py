@@ -1,0 +1,155 @@
+"""The table, the bars and the charts of made-up results: python3 -m unittest discover -s bench/report -p '*_test.py'"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bars
+from results import Results, ResultsError, size_text
+
+HERE = pathlib.Path(__file__).resolve().parent
+CONTEXT = {"date": "2026-01-02T03:04:05+00:00", "gpu": "Some GPU", "driver": "580.1", "cuda": "13.0", "cub": "3.0.1"}
+
+
+def entries(name, times, **counters):
+    return [{"name": name, "run_type": "iteration", "repetition_index": i, "real_time": t, "time_unit": "us", **counters}
+            for i, t in enumerate(times)]
+
+
+def sum_entries(log2, gridfold, cub, ceiling):
+    prefix = f"sum/f32/bytes:{1 << log2}/graph/"
+    return [entry for name, us in (("gridfold", gridfold), ("cub", cub), ("ceiling", ceiling))
+            for entry in entries(prefix + name, [us * 5, us, us * 0.9], bytes=1 << log2)]
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, benchmarks, name="results.json", context=CONTEXT):
+        path = self.folder / name
+        path.write_text(json.dumps({"context": context, "benchmarks": benchmarks}))
+        return str(path)
+
+    def read(self, benchmarks):
+        results = Results()
+        results.read(self.file(benchmarks))
+        return results
+
+    def bar(self, benchmarks, measure):
+        found = [bar for bar in bars.all_bars(self.read(benchmarks)) if bar.measure == measure]
+        self.assertEqual(len(found), 1, measure)
+        return found[0]
+
+    def run_script(self, name, *arguments):
+        return subprocess.run([sys.executable, str(HERE / name), *arguments], capture_output=True, text=True)
+
+    def test_a_time_is_the_median_of_its_repetitions(self):
+        results = self.read(sum_entries(20, 3.0, 4.5, 2.7))
+        case = results.cases("sum")[0]
+        self.assertEqual(results.us(case, "gridfold"), 3.0)
+        self.assertEqual(results.ratio(case, "cub"), 1.5)
+        self.assertIsNone(results.ratio(case, "thrust"))
+
+    def test_a_failed_entry_counts_for_nothing(self):
+        failed = entries("sum/f32/bytes:1024/graph/gridfold", [0.0], error_occurred=True)
+        self.assertEqual(self.read(failed).cases(), [])
+
+    def test_sizes_are_ordered_as_numbers(self):
+        results = self.read(sum_entries(20, 3, 3, 3) + sum_entries(10, 1, 1, 1))
+        self.assertEqual([case.bytes for case in results.cases()], [1 << 10, 1 << 20])
+
+    def test_one_contender_in_two_files_is_refused(self):
+        results = Results()
+        results.read(self.file(sum_entries(20, 3, 4, 2)))
+        with self.assertRaisesRegex(ResultsError, "is in both"):
+            results.read(self.file(sum_entries(20, 3, 4, 2), "other.json"))
+
+    def test_another_name_or_unit_is_refused(self):
+        with self.assertRaisesRegex(ResultsError, "not workload/type"):
+            self.read(entries("sum/f32/1024/graph/gridfold", [1.0]))
+        with self.assertRaisesRegex(ResultsError, "in ns, not us"):
+            self.read([entry | {"time_unit": "ns"} for entry in entries("sum/f32/bytes:1024/graph/gridfold", [1.0])])
+
+    def test_sizes_in_words(self):
+        self.assertEqual([size_text(n) for n in (1 << 20, 13 << 28, 1000, 128)], ["2^20", "13·2^28", "1000", "128"])
+
+    def test_a_bar_names_what_misses_and_what_ties(self):
+        bar = self.bar(sum_entries(10, 1, 1.5, 1) + sum_entries(12, 1, 0.98, 1) + sum_entries(14, 1, 0.9, 1),
+                       "sum f32: cub ÷ gridfold")
+        self.assertEqual(bar.verdict, "missed")
+        self.assertEqual([point.where for point in bar.missed], ["2^14"])
+        self.assertEqual([point.where for point in bar.tied], ["2^12"])
+        self.assertIn("worst 0.900 at 2^14", bars.line(bar))
+
+    def test_a_mean_may_miss_where_no_point_does(self):
+        bar = self.bar(sum_entries(10, 1, 1.01, 1), "sum f32: cub ÷ gridfold")
+        self.assertEqual((bar.verdict, bar.missed), ("missed", []))
+
+    def test_a_bar_from_above(self):
+        prefix = f"five/f32/bytes:{1 << 30}/graph/"
+        bar = self.bar(entries(prefix + "gridfold", [106.0]) + entries(prefix + "gridfold_sum", [100.0]),
+                       "five: five ÷ one sum")
+        self.assertEqual(bar.verdict, "missed")
+        self.assertAlmostEqual(bar.worst.value, 1.06)
+
+    def test_round_trips_and_peers(self):
+        call = f"cubes/f32/bytes:{1 << 18}/call/"
+        benchmarks = (entries(f"round_trip/f32/bytes:{1 << 18}/call/gridfold_prepared", [6.0], p50=6.0) +
+                      entries(f"round_trip/f32/bytes:{1 << 18}/call/cub", [20.0], p50=20.0) +
+                      entries(call + "gridfold", [6.0]) + entries(call + "jax", [24.0]) + entries(call + "cub", [1.0]))
+        self.assertEqual(self.bar(benchmarks, "round trip, µs").verdict, "met")
+        self.assertAlmostEqual(self.bar(benchmarks, "round trip: cub ÷ gridfold").worst.value, 20 / 6)
+        peers = self.bar(benchmarks, "peers, a call: peer ÷ gridfold")
+        self.assertEqual([(p.where, p.value) for p in peers.points], [("cubes 2^18 jax", 4.0)])
+
+    def test_the_cpus_best_contender_is_the_fastest_other(self):
+        prefix = f"sum/f32/bytes:{1 << 30}/cpu/"
+        bar = self.bar([entry for name, us in (("gridfold", 100), ("loop", 300), ("eigen", 90), ("ceiling", 80))
+                        for entry in entries(prefix + name, [us])], "CPU, 2^30 bytes: best contender ÷ gridfold")
+        self.assertEqual((bar.worst.where, bar.worst.value), ("sum f32 against eigen", 0.9))
+
+    def test_no_data_is_said(self):
+        bar = self.bar(sum_entries(10, 1, 2, 1), "many: ceiling ÷ gridfold")
+        self.assertEqual(bars.line(bar), "no data | many: ceiling ÷ gridfold | >= 0.5")
+
+    def test_a_readme_with_the_tables_passes_and_one_with_others_does_not(self):
+        file = self.file(sum_entries(20, 3, 4.5, 2.7))
+        readme = self.folder / "README.md"
+        readme.write_text("before\n<!-- bench:begin -->\n<!-- bench:end -->\nafter\n")
+        self.assertEqual(self.run_script("table.py", file, "--check", str(readme)).returncode, 1)
+        self.assertEqual(self.run_script("table.py", file, "--write", str(readme)).returncode, 0)
+        written = readme.read_text()
+        self.assertIn("| sum | f32 | 2^20 | 3.00 | 350 | 0.900 | 1.500 | |", written)
+        self.assertIn("Some GPU, driver 580.1, CUDA 13.0, CUB 3.0.1, 2026-01-02", written)
+        self.assertTrue(written.startswith("before\n<!-- bench:begin -->\n") and written.endswith("-->\nafter\n"))
+        self.assertEqual(self.run_script("table.py", file, "--check", str(readme)).returncode, 0)
+        readme.write_text(written.replace("350", "351"))
+        self.assertEqual(self.run_script("table.py", file, "--check", str(readme)).returncode, 1)
+        readme.write_text("no marks")
+        self.assertIn("has no one part", self.run_script("table.py", file, "--check", str(readme)).stderr)
+
+    def test_the_ladder_goes_from_slow_to_fast(self):
+        prefix = f"ladder/f32/bytes:{1 << 24}/graph/"
+        file = self.file([entry for name, us in (("gridfold", 6.0), ("ladder_serial", 90000.0), ("cub", 6.6))
+                          for entry in entries(prefix + name, [us])])
+        self.assertIn("| serial | 90,000 | 15,000 |\n| cub | 6.60 | 1.100 |\n| gridfold | 6.00 | 1.000 |",
+                      self.run_script("table.py", file).stdout)
+
+    def test_charts_for_which_there_is_data(self):
+        file = self.file([entry for log2 in range(10, 31) for entry in sum_entries(log2, 2, 3, 1)])
+        done = self.run_script("draw.py", file, "--out", str(self.folder / "charts"))
+        if "needs matplotlib" in done.stderr:
+            self.skipTest("there is no matplotlib")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        drawn = list((self.folder / "charts").iterdir())
+        self.assertEqual([path.name for path in drawn], ["bandwidth.svg"])
+        self.assertIn("2026-01-02", drawn[0].read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+"""Reads the JSON files of bench_gpu, bench_cpu and bench/peers: the median time of every
+workload/type/bytes:B/mode/contender, and who measured it where."""
+import json
+import pathlib
+import re
+import statistics
+import sys
+import typing
+
+NAME = re.compile(r"(?P<workload>[^/]+)/(?P<type>[^/]+)/bytes:(?P<bytes>\d+)/(?P<mode>[^/]+)/(?P<contender>[^/]+)")
+
+
+class Case(typing.NamedTuple):
+    """What contenders have in common."""
+    workload: str
+    type: str
+    bytes: int
+    mode: str
+
+
+class ResultsError(Exception):
+    """The files are not what this module reads."""
+
+
+def size_text(size):
+    """A number of bytes or elements as people write it: 2^20, 13·2^28, 1000."""
+    exponent = (size & -size).bit_length() - 1
+    odd = size >> exponent
+    if exponent < 8 or odd > 99:
+        return str(size)
+    return f"2^{exponent}" if odd == 1 else f"{odd}·2^{exponent}"
+
+
+class Results:
+    """All times are microseconds a call."""
+
+    def __init__(self):
+        self._times = {}     # Case -> {contender: median}
+        self._counters = {}  # (Case, contender) -> {name: number}
+        self._source = {}    # (Case, contender) -> the file
+        self.contexts = {}   # mode -> context of a file that measured it
+
+    def read(self, path):
+        """Adds a file. A contender may be in one file only: ratios are of one run."""
+        try:
+            content = json.loads(pathlib.Path(path).read_text())
+            context, entries = content["context"], content["benchmarks"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ResultsError(f"{path}: not a file of results: {error}") from error
+        times = {}
+        for entry in entries:
+            match = NAME.fullmatch(entry["name"])
+            if not match:
+                raise ResultsError(f"{path}: not workload/type/bytes:B/mode/contender: {entry['name']}")
+            if entry.get("run_type") != "iteration" or entry.get("error_occurred") or entry.get("skipped"):
+                continue
+            if entry["time_unit"] != "us":
+                raise ResultsError(f"{path}: {entry['name']} is in {entry['time_unit']}, not us")
+            case = Case(match["workload"], match["type"], int(match["bytes"]), match["mode"])
+            key = case, match["contender"]
+            if self._source.setdefault(key, path) != path:
+                raise ResultsError(f"{entry['name']} is in both {self._source[key]} and {path}")
+            times.setdefault(key, []).append(entry["real_time"])
+            self._counters[key] = {n: v for n, v in entry.items() if isinstance(v, (int, float))}
+            if match["contender"].startswith("gridfold") or case.mode not in self.contexts:
+                self.contexts[case.mode] = context
+        for (case, contender), values in times.items():
+            self._times.setdefault(case, {})[contender] = statistics.median(values)
+
+    def cases(self, workload=None, type=None, mode=None):
+        """In the order of their names, sizes as numbers."""
+        return sorted(case for case in self._times
+                      if workload in (None, case.workload) and type in (None, case.type) and mode in (None, case.mode))
+
+    def contenders(self, case):
+        return self._times.get(case, {})
+
+    def us(self, case, contender):
+        """The median, or None where it was not measured."""
+        return self._times.get(case, {}).get(contender)
+
+    def counter(self, case, contender, name):
+        return self._counters.get((case, contender), {}).get(name)
+
+    def ratio(self, case, contender, to="gridfold"):
+        """How many times as long as `to` the contender takes, or None."""
+        over, under = self.us(case, contender), self.us(case, to)
+        return over / under if over and under else None
+
+    def best(self, case, but=()):
+        """The fastest contender but those, or None."""
+        others = {name: us for name, us in self.contenders(case).items() if name not in but}
+        return min(others, key=others.get) if others else None
+
+    def caption(self, *modes):
+        """Card or processor, driver and date of what was measured in these modes."""
+        context = next((self.contexts[mode] for mode in modes if mode in self.contexts), {})
+        parts = [context.get("gpu") or context.get("gridfold"),
+                 f"driver {context['driver']}" if "driver" in context else None,
+                 f"CUDA {context['cuda']}" if "cuda" in context else None,
+                 f"CUB {context['cub']}" if "cub" in context else None,
+                 context.get("date", "")[:10]]
+        return ", ".join(part for part in parts if part)
+
+
+def read_all(paths):
+    """The results of all files; a message on stderr and the end where they cannot be read."""
+    results = Results()
+    try:
+        for path in paths:
+            results.read(path)
+    except ResultsError as error:
+        sys.exit(str(error))
+    return results

@@ -1,0 +1,21 @@
+// Whoever sums a column beside gridfold.
+#pragma once
+
+#include "harness/contender.hpp"
+#include "harness/input.hpp"
+
+namespace bench {
+
+/// cub::DeviceReduce into gridfold's type of result; 16-bit floats are widened on the way, as CUB would add them up in 16
+/// bits.
+template <class T> Contender cub_sum(const Input<T>& x, int copies);
+
+/// cub::DeviceReduce::TransformReduce. f32 and i32.
+template <class T> Contender cub_cubes(const Input<T>& x, int copies);
+
+/// thrust::reduce and thrust::transform_reduce with a caching allocator. They return to the host, so they can be called and
+/// not captured.
+Contender thrust_sum(const Input<float>& x);
+Contender thrust_cubes(const Input<float>& x);
+
+} // namespace bench
