@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The README's results, as Markdown, from files of results.
+"""The results that a README shows, as Markdown, from files of results.
 
-usage: table.py RESULTS.json…                       prints them
-       table.py RESULTS.json… --check README.md     exits 1 if what stands there between the two lines
-                                                    <!-- bench:begin --> and <!-- bench:end --> differs
-       table.py RESULTS.json… --write README.md     puts them there
+usage: table.py [--brief] RESULTS.json…                       prints them
+       table.py [--brief] RESULTS.json… --check README.md     exits 1 if what stands there between the two lines
+                                                              <!-- bench:begin --> and <!-- bench:end --> differs
+       table.py [--brief] RESULTS.json… --write README.md     puts them there
+
+--brief: one table of the rows that tell most.
 """
 import argparse
 import difflib
@@ -28,6 +30,17 @@ GPU_ROWS = (
     ("dozen_arg", "f32", (30,)),
     ("sixteen", "mixed", None),
     ("zscore", "f32", (20, 24, 30, 32)),
+    ("many", None, None),
+)
+BRIEF_ROWS = (
+    ("sum", "f32", (12, 16, 20, 24, 28, 30, 34)),
+    ("sum", "i8", (20, 30)),
+    ("sum", "f16", (20, 30)),
+    ("sum", "i64", (20, 30)),
+    ("five", "f32", (16, 20, 24, 30)),
+    ("dozen", "f32", (30,)),
+    ("sixteen", "mixed", None),
+    ("zscore", "f32", (24, 32)),
     ("many", None, None),
 )
 WORDS = {"five": "five statistics", "dozen": "a dozen statistics", "dozen_arg": "… with argmin and argmax",
@@ -69,9 +82,9 @@ def others(results, case):
     return ", ".join(f"{name} {ratio(value)}" for name, value in found)
 
 
-def gpu_rows(results):
+def gpu_rows(results, wanted_rows=GPU_ROWS):
     seen = set()
-    for workload, type, exponents in GPU_ROWS:
+    for workload, type, exponents in wanted_rows:
         for case in results.cases(workload, type, "graph"):
             wanted = exponents is None or case.bytes in [1 << exponent for exponent in exponents]
             ours = results.us(case, "gridfold")
@@ -138,13 +151,23 @@ def bar_rows(results):
                bar.verdict + ties]
 
 
+GPU_HEAD = ["work", "type", "bytes", "µs", "GB/s", "of the ceiling", "CUB ÷ ours", "others ÷ ours"]
+
+
+def gpu_caption(results):
+    return (f"{results.caption('graph')}: captured graphs, inputs and workspace cold, contenders in turn, medians. Ratios "
+            "are their time over ours; the ceiling is the best of several kernels that only read the same bytes (z-score: "
+            "read them, then copy them).")
+
+
+def brief(results):
+    return "\n".join([gpu_caption(results), "", *markdown(GPU_HEAD, list(gpu_rows(results, BRIEF_ROWS))), ""])
+
+
 def tables(results):
-    """The text between the README's two marks."""
+    """The text between the two marks."""
     parts = (
-        (f"{results.caption('graph')}: captured graphs, inputs and workspace cold, contenders in turn, medians. Ratios "
-         "are their time over ours; the ceiling is the best of several kernels that only read the same bytes (z-score: "
-         "read them, then copy them).",
-         ["work", "type", "bytes", "µs", "GB/s", "of the ceiling", "CUB ÷ ours", "others ÷ ours"], gpu_rows(results)),
+        (gpu_caption(results), GPU_HEAD, gpu_rows(results)),
         (f"{results.caption('call')}: a round trip, µs from the call to the result in the host's hands; the sum of cubes "
          "of 64 Ki f32.", ["way", "p1", "p50", "p99"], round_trip_rows(results)),
         ("Compiling it in a fresh process, without and with the kernel in the on-disk cache.", ["cache", "ms"],
@@ -174,11 +197,12 @@ def checked_readme(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="RESULTS.json")
+    parser.add_argument("--brief", action="store_true")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--check", type=pathlib.Path, metavar="README.md")
     action.add_argument("--write", type=pathlib.Path, metavar="README.md")
     options = parser.parse_args()
-    made = "\n" + tables(read_all(options.files))
+    made = "\n" + (brief if options.brief else tables)(read_all(options.files))
     if options.write:
         options.write.write_text(BETWEEN.sub(lambda _: made, checked_readme(options.write)))
     elif options.check:
