@@ -20,6 +20,10 @@ std::int64_t extent_of(const oracle::Case& test, const PlanDim& dim) {
 
 } // namespace
 
+Snug draw_snug(oracle::Random& random) {
+    return random.pick(std::array{Snug::at_end, Snug::at_end, Snug::exactly_at_end, Snug::at_begin});
+}
+
 BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::Inputs& inputs) : plan_(plan) {
     oracle::Random random(test.seed);
     for (const PlanDim& dim : plan.dims) bound_.extents.push_back(extent_of(test, dim));
@@ -27,7 +31,7 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
         const std::size_t size = size_of(array.type);
         const auto bytes = static_cast<std::size_t>(cuda::element_count(array.dims, bound_.extents)) * size;
         // Wide loads are for what is aligned, all of it: so many arrays are.
-        const Snug snug = random.pick(std::array{Snug::at_end, Snug::at_end, Snug::exactly_at_end, Snug::at_begin});
+        const Snug snug = draw_snug(random);
         const std::size_t before = snug == Snug::at_begin ? random.below(4) * size : 0;
         if (array.role == ArrayRole::temporary) {
             arrays_.emplace_back();

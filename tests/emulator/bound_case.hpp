@@ -14,6 +14,9 @@
 
 namespace gf::emulator {
 
+/// Where a case's next array lies.
+Snug draw_snug(oracle::Random& random);
+
 /// Owns the arrays, guarded at one end (guarded_memory.hpp) and misaligned by whole elements, as follows from the case's seed.
 class BoundCase {
 public:

@@ -43,10 +43,19 @@ std::uint64_t aligned_seed() {
     }
 }
 
+/// A seed that puts the first of two arrays at the end of its page, and the second beside a multiple of 16 bytes.
+std::uint64_t one_misaligned_seed() {
+    for (std::uint64_t seed = 1;; ++seed) {
+        oracle::Random random(seed);
+        const bool first_at_end = draw_snug(random) != Snug::at_begin;
+        if (first_at_end && draw_snug(random) == Snug::at_begin && random.below(4) != 0) return seed;
+    }
+}
+
 /// From the cheapest on. Five blocks of a single fold. Two dims, one of them broadcast. One block, aligned: a batch of slabs,
 /// half a batch, a single one and a tail; folds in steps. Five blocks, several folds of different widths and monoids, a store,
 /// masks of which one accepts nothing: a state that many threads collect. Narrow arrays that are not even aligned to words, and NaN
-/// in few places. And 129 blocks whose states one warp collects,
+/// in few places. One array that ends with a page and a slab, beside one that is not aligned. And 129 blocks whose states one warp collects,
 /// eight a lane.
 std::vector<oracle::Case> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
@@ -59,9 +68,14 @@ std::vector<oracle::Case> graphs_under_test() {
     const char* wide = "g(x: f32[n], y: f64[n]) -> s = sum(x), p = product(y), low = argmin(y where x > f32(0.5)), "
                        "m = mean(x), z = x * f32(2), none = argmax(x where x > f32(9))";
     const char* narrow = "g(x: i8[n], h: f16[n]) -> s = sum(x), high = max(sqrt(f32(h) - f32(0.001))), t = sum(h)";
-    return {{4, parse(sum), {17'000}},    {1, parse(narrow), {30'011}},
-            {3, parse(dims), {150, 133}}, {aligned_seed(), parse(block), {15'003}},
-            {1, parse(wide), {19'937}},   {2, parse(sum), {2'100'000}}};
+    const char* beside = "g(x: f32[n], y: f32[n]) -> s = sum(x + y)";
+    return {{4, parse(sum), {17'000}},
+            {one_misaligned_seed(), parse(beside), {12 * 2048}},
+            {1, parse(narrow), {30'011}},
+            {3, parse(dims), {150, 133}},
+            {aligned_seed(), parse(block), {15'003}},
+            {1, parse(wide), {19'937}},
+            {2, parse(sum), {2'100'000}}};
 }
 
 /// Numbers of no special value, other ones for each launch.

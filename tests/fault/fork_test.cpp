@@ -81,6 +81,13 @@ TEST_F(Fork, between_runs_gives_the_bits_of_the_parent_on_one_thread) {
     EXPECT_GT(thread_count(), 1);
 }
 
+TEST_F(Fork, runs_many_that_were_prepared_before) {
+    const Results before = exe.run({{"x", x}});
+    PreparedMany many = exe.prepare_many(std::vector<Bindings>(20, {{"x", x}}));
+    (void)many.run();
+    expect_in_child([&] { return same_bits(many.run()[19], before); });
+}
+
 TEST_F(Fork, of_a_fork_gives_the_bits_too) {
     const Results before = exe.run({{"x", x}});
     expect_in_child([&] {

@@ -109,6 +109,20 @@ TEST_F(Many, runs_again_with_what_the_arrays_hold_then) {
     EXPECT_EQ(many.results()[1].get<float>("total"), 20'002);
 }
 
+TEST_F(Many, fetches_results_once) {
+    const gf::Executable exe = compile("f(x: f32[n]) -> y = x * 2");
+    const std::vector<float> a{1, 2};
+    std::vector<float> y(2);
+    gf::PreparedMany many =
+        exe.prepare_many(std::vector<gf::Bindings>{{{"x", a}}}, std::vector<gf::Bindings>{{{"y", y}}});
+    many.enqueue({});
+    (void)many.results();
+    EXPECT_EQ(y[1], 4);
+    y[1] = -1; // the caller's, from here on
+    (void)many.results();
+    EXPECT_EQ(y[1], -1);
+}
+
 TEST_F(Many, results_stay_when_others_are_run) {
     const gf::Executable exe = compile("f(x: f32[n]) -> y = x * 2");
     const std::vector<float> a{1, 2}, b{3};

@@ -83,7 +83,7 @@ std::vector<Result> run(const Executable& executable, const Case& test, const In
         }
     }
     // Now and then as one of two problems: the bits are the same.
-    const bool as_one_of_two = random.chance(0.25);
+    const bool as_one_of_two = random.chance(0.1);
     const Results run = as_one_of_two
                             ? executable.run_many(std::array{bindings, bindings}, std::array{Bindings{}, outputs})[1]
                             : executable.run(bindings, outputs);

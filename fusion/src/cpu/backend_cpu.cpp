@@ -115,7 +115,7 @@ public:
             runners_[thread]->bind(problems_[problem]);
             runners_[thread]->run(std::span(scalars_).subspan(problem * per_problem, per_problem), {});
         };
-        if (runners_.size() <= 1) { // of the process's own thread: a forked child has no other
+        if (runners_.size() <= 1 || !may_start_threads()) { // a forked child has no other thread
             for (std::size_t p = 0; p < problems_.size(); ++p) solve(p, 0);
             return;
         }

@@ -18,11 +18,11 @@ public:
 
 private:
     template <class Make> auto guarded(Make&& make) const {
-        loaded_->health.check();
+        loaded_->health->check();
         try {
             return make();
         } catch (const DeviceError& error) {
-            loaded_->health.note(error);
+            loaded_->health->note(error);
             throw;
         }
     }
@@ -36,7 +36,8 @@ public:
         return guarded([&] {
             const std::lock_guard lock(mutex_);
             if (!loaded_for_many_)
-                loaded_for_many_ = cuda::load_plan(loaded_->plan, loaded_->device, options_, cuda::Problems::many);
+                loaded_for_many_ =
+                    cuda::load_plan(loaded_->plan, loaded_->device, options_, cuda::Problems::many, loaded_->health);
             return cuda::make_many_runner(loaded_for_many_);
         });
     }

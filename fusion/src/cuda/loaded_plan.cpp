@@ -75,7 +75,7 @@ std::vector<Image> images_for(const std::vector<KernelKey>& keys) {
 } // namespace
 
 std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options,
-                                            Problems problems) {
+                                            Problems problems, std::shared_ptr<Health> health) {
     const std::vector<Device> all = devices();
     const CurrentDevice current(device); // throws where there is none of that number
     const Device& properties = all[static_cast<std::size_t>(device)];
@@ -83,6 +83,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
     auto loaded = std::make_shared<LoadedPlan>();
     loaded->plan = std::move(plan);
     loaded->device = device;
+    loaded->health = std::move(health);
     loaded->kernels.resize(loaded->plan->sweeps.size());
     std::vector<KernelKey> keys; // distinct ones: sweeps of one text are one kernel
     std::vector<std::size_t> key_of_sweep;

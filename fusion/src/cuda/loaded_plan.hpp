@@ -41,29 +41,30 @@ struct LoadedKernel {
     bool was_cached = false;
 };
 
-/// Immutable but for its health; kernels in the order of Plan::sweeps.
+/// Immutable; kernels in the order of Plan::sweeps.
 struct LoadedPlan {
     std::shared_ptr<const Plan> plan;
     int device = 0;
     std::vector<LoadedKernel> kernels;
-    mutable Health health;
+    std::shared_ptr<Health> health; ///< of everything that is built on the device for one Executable
 };
 
 /// Does `work` on the plan's device, unless that is known to be lost; remembers if it turns out now.
 template <class Work> void on_device_of(const LoadedPlan& loaded, Work&& work) {
-    loaded.health.check();
+    loaded.health->check();
     try {
         const CurrentDevice current(loaded.device);
         work();
     } catch (const DeviceError& error) {
-        loaded.health.note(error);
+        loaded.health->note(error);
         throw;
     }
 }
 
 /// Emits, compiles (in parallel, through the cache) and loads. Throws DeviceError, CompileError.
 std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options,
-                                            Problems problems = Problems::one);
+                                            Problems problems = Problems::one,
+                                            std::shared_ptr<Health> health = std::make_shared<Health>());
 
 /// Runs a plan loaded for one problem, or for many.
 std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -18,6 +19,9 @@
 
 namespace gf::cuda {
 namespace {
+
+/// The most that a launch reads for which Launch::may_overlap is worth it: so many blocks even out better than one problem's.
+constexpr std::int64_t short_bytes_of_many = std::int64_t{1} << 26;
 
 /// Hands out places in one allocation, before that is made.
 class Layout {
@@ -39,7 +43,7 @@ struct ManyLaunch {
     std::uint32_t blocks = 0;
     std::vector<std::uint64_t> records;
     std::uint64_t table = 0; ///< their device address
-    bool may_overlap = true; ///< Launch::may_overlap, where the device can
+    std::int64_t bytes = 0;  ///< that it reads
 };
 
 /// What launches use, and a graph that captured them owns.
@@ -62,6 +66,7 @@ public:
     void wait(std::span<ScalarResult> scalars) override;
 
 private:
+    void count_blocks();
     void place(Layout& layout);
     void reserve(std::size_t bytes);
     void make_launches();
@@ -79,14 +84,16 @@ private:
     Event done_; // with the last launch
     std::vector<Bound> problems_;
     std::shared_ptr<Shared> shared_;
+    std::vector<std::vector<std::uint32_t>> blocks_;   ///< by sweep, by problem
     std::size_t zeroed_ = 0, tables_ = 0;              ///< where the workspaces begin, and where they end
     std::vector<std::vector<std::size_t>> workspaces_; ///< by sweep, by problem: where it is
     std::vector<std::vector<std::size_t>> own_; ///< by problem, by array: where the memory is that is not the caller's
     std::vector<std::vector<void*>> addresses_; ///< by problem, by array
     std::vector<ManyLaunch> launches_;          ///< by sweep
     std::optional<Staging> staging_;
-    PinnedBuffer results_;  // DeviceScalar, problem by problem
-    bool captured_ = false; // the last enqueue() was
+    PinnedBuffer results_;         // DeviceScalar, problem by problem
+    bool captured_ = false;        // the last enqueue() was
+    bool outputs_fetched_ = false; // of the last launch, to the host
 };
 
 CudaManyRunner::~CudaManyRunner() {
@@ -98,23 +105,44 @@ CudaManyRunner::~CudaManyRunner() {
     release_retired();
 }
 
-/// The blocks that a problem gets. Those that fold are given by the order; one that only maps may loop.
-std::uint32_t blocks_of(const Kernel& kernel, const SweepLaunch& one) {
-    constexpr std::uint32_t most = 1024; // a table of a record a slab would be long
-    return kernel.words > 0 ? one.blocks : std::min(one.blocks, most);
+/// The blocks that each problem gets. Those that fold are given by the order; where a sweep only maps, they may loop. Refuses what no
+/// launch can hold, before memory is asked for.
+void CudaManyRunner::count_blocks() {
+    constexpr std::int64_t most_that_map = 1024; // a table of a record a slab would be long
+    const Plan& plan = *loaded_->plan;
+    blocks_.assign(plan.sweeps.size(), {});
+    for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
+        const Kernel& kernel = loaded_->kernels[s].emitted;
+        std::int64_t all = 0;
+        for (std::size_t p = 0; p < problems_.size(); ++p) {
+            const std::int64_t elements = element_count(plan.sweeps[s].dims, problems_[p].extents);
+            if (elements >= most_elements)
+                throw InvalidGraph(
+                    fmt::format("problem {} of {}: {}", p, problems_.size(), too_many_elements(elements)));
+            const std::int64_t blocks =
+                kernel.words > 0 ? grid(kernel, elements) : std::min(grid(kernel, elements), most_that_map);
+            all += blocks;
+            if (all > 0x7fffffff)
+                throw InvalidGraph(
+                    fmt::format("{} problems are too many for one launch: with problem {} they have more than "
+                                "2^31 - 1 blocks; run them in several calls",
+                                problems_.size(), p));
+            blocks_[s].push_back(static_cast<std::uint32_t>(blocks));
+        }
+    }
 }
 
 void CudaManyRunner::place(Layout& layout) {
     const Plan& plan = *loaded_->plan;
     layout.take(scalar_count() * sizeof(DeviceScalar)); // at 0
     zeroed_ = layout.bytes();
-    const std::size_t unused = layout.take(workspace_bytes(Kernel{})); // read, never written, by those of one block
+    const std::size_t unused =
+        layout.take(workspace_bytes(Kernel{})); // of those of one block: read, and not written where no host waits
     workspaces_.assign(plan.sweeps.size(), std::vector<std::size_t>(problems_.size(), unused));
     for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
         const Kernel& kernel = loaded_->kernels[s].emitted;
         for (std::size_t p = 0; p < problems_.size() && kernel.words > 0; ++p)
-            if (grid(kernel, element_count(plan.sweeps[s].dims, problems_[p].extents)) > 1)
-                workspaces_[s][p] = layout.take(workspace_bytes(kernel));
+            if (blocks_[s][p] > 1) workspaces_[s][p] = layout.take(workspace_bytes(kernel));
     }
     tables_ = layout.bytes();
     own_.assign(problems_.size(), std::vector<std::size_t>(plan.arrays.size(), 0));
@@ -138,18 +166,13 @@ void CudaManyRunner::reserve(std::size_t bytes) {
 
 void CudaManyRunner::append(std::size_t sweep, std::size_t problem, const SweepLaunch& one) {
     ManyLaunch& launch = launches_[sweep];
-    const std::uint32_t blocks = blocks_of(loaded_->kernels[sweep].emitted, one);
-    if (blocks > 0x7fffffffu - launch.blocks)
-        throw InvalidGraph(
-            fmt::format("{} problems are too many for one launch: from problem {} on there are more than 2^31 - 1 "
-                        "blocks; run them in several calls",
-                        problems_.size(), problem));
+    const std::uint32_t blocks = blocks_[sweep][problem];
     for (std::uint32_t block = 0; block < blocks; ++block) {
         launch.records.push_back(static_cast<std::uint64_t>(blocks) << 32 | block);
         launch.records.insert(launch.records.end(), one.values.begin(), one.values.end());
     }
     launch.blocks += blocks;
-    launch.may_overlap = launch.may_overlap && one.may_overlap;
+    launch.bytes += one.bytes;
 }
 
 void CudaManyRunner::bind(std::span<const Bound> problems) {
@@ -158,22 +181,14 @@ void CudaManyRunner::bind(std::span<const Bound> problems) {
         const Plan& plan = *loaded_->plan;
         problems_.assign(problems.begin(), problems.end());
         captured_ = false;
+        count_blocks();
         Layout layout;
         place(layout);
-
-        // The length of the tables is known when they are made, for which addresses are needed: an allocation is as long as it
-        // would be if each had its most blocks.
         std::vector<std::size_t> tables;
         for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
-            const Kernel& kernel = loaded_->kernels[s].emitted;
-            std::size_t blocks = 0;
-            for (const Bound& problem : problems_) {
-                SweepLaunch one;
-                one.blocks =
-                    static_cast<std::uint32_t>(grid(kernel, element_count(plan.sweeps[s].dims, problem.extents)));
-                blocks += blocks_of(kernel, one);
-            }
-            tables.push_back(layout.take(blocks * (kernel.parameters.size() + 1) * sizeof(std::uint64_t)));
+            const std::size_t blocks = std::accumulate(blocks_[s].begin(), blocks_[s].end(), std::size_t{0});
+            const std::size_t words = loaded_->kernels[s].emitted.parameters.size() + 1;
+            tables.push_back(layout.take(blocks * words * sizeof(std::uint64_t)));
         }
         reserve(layout.bytes());
 
@@ -232,7 +247,7 @@ void CudaManyRunner::launch_all(StreamView stream) {
         const LoadedKernel& kernel = loaded_->kernels[s];
         void* parameters[] = {&launches_[s].table};
         launch({kernel.kernel, launches_[s].blocks, static_cast<std::uint32_t>(kernel.emitted.threads), parameters,
-                kernel.may_overlap && launches_[s].may_overlap},
+                kernel.may_overlap && launches_[s].bytes <= short_bytes_of_many},
                stream);
     }
 }
@@ -240,12 +255,18 @@ void CudaManyRunner::launch_all(StreamView stream) {
 void CudaManyRunner::start(StreamView stream) {
     const StreamView target = stream ? stream : stream_;
     captured_ = false;
+    outputs_fetched_ = false;
     done_.order_before(target); // the launch before may be in another stream, and uses the same memory
     for_each_host_array(ArrayRole::input, [&](void* device, const void* host, std::size_t bytes) {
         staging_->to_device(device, host, bytes, target);
     });
-    launch_all(target);
-    if (scalar_count() != 0) copy_to_host(results_.address(), at(0), scalar_count() * sizeof(DeviceScalar), target);
+    try {
+        launch_all(target);
+        if (scalar_count() != 0) copy_to_host(results_.address(), at(0), scalar_count() * sizeof(DeviceScalar), target);
+    } catch (...) {
+        done_.record(target); // what was launched uses the memory
+        throw;
+    }
     done_.record(target);
 }
 
@@ -261,6 +282,9 @@ void CudaManyRunner::enqueue(StreamView stream) {
                 "a run with host arrays cannot be captured: a graph would copy what they hold now; bind device "
                 "arrays");
         release_retired();
+        done_.wait();
+        fill_bytes(at(0), 0xff, zeroed_, stream_); // until the graph has run, no scalar was yielded
+        stream_.wait();
         give_to_captured_graph(stream, shared_);
         launch_all(stream);
         captured_ = true;
@@ -289,10 +313,12 @@ void CudaManyRunner::wait(std::span<ScalarResult> scalars) {
 void CudaManyRunner::finish(std::span<ScalarResult> scalars) {
     if (!captured_) {
         done_.wait();
-        for_each_host_array(ArrayRole::output, [&](const void* device, void* host, std::size_t bytes) {
-            staging_->to_host(host, device, bytes, stream_);
-        });
+        if (!outputs_fetched_)
+            for_each_host_array(ArrayRole::output, [&](const void* device, void* host, std::size_t bytes) {
+                staging_->to_host(host, device, bytes, stream_);
+            });
         stream_.wait();
+        outputs_fetched_ = true;
     }
     const Plan& plan = *loaded_->plan;
     for (std::size_t i = 0; i < scalar_count(); ++i) {

@@ -51,7 +51,7 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     const int threads = int(slab_elements) / width;
 
     // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor. Wide states leave room for one
-    // block: then as much as its 128 registers a thread hold beside states and addresses, up to three times that.
+    // block: then as much as its 128 registers a thread hold beside states, 128 to 192 bytes a thread.
     const int words = state_words(sweep, width);
     const bool wide = state_words(sweep, 1) > 8;
     const int wanted = wide ? std::clamp(4 * (128 - words), 128, 192) : 32768 / threads;

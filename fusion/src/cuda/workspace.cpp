@@ -83,20 +83,20 @@ std::int64_t stride_along(const Array& array, int dim, const std::vector<std::in
 
 } // namespace
 
+std::string too_many_elements(std::int64_t elements) {
+    return fmt::format(
+        "a sweep over {} elements: on cuda a domain has fewer than 2^42; fold a part of it at a time, or run it on the "
+        "cpu",
+        elements);
+}
+
 SweepLaunch make_launch(const Plan& plan, std::size_t sweep, const Kernel& kernel, const Bound& bound,
                         std::span<void* const> arrays, const LaunchMemory& memory) {
     const std::int64_t elements = element_count(plan.sweeps[sweep].dims, bound.extents);
-    if (elements >= most_elements)
-        throw InvalidGraph(
-            fmt::format("a sweep over {} elements: on cuda a domain has less than 2^42; fold a part of it at a time, "
-                        "or run it on the cpu",
-                        elements));
+    if (elements >= most_elements) throw InvalidGraph(too_many_elements(elements));
     SweepLaunch launch;
     launch.blocks = static_cast<std::uint32_t>(grid(kernel, elements));
-    // Blocks that start while others end share the multiprocessors out unevenly: that costs a long kernel more than its launch
-    // (bench/NOTES.md).
-    constexpr std::int64_t short_bytes = std::int64_t{1} << 25;
-    launch.may_overlap = elements <= short_bytes / std::max(kernel.loaded_bytes, 1);
+    launch.bytes = elements * kernel.loaded_bytes;
     for (const KernelParameter& parameter : kernel.parameters) {
         const auto number = static_cast<std::size_t>(parameter.number); // unused by the kinds that have none
         const auto value = [&]() -> std::uint64_t {

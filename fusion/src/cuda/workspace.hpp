@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <gridfold/core/buffer.hpp>
@@ -46,11 +47,18 @@ std::size_t bytes_of(const Array& array, const Bound& bound);
 /// Has an array no device memory of the caller's? A temporary, or bound in host memory.
 bool needs_memory(const Array& array, const BoundArray& bound);
 
+/// Blocks that start while others end share the multiprocessors out unevenly: that costs a kernel that reads more than its launch
+/// (bench/NOTES.md).
+inline constexpr std::int64_t short_bytes = std::int64_t{1} << 25;
+
+/// What is wrong with a sweep over most_elements or more.
+std::string too_many_elements(std::int64_t elements);
+
 /// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.
 struct SweepLaunch {
     std::uint32_t blocks = 1;
     std::vector<std::uint64_t> values;
-    bool may_overlap = false; ///< Launch::may_overlap, where the device can
+    std::int64_t bytes = 0; ///< that it reads, at most
     friend bool operator==(const SweepLaunch&, const SweepLaunch&) = default;
 };
 
@@ -77,7 +85,7 @@ template <class Use> void with_launch(const LoadedKernel& kernel, const SweepLau
     addresses.reserve(values.size());
     for (std::uint64_t& value : values) addresses.push_back(&value);
     use(Launch{kernel.kernel, sweep.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data(),
-               kernel.may_overlap && sweep.may_overlap});
+               kernel.may_overlap && sweep.bytes <= short_bytes});
 }
 
 /// Is this scalar of the plan a result of the graph?

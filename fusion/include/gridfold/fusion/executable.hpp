@@ -135,7 +135,8 @@ public:
     std::size_t size() const noexcept;
     /// Runs and waits; a Results for each problem, in their order. Arrays that the caller did not bind are overwritten by the next run.
     std::vector<Results> run(StreamView stream = {});
-    /// As Prepared's. A graph that captures it shares its memory: at most one of the graph's launches and runs of this is in flight.
+    /// As Prepared's, but page-locked inputs, too, are read before it returns. All graphs that capture it share its memory with it: of
+    /// their launches and its runs, at most one is in flight.
     void enqueue(StreamView stream);
     std::vector<Results> results();
 

@@ -115,8 +115,8 @@ GRIDFOLD_FN i32 add_halves(u32 word, i32 sum) { return sum + i16(word) + i16(wor
 GRIDFOLD_FN u32 add_halves(u32 word, u32 sum) { return sum + u16(word) + u16(word >> 16); }
 #endif
 
-/// A word that orders as min and max do: −0 below +0, integers by value. NaN has no place, but 0 and ~0 are nobody's and read back
-/// as one. T has 32 bits.
+/// A word that orders as min and max do: −0 below +0, integers by value. NaN has no place; of floats 0 and ~0 are
+/// nobody's, and read back as NaN. T has 32 bits.
 template <class T> GRIDFOLD_FN u32 order_word(T x) {
     constexpr u32 sign = 0x80000000u;
     if constexpr (is_floating<T>)

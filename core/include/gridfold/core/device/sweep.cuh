@@ -9,7 +9,7 @@
 //                                does not matter; N states of every fold
 //   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, word (its first of all states') and of(states)
 //   block, blocks                this block's number, and how many fold the domain: of the grid, or of its part of it
-//   elements, workspace          the extent of the domain; device memory
+//   elements, workspace, host    the extent of the domain; device memory; what the host polls, or null
 //   aligned, stores_aligned      may loads, and stores, be of whole packs?
 //   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
 //                                whole: count == width

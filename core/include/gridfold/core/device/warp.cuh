@@ -62,12 +62,15 @@ GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
 }
 
-// Wide loads go through the read-only path: a sweep never writes what it reads (outputs may not overlap inputs).
+// Wide loads go through the read-only path: a sweep never writes what it reads (outputs may not overlap inputs). Volatile: none may
+// move before wait_for_previous_kernel().
 GRIDFOLD_FN void load_bytes(u32 (&w)[4], const void* p) {
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(p));
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "l"(p));
 }
 GRIDFOLD_FN void load_bytes(u32 (&w)[2], const void* p) {
-    asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
 }
 GRIDFOLD_FN void load_bytes(u32 (&w)[1], const void* p) { w[0] = *static_cast<const u32*>(p); }
 GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[1]) { *static_cast<u32*>(p) = w[0]; }

@@ -241,8 +241,8 @@ template <class E, class A> struct Count {
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
     static constexpr bool reduces_warps = true;
     template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
-        constexpr int low_bits =
-            27; // the sum of 32 such numbers fits into a word; so does that of what no count exceeds
+        // The sum of 32 numbers of so many bits fits into a word; so does that of the rest of what counts there are.
+        constexpr int low_bits = 27;
         s.count = i64(warp.sum(u32(s.count) & ((1u << low_bits) - 1)) +
                       (u64(warp.sum(u32(s.count >> low_bits))) << low_bits));
     }
