@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -22,11 +21,10 @@ struct NoRoom : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Throws CudaError for anything but success.
-inline void check(cudaError_t error, std::source_location where = std::source_location::current()) {
+/// Throws CudaError, with the place of the call, for anything but success. (clang 14 has no std::source_location with libstdc++.)
+inline void check(cudaError_t error, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     if (error == cudaSuccess) return;
-    throw CudaError(std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": " +
-                    cudaGetErrorString(error));
+    throw CudaError(std::string(file) + ":" + std::to_string(line) + ": " + cudaGetErrorString(error));
 }
 
 template <auto destroy> struct Destroy {
