@@ -9,30 +9,12 @@
 #include <benchmark/benchmark.h>
 
 #include "harness/cuda.hpp"
+#include "plain_names.hpp"
 
 namespace bench {
 
 namespace {
 
-using Run = benchmark::BenchmarkReporter::Run;
-
-/// Reports runs without what Google Benchmark appends to a name (iterations:1, repeats:9, manual_time), and only some.
-template <class Reporter, bool (*keep)(const Run&)> class PlainNames : public Reporter {
-public:
-    void ReportRuns(const std::vector<Run>& all) override {
-        std::vector<Run> runs;
-        for (Run run : all) {
-            if (!keep(run)) continue;
-            benchmark::BenchmarkName plain;
-            plain.function_name = run.run_name.function_name;
-            run.run_name = plain;
-            runs.push_back(std::move(run));
-        }
-        Reporter::ReportRuns(runs);
-    }
-};
-
-bool is_iteration(const Run& run) { return run.run_type == Run::RT_Iteration; }
 bool is_for_people(const Run& run) { return run.repetitions == 1 || run.aggregate_name == "median"; }
 
 std::function<bool(const std::string&)> matcher(const std::string& filter) {
@@ -129,7 +111,7 @@ bool Suite::run(const std::string& filter, bool writes_file) {
         return false;
     }
     PlainNames<benchmark::ConsoleReporter, is_for_people> console;
-    PlainNames<benchmark::JSONReporter, is_iteration> file;
+    PlainNames<benchmark::JSONReporter, is_round> file;
     benchmark::RunSpecifiedBenchmarks(&console, writes_file ? &file : nullptr, "all");
     return success;
 }

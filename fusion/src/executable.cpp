@@ -114,7 +114,20 @@ struct PreparedMany::Impl {
         : compiled(std::move(c)), runner(compiled->chosen.build->many_runner()) {}
 
     void bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs);
-    void fill(bool verify);
+    std::vector<Results> run(StreamView stream) {
+        last = Last::nothing;
+        runner->run(scalars, stream);
+        publish(true);
+        last = Last::run;
+        return results();
+    }
+    /// Fills each problem's results from `scalars`.
+    void publish(bool verify);
+    std::vector<Results> results() const {
+        std::vector<Results> all;
+        for (const auto& problem : problems) all.push_back(problem->results());
+        return all;
+    }
 
     std::shared_ptr<const Compiled> compiled;
     std::unique_ptr<ManyRunner> runner;
@@ -137,9 +150,7 @@ void PreparedMany::Impl::bind(std::span<const Bindings> inputs, std::span<const 
         Problem& problem = *problems[i];
         try {
             problem.let_go_of_results();
-            problem.start_empty();
-            problem.give(inputs[i], Side::inputs);
-            if (!outputs.empty()) problem.give(outputs[i], Side::outputs);
+            problem.give_only(inputs[i], outputs.empty() ? std::span<const Binding>{} : outputs[i]);
             bounds.push_back(problem.stage());
         } catch (const InvalidGraph& error) {
             throw InvalidGraph(fmt::format("problem {} of {}: {}", i, inputs.size(), error.what()));
@@ -151,7 +162,7 @@ void PreparedMany::Impl::bind(std::span<const Bindings> inputs, std::span<const 
     for (const auto& problem : problems) problem->accept();
 }
 
-void PreparedMany::Impl::fill(bool verify) {
+void PreparedMany::Impl::publish(bool verify) {
     const std::size_t each = compiled->plan().scalars.size();
     for (std::size_t i = 0; i < problems.size(); ++i) {
         std::copy_n(scalars.begin() + static_cast<std::ptrdiff_t>(i * each), each, problems[i]->scalars.begin());
@@ -210,13 +221,7 @@ PreparedMany::~PreparedMany() = default;
 
 std::size_t PreparedMany::size() const noexcept { return impl_->problems.size(); }
 
-std::vector<Results> PreparedMany::run(StreamView stream) {
-    impl_->last = Last::nothing;
-    impl_->runner->run(impl_->scalars, stream);
-    impl_->fill(true);
-    impl_->last = Last::run;
-    return results();
-}
+std::vector<Results> PreparedMany::run(StreamView stream) { return impl_->run(stream); }
 
 void PreparedMany::enqueue(StreamView stream) {
     impl_->last = Last::nothing;
@@ -228,11 +233,9 @@ std::vector<Results> PreparedMany::results() {
     require_a_run(impl_->last);
     if (impl_->last == Last::enqueued) {
         impl_->runner->wait(impl_->scalars);
-        impl_->fill(false);
+        impl_->publish(false);
     }
-    std::vector<Results> all;
-    for (const auto& problem : impl_->problems) all.push_back(problem->results());
-    return all;
+    return impl_->results();
 }
 
 struct Executable::Impl {
@@ -247,9 +250,7 @@ Results Executable::run(const Bindings& inputs, const Bindings& outputs, StreamV
     const auto make = [&] { return std::make_unique<Prepared::Impl>(impl_->compiled); };
     return impl_->pool.with(make, [&](Prepared::Impl& prepared) {
         prepared.problem.let_go_of_results();
-        prepared.problem.start_empty();
-        prepared.problem.give(inputs, Side::inputs);
-        prepared.problem.give(outputs, Side::outputs);
+        prepared.problem.give_only(inputs, outputs);
         prepared.commit();
         prepared.run(stream);
         return prepared.problem.results();
@@ -258,9 +259,7 @@ Results Executable::run(const Bindings& inputs, const Bindings& outputs, StreamV
 
 Prepared Executable::prepare(const Bindings& inputs, const Bindings& outputs) const {
     auto prepared = std::make_unique<Prepared::Impl>(impl_->compiled);
-    prepared->problem.start_empty();
-    prepared->problem.give(inputs, Side::inputs);
-    prepared->problem.give(outputs, Side::outputs);
+    prepared->problem.give_only(inputs, outputs);
     prepared->commit();
     return Prepared(std::move(prepared));
 }
@@ -271,11 +270,7 @@ std::vector<Results> Executable::run_many(std::span<const Bindings> inputs, std:
     const auto make = [&] { return std::make_unique<PreparedMany::Impl>(impl_->compiled); };
     return impl_->pool_of_many.with(make, [&](PreparedMany::Impl& prepared) {
         prepared.bind(inputs, outputs);
-        prepared.runner->run(prepared.scalars, stream);
-        prepared.fill(true);
-        std::vector<Results> all;
-        for (const auto& problem : prepared.problems) all.push_back(problem->results());
-        return all;
+        return prepared.run(stream);
     });
 }
 

@@ -35,8 +35,13 @@ class Problem {
 public:
     explicit Problem(std::shared_ptr<const Compiled> compiled);
 
-    /// Starts a new set of bindings: of none, or from those that stand.
-    void start_empty() { next_given_.assign(given_.size(), {}); }
+    /// A new set of bindings: these and no others.
+    void give_only(std::span<const Binding> inputs, std::span<const Binding> outputs) {
+        next_given_.assign(given_.size(), {});
+        give(inputs, Side::inputs);
+        give(outputs, Side::outputs);
+    }
+    /// A new set of bindings: those that stand, and what is given next.
     void start_from_current() { next_given_ = given_; }
     void give(std::span<const Binding> bindings, Side side) {
         detail::give(compiled_->signature, bindings, side, compiled_->chosen.target, next_given_);
@@ -56,14 +61,14 @@ public:
     void publish(bool verify);
     Results results() const { return Results(state_); }
 
-    /// Does anybody hold results of a run?
-    bool state_is_shared() const;
     /// Results that are still held keep their memory: the next run gets other.
     void let_go_of_results() {
         if (state_is_shared()) state_ = make_state(compiled_->plan());
     }
 
 private:
+    /// Does anybody hold results of a run?
+    bool state_is_shared() const;
     Memory place_outputs();
 
     std::shared_ptr<const Compiled> compiled_;

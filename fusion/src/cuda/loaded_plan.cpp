@@ -83,6 +83,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
     auto loaded = std::make_shared<LoadedPlan>();
     loaded->plan = std::move(plan);
     loaded->device = device;
+    loaded->may_overlap = kernels_may_overlap(properties);
     loaded->health = std::move(health);
     loaded->kernels.resize(loaded->plan->sweeps.size());
     std::vector<KernelKey> keys; // distinct ones: sweeps of one text are one kernel
@@ -104,7 +105,6 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
         kernel.module = Module(device, *image.bytes);
         kernel.kernel = kernel.module.kernel("gridfold_sweep");
         kernel.facts = facts_of(kernel.kernel, device); // also loads it now, which a capture could not
-        kernel.may_overlap = kernels_may_overlap(properties);
         kernel.was_cached = image.was_cached;
     }
     return loaded;

@@ -37,7 +37,6 @@ struct LoadedKernel {
     Module module;
     KernelView kernel;
     KernelFacts facts;
-    bool may_overlap = false; ///< Launch::may_overlap
     bool was_cached = false;
 };
 
@@ -45,6 +44,7 @@ struct LoadedKernel {
 struct LoadedPlan {
     std::shared_ptr<const Plan> plan;
     int device = 0;
+    bool may_overlap = false; ///< can the device's kernels (Launch::may_overlap)?
     std::vector<LoadedKernel> kernels;
     std::shared_ptr<Health> health; ///< of everything that is built on the device for one Executable
 };

@@ -14,6 +14,7 @@
 #include <gridfold/core/event.hpp>
 
 #include "cuda/loaded_plan.hpp"
+#include "cuda/runner_rules.hpp"
 #include "cuda/staging.hpp"
 #include "cuda/workspace.hpp"
 
@@ -69,7 +70,6 @@ private:
     void count_blocks();
     void place(Layout& layout);
     void reserve(std::size_t bytes);
-    void make_launches();
     void append(std::size_t sweep, std::size_t problem, const SweepLaunch& one);
     void upload();
     void start(StreamView stream);
@@ -96,14 +96,7 @@ private:
     bool outputs_fetched_ = false; // of the last launch, to the host
 };
 
-CudaManyRunner::~CudaManyRunner() {
-    try {
-        const CurrentDevice current(loaded_->device);
-        done_.wait(); // the launch under way uses what is about to be freed
-    } catch (...) {   // a device that cannot be waited for runs nothing
-    }
-    release_retired();
-}
+CudaManyRunner::~CudaManyRunner() { wait_before_release(loaded_->device, done_); }
 
 /// The blocks that each problem gets. Those that fold are given by the order; where a sweep only maps, they may loop. Refuses what no
 /// launch can hold, before memory is asked for.
@@ -247,7 +240,7 @@ void CudaManyRunner::launch_all(StreamView stream) {
         const LoadedKernel& kernel = loaded_->kernels[s];
         void* parameters[] = {&launches_[s].table};
         launch({kernel.kernel, launches_[s].blocks, static_cast<std::uint32_t>(kernel.emitted.threads), parameters,
-                kernel.may_overlap && launches_[s].bytes <= short_bytes_of_many},
+                loaded_->may_overlap && launches_[s].bytes <= short_bytes_of_many},
                stream);
     }
 }
@@ -277,10 +270,7 @@ void CudaManyRunner::enqueue(StreamView stream) {
         const auto note = [&](void*, const void*, std::size_t) { has_host_arrays = true; };
         for_each_host_array(ArrayRole::input, note);
         for_each_host_array(ArrayRole::output, note);
-        if (has_host_arrays)
-            throw InvalidGraph(
-                "a run with host arrays cannot be captured: a graph would copy what they hold now; bind device "
-                "arrays");
+        refuse_captured_host_arrays(has_host_arrays);
         release_retired();
         done_.wait();
         fill_bytes(at(0), 0xff, zeroed_, stream_); // until the graph has run, no scalar was yielded
@@ -293,8 +283,7 @@ void CudaManyRunner::enqueue(StreamView stream) {
 
 void CudaManyRunner::run(std::span<ScalarResult> scalars, StreamView stream) {
     on_device_of(*loaded_, [&] {
-        if (stream && is_capturing(stream))
-            throw InvalidGraph("run() waits for its results, and the stream is being captured: use enqueue()");
+        refuse_captured_run(stream);
         start(stream);
         finish(scalars);
     });

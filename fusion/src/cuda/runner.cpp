@@ -22,6 +22,7 @@
 
 #include "cuda/host_words.hpp"
 #include "cuda/loaded_plan.hpp"
+#include "cuda/runner_rules.hpp"
 #include "cuda/staging.hpp"
 #include "cuda/workspace.hpp"
 
@@ -149,14 +150,7 @@ CudaRunner::CudaRunner(std::shared_ptr<const LoadedPlan> loaded)
         if (is_output(*loaded_->plan, i)) results_.push_back(i);
 }
 
-CudaRunner::~CudaRunner() {
-    try {
-        const CurrentDevice current(loaded_->device);
-        done_.wait(); // the launch under way uses what is about to be freed
-    } catch (...) {   // a device that cannot be waited for runs nothing
-    }
-    release_retired();
-}
+CudaRunner::~CudaRunner() { wait_before_release(loaded_->device, done_); }
 
 template <class Work> void CudaRunner::guarded(Work&& work) { on_device_of(*loaded_, work); }
 
@@ -191,7 +185,7 @@ void CudaRunner::bind(const Bound& bound) {
             try {
                 for (std::size_t i = 0; i < launches.size(); ++i)
                     if (launches[i] != launches_[i])
-                        with_launch(loaded_->kernels[i], launches[i],
+                        with_launch(*loaded_, i, launches[i],
                                     [&](const Launch& launch) { graph_.update(static_cast<int>(i), launch); });
             } catch (...) {
                 graph_ = {}; // half old, half new: start() makes it again from the old ones
@@ -245,8 +239,7 @@ void CudaRunner::start(StreamView stream) {
 
 void CudaRunner::run(std::span<ScalarResult> scalars, StreamView stream) {
     guarded([&] {
-        if (stream && is_capturing(stream))
-            throw InvalidGraph("run() waits for its results, and the stream is being captured: use enqueue()");
+        refuse_captured_run(stream);
         start(stream);
         finish(scalars);
     });
@@ -272,10 +265,7 @@ void CudaRunner::wait(std::span<ScalarResult> scalars) {
 
 /// Launches each sweep into the capture, in stream order, on memory that the graph shall own.
 void CudaRunner::capture(StreamView stream) {
-    if (has_host_arrays_)
-        throw InvalidGraph(
-            "a run with host arrays cannot be captured: a graph would copy what they hold now; bind device "
-            "arrays");
+    refuse_captured_host_arrays(has_host_arrays_);
     release_retired();
     Arrays arrays = place_arrays(*loaded_, bound_, {});
     auto captured =
@@ -283,7 +273,7 @@ void CudaRunner::capture(StreamView stream) {
     const auto launches = make_launches(*loaded_, bound_, captured->arrays.addresses, captured->workspace, nullptr);
     give_to_captured_graph(stream, captured);
     for (std::size_t i = 0; i < launches.size(); ++i)
-        with_launch(loaded_->kernels[i], launches[i], [&](const Launch& what) { launch(what, stream); });
+        with_launch(*loaded_, i, launches[i], [&](const Launch& what) { launch(what, stream); });
     captured_ = std::move(captured);
 }
 

@@ -78,14 +78,15 @@ SweepLaunch make_launch(const Plan& plan, std::size_t sweep, const Kernel& kerne
 std::vector<SweepLaunch> make_launches(const LoadedPlan& loaded, const Bound& bound, std::span<void* const> arrays,
                                        const Workspace& workspace, void* host);
 
-/// Calls `use(launch)` with the sweep's launch as the driver takes it; it is valid during the call.
-template <class Use> void with_launch(const LoadedKernel& kernel, const SweepLaunch& sweep, Use&& use) {
-    std::vector<std::uint64_t> values = sweep.values; // kernelParams points to mutable memory
+/// Calls `use(launch)` with a sweep's launch as the driver takes it; it is valid during the call.
+template <class Use> void with_launch(const LoadedPlan& loaded, std::size_t sweep, const SweepLaunch& one, Use&& use) {
+    const LoadedKernel& kernel = loaded.kernels[sweep];
+    std::vector<std::uint64_t> values = one.values; // kernelParams points to mutable memory
     std::vector<void*> addresses;
     addresses.reserve(values.size());
     for (std::uint64_t& value : values) addresses.push_back(&value);
-    use(Launch{kernel.kernel, sweep.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data(),
-               kernel.may_overlap && sweep.bytes <= short_bytes});
+    use(Launch{kernel.kernel, one.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data(),
+               loaded.may_overlap && one.bytes <= short_bytes});
 }
 
 /// Is this scalar of the plan a result of the graph?
