@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include <gridfold/ops/text.hpp>
+
+#include "problems.hpp"
 
 namespace gf::tool {
 namespace {
@@ -19,12 +22,22 @@ template <class T> std::optional<T> parse_whole(std::string_view text) {
     return value;
 }
 
-Literal parse_number(const std::string& name, std::string_view text) {
+std::optional<Literal> parse_number(std::string_view text) {
     if (text == "true") return true;
     if (text == "false") return false;
     if (const auto integer = parse_whole<std::int64_t>(text)) return *integer;
     if (const auto integer = parse_whole<std::uint64_t>(text)) return *integer;
     if (const auto number = parse_whole<double>(text)) return *number;
+    return {};
+}
+
+Literal require_number(const std::string& name, const std::string& text, bool or_file) {
+    if (const auto number = parse_number(text)) return *number;
+    if (or_file)
+        throw InvalidGraph(
+            fmt::format("{}={}: \"{}\" is a run-time scalar of the graph, and \"{}\" is no number and no "
+                        "file; give a number for all problems, as in {}=2, or a file with one for each",
+                        name, text, name, text, name));
     throw InvalidGraph(
         fmt::format("{}={}: \"{}\" is a run-time scalar or a dim of the graph, which is bound to a number, true or "
                     "false; give one, as in {}=2",
@@ -112,13 +125,63 @@ void check_complete(const Graph& graph, const std::vector<std::string>& names) {
     }
 }
 
+bool has_problems(const Node& node, const View& view) {
+    return view.extents.rank() == static_cast<int>(node.dims.size()) + 1;
+}
+
 /// A raw file has one dim unless it says others. (Another type is the library's to refuse.)
-void check_rank(const std::string& word, const Node& node, const View& view) {
-    if (view.extents.rank() == static_cast<int>(node.dims.size()) || view.type != node.type) return;
-    throw InvalidGraph(fmt::format(
-        "{}: \"{}\" has {} dim{} in the graph, but the array's extents are {}; bind an array with "
-        "as many, a raw one as in {}=raw:f32[100, 20]:path",
-        word, node.name, node.dims.size(), node.dims.size() == 1 ? "" : "s", to_text(view.extents), node.name));
+void check_rank(const std::string& word, const Node& node, const View& view, bool many) {
+    const bool with_problems = has_problems(node, view);
+    if (view.extents.rank() == static_cast<int>(node.dims.size()) || (many && with_problems) || view.type != node.type)
+        return;
+    throw InvalidGraph(
+        fmt::format("{}: \"{}\" has {} dim{} in the graph, but the array's extents are {}; bind an array with "
+                    "as many{}, a raw one as in {}=raw:f32[100, 20]:path{}",
+                    word, node.name, node.dims.size(), node.dims.size() == 1 ? "" : "s", to_text(view.extents),
+                    many ? " for all problems, or one more in front, the problems'" : "", node.name,
+                    with_problems ? ", or run a problem for each index of the first with --many" : ""));
+}
+
+/// The values of a run-time scalar, one a problem.
+View values_of(const std::string& word, const Node& node, const View& view) {
+    if (!has_problems(node, view))
+        throw InvalidGraph(
+            fmt::format("{}: \"{}\" is a run-time scalar of the graph, but the array's extents are {}; bind one number "
+                        "for all problems, or an array with one dim, of a value for each",
+                        word, node.name, to_text(view.extents)));
+    if (view.type != node.type)
+        throw InvalidGraph(fmt::format(
+            "{}: \"{}\" is {} in the graph, but the array has elements of {}; bind elements of {}, or "
+            "declare it as {}",
+            word, node.name, to_text(node.type), to_text(view.type), to_text(node.type), to_text(view.type)));
+    return view;
+}
+
+/// Not a number, but the name of a file with one for each problem?
+bool names_file(const std::string& value) {
+    std::error_code error; // of a name that no file can have
+    return !parse_number(value) && (value.starts_with("raw:") || std::filesystem::exists(value, error));
+}
+
+/// What a word binds to `name`, which the binding views. Opens the file, if it names one.
+Given give(const Graph& graph, const std::string& word, const std::string& name, const std::string& value, bool many,
+           std::vector<npy::Array>& files) {
+    Given given{word, Binding(name, 0)};
+    const Node* const input = find_input(graph, name);
+    if (input != nullptr && input->kind == NodeKind::input) {
+        const View view = files.emplace_back(open_array(word, value)).view();
+        check_rank(word, *input, view, many);
+        if (many && has_problems(*input, view))
+            given.each = view;
+        else
+            given.shared = Binding(name, view);
+    } else if (many && input != nullptr && names_file(value)) {
+        given.each = values_of(word, *input, files.emplace_back(open_array(word, value)).view());
+        given.each_is_number = true;
+    } else if (input != nullptr || is_dim(graph, name)) {
+        given.shared.scalar = require_number(name, value, many && input != nullptr);
+    } // else the run refuses it, with the nearest name there is
+    return given;
 }
 
 } // namespace
@@ -136,26 +199,21 @@ std::pair<std::string, std::string> split_at_equals(const char* what, const std:
     return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
-Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words) {
+Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words, bool many) {
     Inputs inputs;
     inputs.names.reserve(words.size()); // bindings view the names
+    std::vector<Given> given;
     for (const std::string& word : words) {
         auto [name, value] = split_at_equals("a binding", word);
         inputs.names.push_back(std::move(name));
-        const std::string& own = inputs.names.back();
-        const Node* const input = find_input(graph, own);
-        if (input != nullptr && input->kind == NodeKind::input) {
-            inputs.files.push_back(open_array(word, value));
-            check_rank(word, *input, inputs.files.back().view());
-            inputs.bindings.emplace_back(own, inputs.files.back().view());
-        } else if (input != nullptr || is_dim(graph, own)) {
-            inputs.bindings.emplace_back(own, 0);
-            inputs.bindings.back().scalar = parse_number(own, value);
-        } else {
-            inputs.bindings.emplace_back(own, 0); // the run refuses it, with the nearest name there is
-        }
+        given.push_back(give(graph, word, inputs.names.back(), value, many, inputs.files));
     }
     check_complete(graph, inputs.names);
+    const std::int64_t count = many ? count_problems(given) : 1;
+    for (std::int64_t i = 0; i < count; ++i) {
+        Bindings& problem = inputs.problems.emplace_back();
+        for (const Given& one : given) problem.push_back(one.binding(i));
+    }
     return inputs;
 }
 

@@ -18,15 +18,16 @@ Graph read_graph(const std::string& text);
 /// "name=value" in its two parts. Throws InvalidGraph, saying that `what` has this form.
 std::pair<std::string, std::string> split_at_equals(const char* what, const std::string& word);
 
-/// Bindings with the files that they view.
+/// The bindings of each problem, with the files that they view.
 struct Inputs {
     std::vector<std::string> names; ///< what the bindings' names view
     std::vector<npy::Array> files;
-    Bindings bindings;
+    std::vector<Bindings> problems; ///< one, or many
 };
 
 /// "x=array.npy", "x=raw:i32:path", "x=raw:f32[100, 20]:path" for an array of the graph; "alpha=0.5", "n=100" for a run-time
-/// scalar or a dim. Opens the files.
-Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words);
+/// scalar or a dim. Opens the files. `many`: arrays, and files of values for run-time scalars, may have a dim in front of the
+/// graph's, along which the problems are.
+Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words, bool many);
 
 } // namespace gf::tool

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 #include <gridfold/ops/text.hpp>
 
 #include "arguments.hpp"
-#include "npy/npy.hpp"
+#include "outputs.hpp"
 #include "print.hpp"
 #include "progress.hpp"
 
@@ -25,32 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// The outputs that go to files, checked against the plan and the file system.
-Files read_files(const Plan& plan, const std::vector<std::string>& words) {
-    Files files;
-    for (const std::string& word : words) {
-        const auto parts = split_at_equals("-o", word);
-        const std::string &name = parts.first, &path = parts.second;
-        const auto output =
-            std::find_if(plan.outputs.begin(), plan.outputs.end(), [&](const Output& o) { return o.name == name; });
-        if (output == plan.outputs.end() || output->array < 0)
-            throw InvalidGraph(fmt::format(
-                "-o {}: \"{}\" is {} of the graph: array outputs go to files, scalars are printed; leave it "
-                "out",
-                word, name, output == plan.outputs.end() ? "no output" : "a scalar output"));
-        npy::check_writable(path, plan.arrays[static_cast<std::size_t>(output->array)].type);
-        for (const auto& [other, taken] : files)
-            if (npy::written_path(taken) == npy::written_path(path) && other != name)
-                throw InvalidGraph(fmt::format("-o {}: \"{}\" goes to this file already: each output has a file of its "
-                                               "own; name another",
-                                               word, other));
-        if (!files.emplace(name, path).second)
-            throw InvalidGraph(fmt::format(
-                "-o {}: \"{}\" goes to a file already: an output has one file; leave one of the two out", word, name));
-    }
-    return files;
-}
-
 std::size_t input_bytes(const Inputs& inputs) {
     std::size_t bytes = 0;
     for (const npy::Array& file : inputs.files) bytes += element_count(file.view().extents) * size_of(file.view().type);
@@ -58,14 +33,15 @@ std::size_t input_bytes(const Inputs& inputs) {
 }
 
 /// The first run is with cold files; the best of the next ones, for up to a second, is what the machine does.
-std::string time_runs(const Executable& executable, const Inputs& inputs, double compile_seconds,
+template <class Run>
+std::string time_runs(Run&& run, const Executable& executable, const Inputs& inputs, double compile_seconds,
                       double first_seconds) {
     constexpr int most = 20;
     double best = first_seconds;
     const auto start = Clock::now();
     for (int i = 0; i < most && seconds_since(start) < 1; ++i) {
         const auto begin = Clock::now();
-        executable.run(inputs.bindings);
+        run();
         best = std::min(best, seconds_since(begin));
     }
     return fmt::format("compiled in {:.3f} ms, first run {:.3f} ms, best run {:.3f} ms, {:.2f} GB/s read, on {}\n",
@@ -108,26 +84,35 @@ std::string explain(const std::string& graph_text, const Options& options, Expla
 
 std::string run(const RunArguments& arguments) {
     const Graph graph = read_graph(arguments.graph);
-    const Inputs inputs = read_inputs(graph, arguments.inputs);
+    const Inputs inputs = read_inputs(graph, arguments.inputs, arguments.many);
     Progress progress("compiling");
     const auto start = Clock::now();
     const Executable executable = compile(graph, arguments.options);
     const double compile_seconds = seconds_since(start);
-    const Files files = read_files(executable.plan(), arguments.outputs);
+    const Files files = read_files(executable.plan(), arguments.outputs, arguments.many);
 
     progress.now(fmt::format("running on {}", executable.device()));
+    std::optional<PreparedMany> prepared; // so that what is timed is not binding again
+    const auto run = [&]() -> std::vector<Results> {
+        if (!arguments.many) return {executable.run(inputs.problems.front())};
+        if (!prepared) prepared = executable.prepare_many(inputs.problems);
+        return prepared->run();
+    };
     const auto begin = Clock::now();
-    const Results results = executable.run(inputs.bindings);
+    const std::vector<Results> results = run();
     const double run_seconds = seconds_since(begin);
 
     progress.now("writing");
-    std::vector<npy::PendingFile> pending;
-    for (const auto& [name, path] : files) pending.emplace_back(path, results.array(name));
-    for (npy::PendingFile& file : pending) file.commit();
-    std::string text = arguments.json ? print_json(results.entries(), files) : print_lines(results.entries(), files);
+    write_files(files, results, arguments.many);
+    std::string text;
+    if (arguments.many)
+        text = arguments.json ? print_json(results, files) : print_lines(results, files);
+    else
+        text = arguments.json ? print_json(results.front().entries(), files)
+                              : print_lines(results.front().entries(), files);
     if (arguments.time) {
         progress.now("timing");
-        fmt::print(stderr, "{}", time_runs(executable, inputs, compile_seconds, run_seconds));
+        fmt::print(stderr, "{}", time_runs(run, executable, inputs, compile_seconds, run_seconds));
     }
     return text;
 }

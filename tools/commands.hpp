@@ -19,6 +19,7 @@ struct RunArguments {
     std::vector<std::string> inputs;  ///< name=value
     std::vector<std::string> outputs; ///< name=path.npy
     Options options;
+    bool many = false; ///< the inputs hold many problems
     bool json = false;
     bool time = false; ///< also says on stderr how long compiling and running took
 };

@@ -69,11 +69,15 @@ int run_command(int argc, char** argv) {
     gf::tool::RunArguments arguments;
     add_graph(run, arguments.graph);
     run.add_option("bindings", arguments.inputs, "x=array.npy, x=raw:i32:path, alpha=0.5")->type_name("NAME=VALUE");
-    run.add_option("-o,--output", arguments.outputs, "Write an array result to a .npy file")
+    run.add_option("-o,--output", arguments.outputs,
+                   "Write an array result to a .npy file; with --many, any result of all problems")
         ->type_name("NAME=PATH")
         ->allow_extra_args(false);
     add_options(run, arguments.options);
-    run.add_flag("--json", arguments.json, "Print one JSON object");
+    run.add_flag(
+        "--many", arguments.many,
+        "Run many problems at once: arrays with a dim more, in front, hold one at each index; others are shared");
+    run.add_flag("--json", arguments.json, "Print one JSON object, with --many a list of them");
     run.add_flag("--time", arguments.time, "Also say on stderr how long it took");
 
     try {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "problems.hpp"
+
 namespace gf::tool {
 namespace {
 
@@ -74,32 +76,25 @@ std::string quoted(const std::string& path) {
     return text + '"';
 }
 
-} // namespace
-
-std::string print_lines(std::span<const Results::Entry> entries, const Files& files) {
-    std::string text;
-    for (const Results::Entry& entry : entries) {
-        const auto file = files.find(entry.name);
-        if (file != files.end())
-            text += fmt::format("{} = {}{} in {}\n", entry.name, to_text(entry.type), to_text(entry.array.extents),
-                                file->second);
-        else if (entry.is_array)
-            text += fmt::format("{} = {}\n", entry.name, array_text(entry.array));
-        else
-            text += fmt::format("{} = {}\n", entry.name,
-                                entry.empty ? "empty" : number_text(entry.type, entry.bits, Form::text));
-    }
-    return text;
+std::string value_text(const Results::Entry& entry) {
+    if (entry.is_array) return array_text(entry.array);
+    return entry.empty ? "empty" : number_text(entry.type, entry.bits, Form::text);
 }
 
-std::string print_json(std::span<const Results::Entry> entries, const Files& files) {
-    std::string text = "{";
+std::string file_line(const Results::Entry& entry, const Extents& extents, const std::string& path) {
+    return fmt::format("{} = {}{} in {}\n", entry.name, to_text(entry.type), to_text(extents), path);
+}
+
+/// `index`: ", " and the problem's, where files hold several.
+void print_object(std::string& text, std::span<const Results::Entry> entries, const Files& files,
+                  const std::string& index) {
+    text += '{';
     for (const Results::Entry& entry : entries) {
-        text += fmt::format("{}\"{}\": ", text.size() == 1 ? "" : ", ", entry.name);
+        text += fmt::format("{}\"{}\": ", &entry == entries.data() ? "" : ", ", entry.name);
         const auto file = files.find(entry.name);
         std::int64_t first = 0;
         if (file != files.end())
-            text += fmt::format("{{\"file\": {}}}", quoted(file->second));
+            text += fmt::format("{{\"file\": {}{}}}", quoted(file->second), index);
         else if (entry.is_array && element_count(entry.array.extents) == 0)
             text += "[]"; // not its 10^12 empty rows
         else if (entry.is_array)
@@ -107,7 +102,47 @@ std::string print_json(std::span<const Results::Entry> entries, const Files& fil
         else
             text += entry.empty ? "null" : number_text(entry.type, entry.bits, Form::json);
     }
-    return text + "}\n";
+    text += '}';
+}
+
+} // namespace
+
+std::string print_lines(std::span<const Results::Entry> entries, const Files& files) {
+    std::string text;
+    for (const Results::Entry& entry : entries) {
+        const auto file = files.find(entry.name);
+        text += file == files.end() ? fmt::format("{} = {}\n", entry.name, value_text(entry))
+                                    : file_line(entry, entry.array.extents, file->second);
+    }
+    return text;
+}
+
+std::string print_lines(std::span<const Results> problems, const Files& files) {
+    std::string text;
+    for (std::size_t i = 0; i < problems.size(); ++i)
+        for (const Results::Entry& entry : problems[i].entries())
+            if (!files.contains(entry.name)) text += fmt::format("[{}] {} = {}\n", i, entry.name, value_text(entry));
+    for (const Results::Entry& entry : problems.front().entries())
+        if (const auto file = files.find(entry.name); file != files.end())
+            text += file_line(entry,
+                              with_problems_in_front(static_cast<std::int64_t>(problems.size()), entry.array.extents),
+                              file->second);
+    return text;
+}
+
+std::string print_json(std::span<const Results::Entry> entries, const Files& files) {
+    std::string text;
+    print_object(text, entries, files, "");
+    return text + '\n';
+}
+
+std::string print_json(std::span<const Results> problems, const Files& files) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        if (i > 0) text += ",\n ";
+        print_object(text, problems[i].entries(), files, fmt::format(", \"index\": {}", i));
+    }
+    return text + "]\n";
 }
 
 } // namespace gf::tool

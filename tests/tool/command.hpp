@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 
@@ -36,6 +37,21 @@ protected:
         std::ostringstream text;
         text << std::ifstream(path(name), std::ios::binary).rdbuf();
         return text.str();
+    }
+
+    /// It exits with `code`, its message holds all of these, and nothing is on stdout.
+    void expect_failure(int code, const std::string& words, std::initializer_list<const char*> messages) const {
+        const Outcome outcome = gridfold(words);
+        EXPECT_EQ(outcome.code, code) << outcome.err;
+        EXPECT_EQ(outcome.out, "");
+        for (const char* message : messages) EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    }
+    /// It exits with 0, prints exactly this, and says nothing else.
+    void expect_output(const std::string& words, const std::string& out) const {
+        const Outcome outcome = gridfold(words);
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(outcome.out, out);
+        EXPECT_EQ(outcome.err, "");
     }
 
     std::filesystem::path folder =

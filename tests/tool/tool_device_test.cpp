@@ -25,6 +25,8 @@ protected:
         }
         gf::npy::write(folder / "x.npy", gf::View(x));
         gf::npy::write(folder / "k.npy", gf::View(k));
+        gf::npy::write(folder / "rows.npy", gf::host_view(x.data(), {40, 125}));
+        gf::npy::write(folder / "limits.npy", gf::host_view(k.data(), {40}));
     }
 
     /// What `gridfold <words>` prints, if it exits with `code`.
@@ -44,6 +46,10 @@ TEST_F(ToolOnDevice, gives_what_the_cpu_gives) {
              "k=k.npy x=x.npy",
              "run %s --no-fuse 'f(x: f32[n]) -> z = (x - mean(x)) / stddev(x), s = sum(x)' x=x.npy -o z=z.npy",
              "run %s --verify 'f(x: f32[n], a: f32) -> z = sqrt(x) * a, s = sum(x where x > a)' x=x.npy a=2 -o z=z.npy",
+             "run %s --many 'f(x: f32[n], a: i32) -> z = (x - mean(x)) * f32(a), hot = count(x > f32(a)), s = sum(x)' "
+             "x=rows.npy a=limits.npy -o z=z.npy",
+             "run %s --many --json --verify 'f(x: f32[n], w: f32[m, n]) -> s = sum(x * w), low = min(x where x < 0)' "
+             "x=rows.npy w=rows.npy",
          }) {
         const auto on = [&](const std::string& device) {
             std::string words = graph;

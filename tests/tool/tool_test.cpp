@@ -30,18 +30,6 @@ protected:
         std::ofstream(path("none.raw"));
         std::ofstream(path("graph.txt")) << "cubes(x: i32[n]) -> c = sum(x * x * x)\n";
     }
-    void expect_failure(int code, const std::string& words, std::initializer_list<const char*> messages) const {
-        const Outcome outcome = gridfold(words);
-        EXPECT_EQ(outcome.code, code) << outcome.err;
-        EXPECT_EQ(outcome.out, "");
-        for (const char* message : messages) EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
-    }
-    void expect_output(const std::string& words, const std::string& out) const {
-        const Outcome outcome = gridfold(words);
-        EXPECT_EQ(outcome.code, 0) << outcome.err;
-        EXPECT_EQ(outcome.out, out);
-        EXPECT_EQ(outcome.err, "");
-    }
 };
 
 TEST_F(Tool, prints_a_line_for_each_result_in_the_order_of_the_graph) {

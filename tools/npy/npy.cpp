@@ -132,19 +132,20 @@ void check_writable(const std::string& path, DType type) {
             fmt::format("file \"{}\" can't be written: it is there, and no regular file; name another", path));
 }
 
-PendingFile::PendingFile(const std::string& path, const View& array)
+PendingFile::PendingFile(const std::string& path, DType type, const Extents& extents, std::span<const View> parts)
     : path_(written_path(path)), temporary_(fmt::format("{}.{}.tmp", path_, getpid())) {
-    check_writable(path, array.type);
-    const std::string header = header_text(array.type, array.extents);
+    check_writable(path, type);
+    const std::string header = header_text(type, extents);
     const int file = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) cannot_write(path, errno);
     struct stat old {};
     if (stat(path_.c_str(), &old) == 0)
         static_cast<void>(fchmod(file, old.st_mode & 0777)); // who may read it, still may
     int error = write_all(file, header.data(), header.size());
-    if (error == 0)
-        error = write_all(file, static_cast<const char*>(array.address),
-                          static_cast<std::size_t>(*byte_count(array.type, array.extents)));
+    for (const View& part : parts)
+        if (error == 0)
+            error =
+                write_all(file, static_cast<const char*>(part.address), element_count(part.extents) * size_of(type));
     if (::close(file) != 0 && error == 0) error = errno;
     if (error == 0) return;
     unlink(temporary_.c_str());

@@ -3,6 +3,7 @@
 // The .npy format is that of numpy.lib.format, versions 1.0 to 3.0, for C order, little-endian numbers and bool.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include <gridfold/core/buffer.hpp>
@@ -41,7 +42,10 @@ std::string written_path(const std::string& path);
 class PendingFile {
 public:
     /// Writes a host array. Throws InvalidGraph where that fails, and for bf16, which NumPy does not have.
-    PendingFile(const std::string& path, const View& array);
+    PendingFile(const std::string& path, const View& array)
+        : PendingFile(path, array.type, array.extents, {&array, 1}) {}
+    /// The same, of an array whose elements are those of `parts`, one part after the other.
+    PendingFile(const std::string& path, DType type, const Extents& extents, std::span<const View> parts);
     PendingFile(PendingFile&& other) noexcept;
     PendingFile& operator=(PendingFile&&) = delete;
     ~PendingFile();

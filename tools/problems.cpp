@@ -1,0 +1,74 @@
+// Arrays of problems, cut along their first dim.
+#include "problems.hpp"
+
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/error.hpp>
+
+namespace gf::tool {
+namespace {
+
+View array_of_problem(const View& all, std::int64_t i) {
+    View one = all;
+    one.extents = Extents(std::span(all.extents.begin() + 1, all.extents.end()));
+    const std::size_t bytes = element_count(one.extents) * size_of(all.type);
+    if (bytes != 0) one.address = static_cast<std::byte*>(all.address) + static_cast<std::size_t>(i) * bytes;
+    return one;
+}
+
+Literal number_of_problem(const View& all, std::int64_t i) {
+    return with_type(all.type, [&](auto value) -> Literal {
+        std::memcpy(static_cast<void*>(&value),
+                    static_cast<const std::byte*>(all.address) + static_cast<std::size_t>(i) * sizeof value,
+                    sizeof value);
+        if constexpr (std::is_arithmetic_v<decltype(value)>)
+            return value;
+        else // f16, bf16
+            return static_cast<float>(value);
+    });
+}
+
+} // namespace
+
+Binding Given::binding(std::int64_t i) const {
+    Binding own = shared;
+    if (each && each_is_number)
+        own.scalar = number_of_problem(*each, i);
+    else if (each)
+        own = Binding(shared.name, array_of_problem(*each, i));
+    return own;
+}
+
+std::int64_t count_problems(std::span<const Given> given) {
+    const Given* first = nullptr;
+    for (const Given& one : given) {
+        if (!one.each) continue;
+        if (first == nullptr) first = &one;
+        if (one.each->extents[0] != first->each->extents[0])
+            throw InvalidGraph(fmt::format(
+                "{} holds {} problems, and {} holds {}: with --many, arrays that have the problems' dim in front hold "
+                "equally many; bind as many in each, or one array without that dim for all problems",
+                first->word, first->each->extents[0], one.word, one.each->extents[0]));
+    }
+    if (first == nullptr)
+        throw InvalidGraph(
+            "--many was given, but nothing that is bound has a dim in front of the graph's: problems are "
+            "stacked in arrays, as numpy.stack does; stack them, or leave --many out");
+    if (first->each->extents[0] == 0)
+        throw InvalidGraph(fmt::format("{}: the array's extents are {}, which is no problem: --many runs one or more; "
+                                       "bind an array whose first extent is not 0",
+                                       first->word, to_text(first->each->extents)));
+    return first->each->extents[0];
+}
+
+Extents with_problems_in_front(std::int64_t count, const Extents& extents) {
+    std::vector<std::int64_t> all{count};
+    all.insert(all.end(), extents.begin(), extents.end());
+    return Extents(all);
+}
+
+} // namespace gf::tool
