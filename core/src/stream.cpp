@@ -53,7 +53,11 @@ Event::~Event() {
     driver::release_on(device_, [&](const driver::Table& cu) { return cu.event_destroy(event_); });
 }
 
-void Event::record(StreamView stream) { check(table().event_record(event_, stream.get())); }
+void Event::record(StreamView stream) {
+    const driver::Outcome recorded = table().event_record(event_, stream.get());
+    if (recorded.code != driver::success) static_cast<void>(table().stream_synchronize(stream.get())); // or it is lost
+    check(recorded);
+}
 bool Event::is_reached() const { return driver::check_ready(table().event_query(event_)); }
 void Event::wait() const { check(table().event_synchronize(event_)); }
 void Event::order_before(StreamView stream) const { check(table().stream_wait_event(stream.get(), event_, 0)); }

@@ -21,6 +21,7 @@ public:
     }
     ~Event();
 
+    /// Where that fails, what is in the stream has finished when it throws: nobody could tell later.
     void record(StreamView stream);
     /// Has everything before the last record() finished? True if there was none. Throws DeviceError if it failed.
     bool is_reached() const;
