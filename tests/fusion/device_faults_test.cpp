@@ -10,7 +10,7 @@
 #include <gridfold/core/capture.hpp>
 #include <gridfold/gridfold.hpp>
 
-#include "emulator/device/emulated.hpp"
+#include "fusion/failing_device.hpp"
 
 // The same on both sides; but its kernel reads what is at no address.
 GRIDFOLD_EXACT_MAP(at_null, 1, number, "what is at address a", a + *reinterpret_cast<const volatile T*>(u64(0)))
@@ -18,6 +18,7 @@ GRIDFOLD_EXACT_MAP(at_null, 1, number, "what is at address a", a + *reinterpret_
 namespace gf {
 namespace {
 
+using test::attempt;
 using ::testing::HasSubstr;
 
 constexpr const char* text = "z(x: f32[n], k: f32) let m = mean(x); -> z = (x - m) * k, m = m, top = max(x)";
@@ -35,40 +36,17 @@ void expect_right(const Results& results, const std::vector<float>& x, float k) 
     EXPECT_TRUE(std::ranges::equal(results.span<float>("z"), right.span<float>("z")));
 }
 
-class DeviceFaults : public emulator::OnEmulatedDevice {
+class DeviceFaults : public test::FailingDevice {
 protected:
     void SetUp() override {
-        OnEmulatedDevice::SetUp();
+        FailingDevice::SetUp();
         if (IsSkipped()) return;
         compile(parse(text), {.device = "cuda"}); // so that kernels are in the cache
         restart(-1, 0);
     }
-    void TearDown() override {
-        release_retired();
-        OnEmulatedDevice::TearDown();
-    }
-    /// The device as new, to be looked for anew; call number `n` will fail.
-    void restart(long n, int code, bool for_good = false) {
-        device->reset();
-        driver::install(nullptr);
-        device->fail_at = n;
-        device->fail_with = code;
-        device->fails_for_good = for_good;
-    }
 
     const std::vector<float> x = ramp(5000), y = ramp(300);
 };
-
-/// Does a step until it works: one call fails, so at the second try it must. What was caught, or nothing.
-template <class Step> std::optional<std::string> attempt(Step&& step) {
-    try {
-        step();
-        return {};
-    } catch (const DeviceError& error) {
-        step();
-        return error.what();
-    }
-}
 
 TEST_F(DeviceFaults, any_one_call_that_fails_is_an_error_after_which_all_goes_on) {
     for (const int code : {2, 209, 999})

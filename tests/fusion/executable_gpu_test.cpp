@@ -9,37 +9,13 @@
 
 #include "emulator/device/emulated.hpp"
 #include "error/refusal.hpp"
+#include "fusion/device_array.hpp"
 
 namespace {
 
+using gf::test::DeviceArray;
 using gf::test::expect_refused;
-
-/// A device array with these elements.
-class DeviceArray {
-public:
-    explicit DeviceArray(const std::vector<float>& elements)
-        : buffer_(0, elements.size() * sizeof(float)), extents_{static_cast<std::int64_t>(elements.size())} {
-        const gf::CurrentDevice current(0);
-        const gf::Stream stream(0, gf::StreamKind::ordered_with_default);
-        gf::copy_to_device(buffer_.address(), elements.data(), buffer_.bytes(), stream);
-        stream.wait();
-    }
-    gf::View view() const { return buffer_.view(gf::DType::f32, extents_); }
-    float* pointer() const { return static_cast<float*>(buffer_.address()); }
-
-private:
-    gf::DeviceBuffer buffer_;
-    gf::Extents extents_;
-};
-
-std::vector<float> to_host(const gf::View& view) {
-    std::vector<float> elements(static_cast<std::size_t>(view.extents[0]));
-    const gf::CurrentDevice current(0);
-    const gf::Stream stream(0, gf::StreamKind::ordered_with_default);
-    gf::copy_to_host(elements.data(), view.address, elements.size() * sizeof(float), stream);
-    stream.wait();
-    return elements;
-}
+using gf::test::to_host;
 
 class GpuExecutable : public testing::Test {
 protected:
