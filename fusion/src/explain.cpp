@@ -107,7 +107,7 @@ void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFa
     else
         fmt::format_to(out, "  why:     a sweep of its own: {}\n", sweep.reason);
     if (sweep.folds.empty())
-        fmt::format_to(out, "  grid:    a block for each slab of {} elements\n", slab_elements);
+        fmt::format_to(out, "  grid:    as many blocks as its elements fill once\n");
     else
         fmt::format_to(out, "  grid:    by the number of elements alone: {} block up to 2^14, {} at 2^20, {} at 2^28\n",
                        block_count(1 << 14), block_count(1 << 20), block_count(1 << 28));

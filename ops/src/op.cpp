@@ -55,6 +55,12 @@ template <template <class, class> class Monoid> int state_words(DType element, D
 }
 
 template <template <class, class> class Monoid> constexpr bool in_steps = requires { &Monoid<float, float>::start; };
+template <template <class, class> class Monoid> constexpr int of_block_words() {
+    if constexpr (requires { typename Monoid<float, float>::OfBlock; })
+        return sizeof(typename Monoid<float, float>::OfBlock::State) / 4;
+    else
+        return 0;
+}
 template <template <class, class> class Monoid>
 constexpr bool in_packs = requires { &Monoid<int, std::int64_t>::template accumulate_pack<1>; };
 
@@ -68,6 +74,7 @@ namespace monoid_row {
                                    &state_words<device::name>,             \
                                    nullptr,                                \
                                    in_steps<device::name>,                 \
+                                   of_block_words<device::name>(),         \
                                    in_packs<device::name>};
 #define REDUCE(...)
 #include <gridfold/ops/reduce.def>

@@ -15,6 +15,7 @@ using gf::test::BoundPlan;
 using gf::test::canonical;
 using gf::test::ChosenSet;
 using gf::test::Elements;
+using gf::test::Mask;
 using gf::test::sets_of_this_machine;
 
 template <class T> T quiet(T value) { return value == value ? value : std::numeric_limits<T>::quiet_NaN(); }
@@ -75,7 +76,7 @@ void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool 
     for (const std::int64_t size : sizes) {
         for (const int misaligned : {0, 1}) {
             const E* from = data.data() + misaligned;
-            const R right = expected(from, size, [&](std::int64_t i) { return !masked || keep[i]; });
+            const R right = expected(from, size, Mask{masked ? keep.data() : nullptr});
             for (BoundPlan& run : runs) {
                 run.extent("n", size).array("x", from);
                 if (masked) run.array("keep", keep.data());
@@ -92,20 +93,19 @@ void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool 
 // What each reduction of reduce.def gives: its own tokens over the canonical state.
 namespace gf::device {
 #define MONOID(...)
-#define REDUCE(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...) \
-    struct Reduction_##id {                                                                            \
-        static constexpr bool takes_ddof = takes_ddof_;                                                \
-        static const ReduceRow& row() { return reduce_row::id; }                                       \
-        template <class E> using A = decltype(accumulator_of<E, AccumulatorRule::accumulator>());      \
-        template <class E> using R = decltype(result_of<E, A<E>, ResultRule::result>());               \
-        template <class E, class Accept>                                                               \
-        static Reduction_##id::R<E> expected(const E* x, std::int64_t n, Accept accept) {              \
-            using M = monoid<E, A<E>>;                                                                 \
-            using R = Reduction_##id::R<E>;                                                            \
-            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                   \
-            const auto s = canonical<M>(x, n, accept);                                                 \
-            return static_cast<R>(__VA_ARGS__);                                                        \
-        }                                                                                              \
+#define REDUCE(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...)         \
+    struct Reduction_##id {                                                                                    \
+        static constexpr bool takes_ddof = takes_ddof_;                                                        \
+        static const ReduceRow& row() { return reduce_row::id; }                                               \
+        template <class E> using A = decltype(accumulator_of<E, AccumulatorRule::accumulator>());              \
+        template <class E> using R = decltype(result_of<E, A<E>, ResultRule::result>());                       \
+        template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) { \
+            using M = monoid<E, A<E>>;                                                                         \
+            using R = Reduction_##id::R<E>;                                                                    \
+            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                           \
+            const auto s = canonical<M>(x, n, mask);                                                           \
+            return static_cast<R>(__VA_ARGS__);                                                                \
+        }                                                                                                      \
     };
 #include <gridfold/ops/reduce.def>
 #undef REDUCE
@@ -117,7 +117,7 @@ template <class E, class Reduction> void expect_canonical() {
     for (const bool masked : {false, true})
         expect_reduction<E, typename Reduction::template R<E>>(
             Reduction::row(), {.ddof = Reduction::takes_ddof ? 1 : 0}, masked,
-            [](const E* x, std::int64_t n, auto accept) { return Reduction::expected(x, n, accept); });
+            [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); });
 }
 
 #define REDUCE(id, ...)                                                \
@@ -136,13 +136,13 @@ template <class E, class Reduction> void expect_canonical() {
 TEST(BackendCpuOrder, wider_accumulators) {
     for (const bool masked : {false, true}) {
         expect_reduction<float, double>(gf::reduce_row::sum, {.accumulate = gf::DType::f64}, masked,
-                                        [](const float* x, std::int64_t n, auto accept) {
-                                            return canonical<gf::device::Sum<float, double>>(x, n, accept).sum;
+                                        [](const float* x, std::int64_t n, Mask mask) {
+                                            return canonical<gf::device::Sum<float, double>>(x, n, mask).sum;
                                         });
         expect_reduction<std::int32_t, double>(gf::reduce_row::product, {.accumulate = gf::DType::f64}, masked,
-                                               [](const std::int32_t* x, std::int64_t n, auto accept) {
+                                               [](const std::int32_t* x, std::int64_t n, Mask mask) {
                                                    using M = gf::device::Product<std::int32_t, double>;
-                                                   return canonical<M>(x, n, accept).product;
+                                                   return canonical<M>(x, n, mask).product;
                                                });
     }
 }
@@ -150,9 +150,9 @@ TEST(BackendCpuOrder, wider_accumulators) {
 TEST(BackendCpuOrder, a_users_monoid) {
     for (const bool masked : {false, true})
         expect_reduction<float, float>(gf::reduce_row::ordered, {}, masked,
-                                       [](const float* x, std::int64_t n, auto accept) {
+                                       [](const float* x, std::int64_t n, Mask mask) {
                                            using M = gf::device::monoid_ordered<float, float>;
-                                           return M::finalize(canonical<M>(x, n, accept));
+                                           return M::finalize(canonical<M>(x, n, mask));
                                        });
 }
 

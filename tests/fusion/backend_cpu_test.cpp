@@ -97,19 +97,17 @@ TEST(BackendCpu, reads_broadcast_and_permuted_arrays) {
     const Elements<std::uint8_t> m(count(columns), 5);
     const Elements<bool> w(count(planes * columns), 6);
     std::vector<double> terms;
-    std::vector<bool> accepted;
+    const auto accepted = std::make_unique<bool[]>(count(rows * columns * planes));
     for (std::int64_t r = 0; r < rows; ++r)
         for (std::int64_t q = 0; q < columns; ++q)
             for (std::int64_t p = 0; p < planes; ++p) {
                 const float product = static_cast<float>(c[r]) * d[(p * rows + r) * columns + q];
                 const double left = static_cast<double>(a[(r * columns + q) * planes + p]) * b[p];
+                accepted[terms.size()] = w[p * columns + q];
                 terms.push_back(left + static_cast<double>(product) - static_cast<double>(m[q]));
-                accepted.push_back(w[p * columns + q]);
             }
     using M = gf::device::Sum<double, double>;
-    const double expected = canonical<M>(terms.data(), rows * columns * planes, [&](std::int64_t e) {
-                                return accepted[static_cast<std::size_t>(e)];
-                            }).sum;
+    const double expected = canonical<M>(terms.data(), rows * columns * planes, {accepted.get()}).sum;
     BoundPlan run(g);
     run.extent("i", rows).extent("j", columns).extent("k", planes);
     run.array("flat", a.data()).array("row", b.data()).array("column", c.data()).array("permuted", d.data());

@@ -127,9 +127,16 @@ private:
     std::vector<gf::ScalarResult> scalars_;
 };
 
+/// A mask, or none.
+struct Mask {
+    const bool* keep = nullptr;
+    bool operator()(std::int64_t i) const { return keep == nullptr || keep[i]; }
+};
+
 /// The canonical order, as order.hpp says it.
-template <class M, class E, class Accept> typename M::State canonical(const E* x, std::int64_t n, Accept accept) {
-    const std::int64_t slabs = gf::slab_count(n), blocks = gf::block_count(n);
+template <class M, class E> typename M::State canonical(const E* x, std::int64_t n, Mask mask) {
+    constexpr bool of_block = requires { typename M::OfBlock; };
+    const std::int64_t blocks = gf::block_count(n);
     const auto pairwise = [](std::vector<typename M::State>& states) {
         for (std::size_t d = 1; d < states.size(); d *= 2)
             for (std::size_t i = 0; i + d < states.size(); i += 2 * d) M::combine(states[i], states[i + d]);
@@ -137,11 +144,21 @@ template <class M, class E, class Accept> typename M::State canonical(const E* x
     };
     std::vector<typename M::State> of_blocks;
     for (std::int64_t block = 0; block < blocks; ++block) {
-        std::vector<typename M::State> lanes(gf::slab_elements, M::identity());
-        for (std::int64_t slab = block; slab < slabs; slab += blocks)
-            for (std::int64_t lane = 0; lane < gf::slab_elements; ++lane)
-                if (const std::int64_t i = slab * gf::slab_elements + lane; i < n && accept(i))
-                    M::accumulate(lanes[static_cast<std::size_t>(lane)], x[i], i);
+        std::vector<typename M::State> lanes;
+        for (std::int64_t lane = block * gf::slab_elements; lane < (block + 1) * gf::slab_elements; ++lane) {
+            const std::int64_t stride = blocks * gf::slab_elements;
+            if constexpr (of_block)
+                if (mask.keep == nullptr) {
+                    const double origin = M::origin(x[block * gf::slab_elements]);
+                    typename M::OfBlock::State state = M::OfBlock::identity();
+                    for (std::int64_t i = lane; i < n; i += stride) M::OfBlock::accumulate(state, x[i], origin);
+                    lanes.push_back(M::close(state, origin, lane < n ? (n - lane + stride - 1) / stride : 0));
+                    continue;
+                }
+            typename M::State& state = lanes.emplace_back(M::identity());
+            for (std::int64_t i = lane; i < n; i += stride)
+                if (mask(i)) M::accumulate(state, x[i], i);
+        }
         of_blocks.push_back(pairwise(lanes));
     }
     return pairwise(of_blocks);

@@ -88,14 +88,18 @@ TEST(EmitCuda, a_block_s_threads_cover_a_slab_and_fit_a_block) {
 }
 
 TEST(EmitCuda, a_threads_states_fit_its_registers) {
-    // Sixteen elements of a byte each would be sixteen lanes of 8 words.
+    // Sixteen elements of a byte each would be sixteen lanes of 4 words, or of 8 where there is a mask.
     EXPECT_EQ(shape("s(x: i8[n]) -> s = sum(x)").width, 16);
     EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x)").width, 16);
-    EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x), v = mean(x * 3)").width, 8);
+    EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x), v = mean(x * 3), w = mean(x * 5)").width, 8);
+    EXPECT_EQ(shape("s(x: i8[n], b: bool[n]) -> m = mean(x where b)").width, 8);
     // Where the order does not matter, a thread has one state of a fold.
     EXPECT_EQ(shape("s(x: i8[n]) -> p = product(x), s = sum(x), n = count(x), at = argmin(x), up = argmax(x)").width,
               16);
-    EXPECT_EQ(shape("s(x: i8[n], y: i8[n], z: i8[n]) -> m = mean(x), v = mean(y), w = mean(z)").width, 4);
+    EXPECT_EQ(shape("s(x: i8[n], y: i8[n], z: i8[n], b: bool[n]) -> m = mean(x where b), v = mean(y where b), w = "
+                    "mean(z where b)")
+                  .width,
+              4);
 }
 
 TEST(EmitCuda, what_loads_nothing_has_one_slab_in_flight) {
@@ -138,7 +142,7 @@ TEST(EmitCuda, a_sweep_that_only_stores_takes_a_block_a_slab) {
     const gf::cuda::Kernel maps = emit("m(x: f32[n]) -> y = x + 1");
     EXPECT_FALSE(maps.finishes);
     EXPECT_EQ(gf::cuda::grid(maps, 0), 1);
-    EXPECT_EQ(gf::cuda::grid(maps, gf::slab_elements * 5000 + 1), 5001);
+    EXPECT_EQ(gf::cuda::grid(maps, std::int64_t{maps.slab} * 5000 + 1), 5001);
     EXPECT_EQ(gf::cuda::grid(emit(cubes), gf::slab_elements * 1000000), gf::max_blocks);
 }
 

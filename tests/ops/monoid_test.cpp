@@ -235,13 +235,59 @@ TEST(Moments, LoseNoDigitFarFromZero) {
     EXPECT_NEAR(M::variance(s, 0) / static_cast<double>(squares / 31), 1, 1e-13);
 }
 
-TEST(Moments, CombineMeansThatLieMoreThanTheLargestNumberApart) {
+TEST(Moments, OverflowOnlyWhereASumDoes) {
     using M = device::Moments<double, double>;
     const double most = std::numeric_limits<double>::max();
-    M::State low = fold<M>(std::vector<double>{-most, -most, -most}), high = fold<M>(std::vector<double>{most});
-    M::combine(low, high);
-    EXPECT_NEAR(M::mean(low) / most, -0.5, 1e-15);
-    EXPECT_EQ(M::variance(low, 0), std::numeric_limits<double>::infinity());
+    for (const std::vector<double>& x :
+         {std::vector<double>{most, -most, 3}, {-1e100, most, -most}, {3, -most, most}}) {
+        M::State one_by_one = M::identity();
+        for (const double v : x) M::combine(one_by_one, fold<M>(std::vector<double>{v}));
+        for (const M::State& s : {fold<M>(x), one_by_one}) {
+            EXPECT_NEAR(M::mean(s) / std::max(std::abs(x[0] + x[1] + x[2]) / 3, 3.0), 0, 1.1);
+            EXPECT_FALSE(std::isfinite(M::variance(s, 0)));
+        }
+    }
+    EXPECT_EQ(M::mean(fold<M>(std::vector<double>{most, most})), std::numeric_limits<double>::infinity());
+}
+
+TEST(Moments, ABlocksLanesAddUpToWhatTheyCombineTo) {
+    using M = device::Moments<float, double>;
+    std::mt19937 random(7);
+    for (const float first : {0.5f, 1e6f, -1e30f}) {
+        const double origin = M::origin(first);
+        M::OfBlock::State sums = M::OfBlock::identity();
+        M::State combined = M::identity();
+        for (int lane = 0; lane < 64; ++lane) {
+            M::OfBlock::State of_lane = M::OfBlock::identity();
+            for (int i = 0; i < lane % 5; ++i)
+                M::OfBlock::accumulate(of_lane, i + lane == 1 ? first : static_cast<float>(random() % 1000), origin);
+            M::OfBlock::combine(sums, of_lane);
+            M::combine(combined, M::close(of_lane, origin, lane % 5));
+        }
+        const M::State closed = M::close(sums, origin, 126);
+        EXPECT_EQ(combined.count, 126);
+        EXPECT_EQ(std::memcmp(&closed, &combined, sizeof closed), 0);
+    }
+}
+
+TEST(Moments, AnOutlierDoesNotStayTheOrigin) {
+    using M = device::Moments<float, double>;
+    std::vector<float> x(4096, 0.25f);
+    for (std::size_t i = 0; i < x.size(); i += 2) x[i] = 0.75f;
+    x[0] = 1e9f;
+    for (const bool outlier_first : {true, false}) {
+        M::State s = M::identity(), t = M::identity();
+        for (std::size_t i = 0; i < 8; ++i) M::accumulate(s, x[i], 0);
+        for (std::size_t i = 8; i < x.size(); ++i) M::accumulate(t, x[i], 0);
+        M::State both = outlier_first ? s : t;
+        M::combine(both, outlier_first ? t : s);
+        EXPECT_EQ(both.origin, 0.75);
+        long double mean = 0, squares = 0;
+        for (const float v : x) mean += v;
+        mean /= static_cast<long double>(x.size());
+        for (const float v : x) squares += (v - mean) * (v - mean);
+        EXPECT_NEAR(M::variance(both, 0) / static_cast<double>(squares / x.size()), 1, 1e-13);
+    }
 }
 
 TEST(Moments, CarryNaNAndInfinity) {

@@ -39,13 +39,14 @@ auto tree(std::int64_t first, std::int64_t width, std::int64_t count, const Leaf
     return combine(left, tree(first + width / 2, width / 2, count, leaf, combine));
 }
 
-/// Folds in the canonical order: lanes of blocks, then lanes, then blocks. No element accepted: the identity.
-template <class State, class Accumulate, class Combine>
-State canonical(const Elements& x, State identity, const Accumulate& accumulate, const Combine& combine) {
+/// Folds in the canonical order: lanes of blocks, then lanes, then blocks. No element accepted: the identity. `start(i)`: what the
+/// lanes of a block begin with, of which i is the first element.
+template <class Start, class Accumulate, class Combine>
+auto canonical(const Elements& x, const Start& start, const Accumulate& accumulate, const Combine& combine) {
     const std::int64_t n = x.count(), lanes = 2048, blocks = block_count(n);
     const auto block = [&](std::int64_t b) {
         const auto lane = [&](std::int64_t l) {
-            State state = identity;
+            auto state = start(b * lanes);
             for (std::int64_t i = b * lanes + l; i < n; i += blocks * lanes)
                 if (x.accepted(i)) state = accumulate(state, i);
             return state;
@@ -57,12 +58,16 @@ State canonical(const Elements& x, State identity, const Accumulate& accumulate,
     return tree(0, width, blocks, block, combine);
 }
 
+template <class State> auto always(State identity) {
+    return [identity](std::int64_t) { return identity; };
+}
+
 /// Folds terms by + or ×, in an integer or floating accumulator.
 template <class Term> Bits fold_terms(const Elements& x, DType accumulator, bool product, const Term& term) {
     const auto in = [&]<class A>(A) {
         const auto join = [&](A s, A t) { return product ? A(s * t) : A(s + t); };
         const auto accumulate = [&](A s, std::int64_t i) { return join(s, term(x.as<A>(i, accumulator))); };
-        return to_bits(canonical(x, A(product ? 1 : 0), accumulate, join));
+        return to_bits(canonical(x, always(A(product ? 1 : 0)), accumulate, join));
     };
     if (accumulator == DType::f64) return in(double{});
     if (accumulator == DType::f32) return in(float{});
@@ -97,37 +102,41 @@ std::optional<std::int64_t> extreme(const Elements& x, int sign, bool signed_zer
     return best;
 }
 
-/// Count, mean and squared distances about the mean (Chan, Golub and LeVeque 1979), lanes about their first element.
+/// Sums about an element: for the lanes of a block its first, or, where there is a mask, for each its own.
 struct Moments {
-    double count = 0, origin = 0, sum = 0, squares = 0; ///< about the origin
-    bool about_mean = false;                            ///< squares are; and sum is the mean's distance from the origin
-    double from_origin() const { return about_mean ? sum : sum / count; }
-    double mean() const { return origin + from_origin(); }
-    double centred() const { return about_mean ? squares : squares - sum * (sum / count); }
+    double count = 0, origin = 0, sum = 0, squares = 0;
+
+    Moments about(double other) const {
+        const double way = origin - other;
+        return {count, other, sum + count * way, squares + 2 * way * (sum + 0.5 * (count * way))};
+    }
+    double mean() const { return origin + sum / count; }
 };
 
 Moments moments(const Elements& x) {
+    const auto at = [&](std::int64_t i) { return x.as<double>(i, DType::f64); };
+    const auto about = [&](std::int64_t i) { return Moments{.origin = std::fabs(at(i)) < 0x1p970 ? at(i) : 0.0}; };
+    const bool masked = !x.mask.empty();
+    const auto start = [&](std::int64_t i) { return masked || x.count() == 0 ? Moments{} : about(i); };
     const auto accumulate = [&](Moments s, std::int64_t i) {
-        const auto value = x.as<double>(i, DType::f64);
-        if (s.count == 0) s.origin = std::isfinite(value) ? value : 0.0;
-        const double distance = value - s.origin;
-        return Moments{s.count + 1, s.origin, s.sum + distance, s.squares + distance * distance, false};
+        if (s.count == 0 && masked) s = about(i);
+        const double distance = at(i) - s.origin;
+        return Moments{s.count + 1, s.origin, s.sum + distance, s.squares + distance * distance};
     };
     const auto combine = [](const Moments& s, const Moments& t) {
         if (s.count == 0 || t.count == 0) return s.count == 0 ? t : s;
-        const double count = s.count + t.count, share = t.count / count;
-        const double delta = (t.origin - s.origin) + (t.from_origin() - s.from_origin());
-        const double squares = s.centred() + t.centred() + delta * delta * (s.count * share);
-        if (std::isfinite(delta)) return Moments{count, s.origin, s.from_origin() + delta * share, squares, true};
-        return Moments{count, 0, s.mean() * (1 - share) + t.mean() * share, squares, true};
+        const Moments moved_s = s.about(t.origin), moved_t = t.about(s.origin);
+        const double about_s = s.squares + moved_t.squares, about_t = t.squares + moved_s.squares;
+        if (about_t < about_s) return Moments{s.count + t.count, t.origin, t.sum + moved_s.sum, about_t};
+        return Moments{s.count + t.count, s.origin, s.sum + moved_t.sum, about_s};
     };
-    return canonical(x, Moments{}, accumulate, combine);
+    return canonical(x, start, accumulate, combine);
 }
 
 double variance(const Moments& s, int ddof) {
     const double divisor = s.count - ddof;
     if (!(divisor > 0)) return std::numeric_limits<double>::quiet_NaN();
-    const double squares = s.centred();
+    const double squares = s.squares - s.sum * (s.sum / s.count);
     return (squares < 0 ? 0.0 : squares) / divisor;
 }
 
@@ -146,7 +155,7 @@ template <class A> A log_sum_exp(const Elements& x, DType accumulator) {
         const A largest = s.largest > t.largest ? s.largest : t.largest;
         return State{largest, s.sum * below(s.largest, largest) + t.sum * below(t.largest, largest)};
     };
-    const State s = canonical(x, State{-std::numeric_limits<A>::infinity(), A(0)}, accumulate, combine);
+    const State s = canonical(x, always(State{-std::numeric_limits<A>::infinity(), A(0)}), accumulate, combine);
     return s.largest + std::log(s.sum);
 }
 

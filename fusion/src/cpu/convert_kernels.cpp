@@ -1,6 +1,10 @@
 // Conversions between element types as kernels over arrays, for the instruction set that this file is compiled for.
 #include "element_types.hpp"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace GRIDFOLD_NAMESPACE {
 
 ConvertKernel cast_kernel(int from, int to);
@@ -37,8 +41,15 @@ template <> struct Half<Type::bf16> {
 template <Type type> void widen(void* out, const void* in, std::size_t n) {
     auto* r = static_cast<f32*>(out);
     const auto* x = static_cast<const u16*>(in);
+    std::size_t i = 0;
+#if defined(__AVX512F__)
+    if constexpr (type == Type::f16)
+        for (; i + 16 <= n; i += 16)
+            _mm512_storeu_ps(
+                r + i, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
+#endif
     GRIDFOLD_INDEPENDENT
-    for (std::size_t i = 0; i < n; ++i) r[i] = Half<type>::widen(x[i]);
+    for (; i < n; ++i) r[i] = Half<type>::widen(x[i]);
 }
 
 template <Type type> void narrow(void* out, const void* in, std::size_t n) {

@@ -1,7 +1,5 @@
 // The monoids of monoid.cuh as kernels over planar lanes, for the instruction set that this file is compiled for.
-#include "accumulator_types.hpp"
-
-#include <gridfold/ops/device/monoid.cuh>
+#include "folding.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
 
@@ -9,156 +7,50 @@ const FoldKernels* fold_kernels(int monoid, int element, int accumulator);
 
 namespace kernels {
 
-/// Calls f(field of s, field of t, bytes before it) for each field of a State, in order. States are aggregates of 1 to 4
-/// scalars.
-struct AnyScalar {
-    template <class T> operator T() const;
-};
-template <class State, class F> [[gnu::always_inline]] inline void for_fields(State& s, State& t, F f) {
-    constexpr AnyScalar any{};
-    if constexpr (requires { State{any, any, any, any}; }) {
-        auto& [a, b, c, d] = s;
-        auto& [w, x, y, z] = t;
-        static_assert(sizeof a + sizeof b + sizeof c + sizeof d == sizeof s, "a State has no padding");
-        f(a, w, 0), f(b, x, sizeof a), f(c, y, sizeof a + sizeof b), f(d, z, sizeof a + sizeof b + sizeof c);
-    } else if constexpr (requires { State{any, any, any}; }) {
-        auto& [a, b, c] = s;
-        auto& [w, x, y] = t;
-        static_assert(sizeof a + sizeof b + sizeof c == sizeof s, "a State has no padding");
-        f(a, w, 0), f(b, x, sizeof a), f(c, y, sizeof a + sizeof b);
-    } else if constexpr (requires { State{any, any}; }) {
-        auto& [a, b] = s;
-        auto& [w, x] = t;
-        static_assert(sizeof a + sizeof b == sizeof s, "a State has no padding");
-        f(a, w, 0), f(b, x, sizeof a);
-    } else {
-        auto& [a] = s;
-        auto& [w] = t;
-        static_assert(sizeof a == sizeof s, "a State has no padding");
-        f(a, w, 0);
+/// Combines the first n lanes, a power of two, pairwise by index, lowest bit first.
+template <class M> typename M::State combine_lanes(Lanes<typename M::State> states, std::size_t n) {
+    for (std::size_t half = n / 2; half > 0; half /= 2) {
+        // Lane i is written after lanes 2i and 2i + 1 were read, and nobody reads it again on this level.
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < half; ++i) {
+            typename M::State s = states.load(2 * i);
+            M::combine(s, states.load(2 * i + 1));
+            states.store(i, s);
+        }
     }
+    return states.load(0);
 }
 
-/// Planar lanes of a State.
-template <class State> struct Lanes {
-    char* base;
-
-    template <class Field> [[gnu::always_inline]] Field* plane(const Field&, std::size_t offset) const {
-        return reinterpret_cast<Field*>(base + offset * lane_count);
-    }
-    [[gnu::always_inline]] State load(std::size_t i) const {
-        State s{};
-        for_fields(s, s, [&](auto& field, auto&, std::size_t offset) { field = plane(field, offset)[i]; });
-        return s;
-    }
-    [[gnu::always_inline]] void store(std::size_t i, State s) const {
-        for_fields(s, s, [&](auto& field, auto&, std::size_t offset) { plane(field, offset)[i] = field; });
-    }
-};
-
-/// Elements of type E in memory. A bool is read as the byte that it is: vectorisers stumble over bools.
-template <class E> struct Elements {
-    using Stored = E;
-    const E* x;
-    [[gnu::always_inline]] E operator[](std::size_t i) const { return x[i]; }
-};
-template <> struct Elements<bool> {
-    using Stored = u8;
-    const u8* x;
-    [[gnu::always_inline]] bool operator[](std::size_t i) const { return x[i] != 0; }
-};
-template <class T> [[gnu::always_inline]] inline const T* row(const void* first, std::size_t row_bytes, std::size_t r) {
-    return reinterpret_cast<const T*>(static_cast<const char*>(first) + r * row_bytes);
-}
-
-/// What a loop folds: row r of x, or of the products of x and y.
-template <class E> struct Single {
-    Elements<E> x;
-    Single(const FoldInput& in, std::size_t r) : x{row<typename Elements<E>::Stored>(in.x, in.x_row, r)} {}
-    [[gnu::always_inline]] E operator[](std::size_t i) const { return x[i]; }
-};
-template <class E> struct Products {
-    const E *x, *y;
-    Products(const FoldInput& in, std::size_t r) : x(row<E>(in.x, in.x_row, r)), y(row<E>(in.y, in.y_row, r)) {}
-    [[gnu::always_inline]] E operator[](std::size_t i) const { return mul(x[i], y[i]); }
-};
-[[gnu::always_inline]] inline Elements<bool> mask_row(const FoldInput& in, std::size_t r) {
-    return {row<u8>(in.mask, in.mask_row, r)};
-}
-
-/// yes where `accept` is true, else no; by their bits, so that no compiler makes it a branch that it cannot vectorise.
-template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T no) {
-    using Bits = typename Choose<sizeof(T) == 8, u64, u32>::type;
-    const Bits mask = Bits(0) - Bits(accept);
-    return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask));
-}
-
-template <class M> constexpr bool counts_bools = false;
-template <class A> constexpr bool counts_bools<Count<bool, A>> = true;
-
-/// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
-template <class M> constexpr bool rows_one_by_one = false;
-template <class E, class A> constexpr bool rows_one_by_one<ArgMin<E, A>> = true;
-template <class E, class A> constexpr bool rows_one_by_one<ArgMax<E, A>> = true;
-
-/// Sums of products are what graphs are full of: squares, dot products, moments.
-template <class M, class E> constexpr bool takes_products = false;
-template <class E, class A> constexpr bool takes_products<Sum<E, A>, E> = sizeof(E) >= 4;
-
-template <class M, class E> struct Monoid {
+template <class M, class E> struct Monoid : Folding<M, E> {
+    using Base = Folding<M, E>;
+    using Way = typename Base::Way;
     using State = typename M::State;
+    using Base::in_steps;
+    using Base::of_block;
+    template <Way way> using LanesOf = typename Base::template LanesOf<way>;
 
-    /// A State of one word folds its lanes in any order, where rows have no numbers.
-    static constexpr bool in_steps = requires(State& s, E x) { M::start(s, x); } && sizeof(State) > 8;
-
-    static void identity(void* lanes) {
+    static void identity(void* lanes, std::size_t count) {
         const Lanes<State> states{static_cast<char*>(lanes)};
-        for (std::size_t i = 0; i < lane_count; ++i) states.store(i, M::identity());
+        for (std::size_t i = 0; i < count; ++i) states.store(i, M::identity());
     }
 
-    /// Accumulates x where `accept` is true, without a branch: fields are chosen one by one.
-    [[gnu::always_inline]] static void accumulate_if(bool accept, State& s, E x, i64 index) {
-        State t = s;
-        M::accumulate(t, x, index);
-        for_fields(s, t,
-                   [&](auto& field, auto& accumulated, std::size_t) { field = choose(accept, accumulated, field); });
-    }
-
-    /// How a loop over elements folds them.
-    enum class Way {
-        accumulate,
-        masked,
-        start,  ///< in steps, from a lane's first element on
-        advance ///< in steps, going on
-    };
-
-    template <Way way>
-    [[gnu::always_inline]] static void fold_element(State& s, E x, [[maybe_unused]] bool accept, i64 index,
-                                                    [[maybe_unused]] u32 row) {
-        if constexpr (way == Way::masked)
-            accumulate_if(accept, s, x, index);
-        else if constexpr (way == Way::accumulate)
-            M::accumulate(s, x, index);
-        else
-            M::advance(s, x, row);
-    }
-
-    template <Way way, class Source> static void fold_row(Lanes<State> states, const FoldInput& in, std::size_t r) {
+    template <Way way, class Source> static void fold_row(LanesOf<way> states, const FoldInput& in, std::size_t r) {
         const Source x(in, r);
         const Elements<bool> mask = mask_row(in, r);
         const i64 index = in.index + static_cast<i64>(r) * in.index_row;
         const u32 number = static_cast<u32>(in.first_row) + static_cast<u32>(r);
         const std::size_t n = in.n, first = in.first;
+        const f64 origin = Base::template origin<way>(states);
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) {
-            State s = states.load(first + i);
-            if constexpr (way == Way::start) M::start(s, x[i]);
-            fold_element<way>(s, x[i], way == Way::masked && mask[i], index + static_cast<i64>(i), number);
+            auto s = Base::template lane_before<way>(states, first + i);
+            Base::template fold_element<way>(s, x[i], way == Way::masked && mask[i], index + static_cast<i64>(i),
+                                             number, origin);
             states.store(first + i, s);
         }
     }
 
-    template <Way way, class Source> static void fold_rows(Lanes<State> states, const FoldInput& in) {
+    template <Way way, class Source> static void fold_rows(LanesOf<way> states, const FoldInput& in) {
         static_assert(max_rows == 4);
         constexpr bool masked = way == Way::masked;
         const Source x0(in, 0), x1(in, 1), x2(in, 2), x3(in, 3);
@@ -166,9 +58,10 @@ template <class M, class E> struct Monoid {
         const i64 index = in.index, step = in.index_row;
         const u32 number = static_cast<u32>(in.first_row);
         const std::size_t n = in.n, first = in.first;
+        const f64 origin = Base::template origin<way>(states);
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) {
-            State s = states.load(first + i);
+            auto s = Base::template lane_before<way>(states, first + i);
             if constexpr (counts_bools<M>) {
                 // Added as bytes first: widening each to 64 bits would take most of the time.
                 const auto accepted = [](bool x, bool m) { return static_cast<u8>(masked ? x & m : x); };
@@ -177,57 +70,80 @@ template <class M, class E> struct Monoid {
                 states.store(first + i, s);
                 continue;
             }
+            if constexpr (sums_narrow<M>) {
+                using Narrow = RowsSum<E>;
+                const auto accepted = [](E x, bool m) { return masked ? int(x) & -int(m) : int(x); };
+                const auto sum =
+                    static_cast<Narrow>(accepted(x0[i], masked && m0[i]) + accepted(x1[i], masked && m1[i]) +
+                                        accepted(x2[i], masked && m2[i]) + accepted(x3[i], masked && m3[i]));
+                s.sum = add(s.sum, convert<decltype(s.sum)>(sum));
+                states.store(first + i, s);
+                continue;
+            }
             const i64 at = index + static_cast<i64>(i);
-            if constexpr (way == Way::start) M::start(s, x0[i]);
-            fold_element<way>(s, x0[i], masked && m0[i], at, number);
-            fold_element<way>(s, x1[i], masked && m1[i], at + step, number + 1);
-            fold_element<way>(s, x2[i], masked && m2[i], at + 2 * step, number + 2);
-            fold_element<way>(s, x3[i], masked && m3[i], at + 3 * step, number + 3);
+            Base::template fold_element<way>(s, x0[i], masked && m0[i], at, number, origin);
+            Base::template fold_element<way>(s, x1[i], masked && m1[i], at + step, number + 1, origin);
+            Base::template fold_element<way>(s, x2[i], masked && m2[i], at + 2 * step, number + 2, origin);
+            Base::template fold_element<way>(s, x3[i], masked && m3[i], at + 3 * step, number + 3, origin);
             states.store(first + i, s);
         }
     }
 
-    template <class Source, Way way, Way next = way> static void fold_all(Lanes<State> states, const FoldInput& in) {
-        if constexpr (!rows_one_by_one<M>)
-            if (in.rows == max_rows) return fold_rows<way, Source>(states, in);
-        fold_row<way, Source>(states, in, 0);
-        for (std::size_t row = 1; row < in.rows; ++row) fold_row<next, Source>(states, in, row);
+    template <class Source, Way way, Way next = way> static void fold_all(LanesOf<way> states, const FoldInput& in) {
+        std::size_t row = 0;
+        if constexpr (!rows_one_by_one<M>) {
+            if (in.rows >= max_rows) {
+                fold_rows<way, Source>(states, in);
+                row = max_rows;
+            }
+        }
+        if (row == 0) fold_row<way, Source>(states, in, row++);
+        for (; row < in.rows; ++row) fold_row<next, Source>(states, in, row);
     }
 
     template <class Source> static void fold(void* lanes, const FoldInput& in) {
-        const Lanes<State> states{static_cast<char*>(lanes)};
-        if (in.mask != nullptr) return fold_all<Source, Way::masked>(states, in);
-        if constexpr (!in_steps)
-            fold_all<Source, Way::accumulate>(states, in);
-        else if (in.first_row == 0)
-            fold_all<Source, Way::start, Way::advance>(states, in);
-        else
-            fold_all<Source, Way::advance>(states, in);
-    }
-
-    static void end(void* lanes, const BlockRows& rows) {
-        if constexpr (in_steps) {
-            const Lanes<State> states{static_cast<char*>(lanes)};
-            for (std::size_t i = 0; i < (rows.rows > 1 ? lane_count : rows.longer); ++i) {
-                State s = states.load(i);
-                M::end(s, rows.rows - (i < rows.longer ? 0 : 1), rows.index + static_cast<i64>(i), rows.index_row, 1);
-                states.store(i, s);
-            }
+        auto* const base = static_cast<char*>(lanes);
+        if (in.mask != nullptr) {
+            fold_all<Source, Way::masked>({base}, in);
+        } else if constexpr (in_steps || of_block) {
+            if constexpr (of_block)
+                if (in.first_row == 0 && in.first == 0) Base::origin_of(base) = M::origin(Source(in, 0)[0]);
+            if (in.first_row == 0)
+                fold_all<Source, Way::start, Way::advance>({base}, in);
+            else
+                fold_all<Source, Way::advance>({base}, in);
+        } else {
+            fold_all<Source, Way::accumulate>({base}, in);
         }
     }
 
-    static void finish(void* lanes, void* state) {
-        const Lanes<State> states{static_cast<char*>(lanes)};
-        for (std::size_t half = lane_count / 2; half > 0; half /= 2) {
-            // Lane i is written after lanes 2i and 2i + 1 were read, and nobody reads it again on this level.
-            GRIDFOLD_INDEPENDENT
-            for (std::size_t i = 0; i < half; ++i) {
-                State s = states.load(2 * i);
-                M::combine(s, states.load(2 * i + 1));
-                states.store(i, s);
-            }
+    static void end_lanes(Lanes<State> states, const BlockRows& rows, std::size_t begin, std::size_t end,
+                          i64 elements) {
+        const i64 index = rows.index, stride = rows.index_row;
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = begin; i < end; ++i) {
+            State s = states.load(i);
+            M::end(s, elements, index + static_cast<i64>(i), stride, 1);
+            states.store(i, s);
         }
-        *static_cast<State*>(state) = states.load(0);
+    }
+
+    static void finish_unmasked(void* lanes, std::size_t count, const BlockRows& rows, void* state) {
+        auto* const base = static_cast<char*>(lanes);
+        if constexpr (of_block) {
+            using Sums = typename M::OfBlock;
+            const auto sums = combine_lanes<Sums>({base}, count);
+            const i64 elements = (rows.rows - 1) * static_cast<i64>(lane_count) + static_cast<i64>(rows.longer);
+            *static_cast<State*>(state) = M::close(sums, Base::origin_of(base), elements);
+        } else if constexpr (in_steps) {
+            end_lanes({base}, rows, 0, rows.longer, rows.rows);
+            end_lanes({base}, rows, rows.longer, count, rows.rows - 1);
+            finish(lanes, count, state);
+        }
+    }
+
+    static void finish(void* lanes, std::size_t count, void* state) {
+        *static_cast<State*>(state) = combine_lanes<M>({static_cast<char*>(lanes)}, count);
     }
 
     static void pairwise(void* states, std::size_t n) {
@@ -244,8 +160,9 @@ template <class M, class E> struct Monoid {
             return nullptr;
     }
 
-    static constexpr FoldKernels kernels{sizeof(State), identity, fold<Single<E>>, product(), in_steps ? &end : nullptr,
-                                         finish,        pairwise};
+    static constexpr FoldKernels kernels{
+        sizeof(State), identity, fold<Single<E>>, product(), in_steps || of_block ? &finish_unmasked : nullptr,
+        finish,        pairwise};
 };
 
 template <template <class, class> class M, Accumulator rule, Type element, Type accumulator>
@@ -271,15 +188,6 @@ template <template <class, class> class M, Accumulator rule> struct Table {
 #include <gridfold/core/dtype.def>
 #undef DTYPE
     };
-};
-
-/// The monoids by their position in reduce.def.
-enum class Position : int {
-#define MONOID(id, ...) id,
-#define REDUCE(...)
-#include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
 };
 
 } // namespace kernels

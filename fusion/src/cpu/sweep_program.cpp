@@ -10,9 +10,9 @@
 
 namespace gf::cpu {
 
-void FoldStep::identity(void* lanes) const {
+void FoldStep::identity(void* lanes, std::size_t count) const {
     if (built_in)
-        built_in->identity(lanes);
+        built_in->identity(lanes, count);
     else
         user->identity(lanes, lane_count);
 }
@@ -26,8 +26,8 @@ void FoldStep::fold(void* lanes, const FoldInput& input) const {
                    input.index + static_cast<std::int64_t>(row) * input.index_row, input.n);
 }
 
-void FoldStep::finish(void* lanes, void* state) const {
-    if (built_in) return built_in->finish(lanes, state);
+void FoldStep::finish(void* lanes, std::size_t count, void* state) const {
+    if (built_in) return built_in->finish(lanes, count, state);
     user->pairwise(lanes, lane_count);
     std::memcpy(state, lanes, state_bytes);
 }
@@ -52,6 +52,9 @@ constexpr std::size_t many_calls = 6;
 /// An array in place that so many calls read is copied to a temporary first: aligned, and its rows one after the other.
 constexpr int many_readers = 4;
 
+/// So many folds of a sweep are worth chunks: two or three are up to a quarter faster without (bench/NOTES.md).
+constexpr std::size_t many_folds = 4;
+
 class Builder {
 public:
     Builder(const Plan& plan, const Sweep& sweep, InstructionSet set) : plan_(plan), sweep_(sweep), set_(set) {}
@@ -66,6 +69,8 @@ public:
                                                                      .element_bytes = size_of(plan_.arrays[a].type),
                                                                      .array = static_cast<int>(a)};
         find_uses();
+        program_.chunked = can_chunk();
+        if (program_.chunked) program_.rows = chunk_rows;
         for (int v = sweep_.body; v < sweep_.epilogue; ++v) {
             if (is_folded_product(v)) continue;
             if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).slot));
@@ -90,6 +95,16 @@ private:
     template <class Kernel> Kernel checked(Kernel kernel, int v) const {
         if (kernel == nullptr) fail(fmt::format("instruction %{}", v));
         return kernel;
+    }
+
+    /// Do so many folds share what they read that copying it into chunks pays, and does nothing else happen to it?
+    bool can_chunk() const {
+        if (sweep_.folds.size() < many_folds || !sweep_.stores.empty()) return false;
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
+            if (code(v).opcode == Opcode::index || (code(v).opcode == Opcode::load && !is_flat_load(v))) return false;
+        return std::ranges::all_of(sweep_.folds, [&](const Fold& fold) {
+            return chunk_kernel(*fold.monoid, fold.element, fold.accumulator, false, set_) != nullptr;
+        });
     }
 
     /// How often each value is read, and the last instruction that does. What is folded or stored lives to the end of
@@ -225,6 +240,16 @@ private:
         return code(v).opcode == Opcode::load && is_flat(plan_.arrays[at(code(v).slot)], sweep_);
     }
 
+    /// Where the elements of so many bytes are brought together that value v is converted from. What is as wide as its value
+    /// is converted where it is.
+    int place_of_raw(int v, std::size_t bytes) {
+        if (bytes == size_of(code(v).type)) return v;
+        Place& raw = place(raw_place());
+        if (raw.kind == Place::Kind::none)
+            raw = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
+        return raw_place();
+    }
+
     /// Flat arrays whose elements are values are read where they are, unless they are read often.
     void append_load(int v) {
         const int number = code(v).slot;
@@ -232,6 +257,7 @@ private:
         const bool as_it_is = array.type == code(v).type && array.type != DType::boolean;
         const std::size_t bytes = size_of(array.type);
         if (is_flat_load(v)) {
+            if (program_.chunked) return append_copy(v, number);
             if (as_it_is && readers_[at(v)] < many_readers) {
                 place(v) = place(array_place(number));
                 return;
@@ -241,14 +267,24 @@ private:
             return;
         }
         give_place(v, false);
-        // What is as wide as its value is converted where it is.
-        const int raw = bytes == size_of(code(v).type) ? v : raw_place();
-        if (raw != v && place(raw).kind == Place::Kind::none)
-            place(raw) = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
+        const int raw = place_of_raw(v, bytes);
         BodyStep step = call(BodyStep::Kind::gather, raw);
         step.number = number;
         program_.body.push_back(step);
         if (!as_it_is) append_conversion(array.type, raw, code(v).type, v);
+    }
+
+    void append_copy(int v, int number) {
+        const Array& array = plan_.arrays[at(number)];
+        give_place(v, false);
+        const int raw = place_of_raw(v, size_of(array.type));
+        BodyStep step = call(BodyStep::Kind::copy, raw);
+        step.operands[0] = array_place(number);
+        step.number = number;
+        step.copy = chunk_copy(size_of(array.type), set_);
+        program_.body.push_back(step);
+        if (array.type != code(v).type || array.type == DType::boolean)
+            append_conversion(array.type, raw, code(v).type, v);
     }
 
     void append(const Store& store) {
@@ -281,10 +317,11 @@ private:
         step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
         const bool product = fold.value >= sweep_.body && is_folded_product(fold.value);
         if (step.built_in) step.kernel = product ? step.built_in->fold_product : step.built_in->fold;
+        if (program_.chunked) step.chunk = chunk_kernel(monoid, fold.element, fold.accumulator, product, set_);
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
-        step.in_steps = step.built_in != nullptr && step.built_in->end != nullptr && fold.mask < 0;
+        step.finishes_unmasked = step.built_in != nullptr && step.built_in->finish_unmasked != nullptr && fold.mask < 0;
         // A State of more than one word may hold an index, and wants to see its elements in order.
         step.in_any_order = step.built_in != nullptr && step.state_bytes <= sizeof(std::uint64_t) &&
                             monoid.exact_in_any_order(fold.accumulator);
@@ -300,7 +337,7 @@ private:
         }
         const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
         program_.prefetches = program_.body.size() + program_.folds.size() >= many_calls;
-        program_.tile = program_.prefetches ? long_tile : short_tile;
+        program_.tile = program_.prefetches || program_.chunked ? long_tile : short_tile;
         while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
     }
 

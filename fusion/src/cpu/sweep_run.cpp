@@ -1,6 +1,7 @@
 #include "sweep_run.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <omp.h>
@@ -83,6 +84,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
     }
 
     splats_ = allocate(program.splat_bytes * program.tile);
+    filled_.resize(program.splats.size());
     values_.resize(sweep.code.size());
     for (std::int64_t p = 0; p < parts; ++p) {
         Part& part = parts_.emplace_back();
@@ -91,6 +93,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         part.common_lanes = allocate_for_stores(common_bytes * lane_count);
         part.where.resize(program.places.size());
         part.block.resize(program.folds.size());
+        part.chunk_folds.resize(program.folds.size());
         for (std::size_t i = 0; i < program.places.size(); ++i) {
             const Place& place = program.places[i];
             if (place.kind == Place::Kind::scalar) part.where[i].at = splats_.get() + place.offset * program.tile;
@@ -126,13 +129,23 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     }
 }
 
+/// A run mostly finds the values of the last one.
 void SweepRun::fill_splats() {
-    for (const Splat& splat : program_.splats) {
+    for (std::size_t s = 0; s < program_.splats.size(); ++s) {
+        const Splat& splat = program_.splats[s];
+        const std::uint64_t bits = values_[at(splat.value)].bits;
+        if (filled_[s] == bits) continue;
         const Place& place = program_.places[at(splat.place)];
         char* out = splats_.get() + place.offset * program_.tile;
         for (std::size_t i = 0; i < program_.tile; ++i)
-            std::memcpy(out + i * place.element_bytes, &values_[at(splat.value)].bits, place.element_bytes);
+            std::memcpy(out + i * place.element_bytes, &bits, place.element_bytes);
+        filled_[s] = bits;
     }
+}
+
+std::size_t SweepRun::used_lanes(std::size_t fold) const {
+    const std::size_t most = program_.folds[fold].in_any_order ? program_.tile : lane_count;
+    return std::min({most, lane_count, std::bit_ceil(unsigned_of(elements_))});
 }
 
 char* SweepRun::lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const {
@@ -148,23 +161,28 @@ void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
     const auto parts = static_cast<std::int64_t>(parts_.size()), p = static_cast<std::int64_t>(number);
     const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts;
     for (std::size_t f = 0; f < folds_.size(); ++f)
-        if (program_.folds[f].in_any_order) program_.folds[f].identity(lanes(part, f, 0));
+        if (program_.folds[f].in_any_order) program_.folds[f].identity(lanes(part, f, 0), used_lanes(f));
     for (std::int64_t first = begin; first < end; first += band_)
         walk_band(part, first, std::min(first + band_, end), arrays);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
-        if (fold.in_any_order) fold.finish(lanes(part, f, 0), folds_[f].states.get() + fold.state_bytes * number);
+        if (fold.in_any_order)
+            fold.finish(lanes(part, f, 0), used_lanes(f), folds_[f].states.get() + fold.state_bytes * number);
     }
 }
 
 void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays) {
-    for (std::size_t f = 0; f < folds_.size(); ++f)
-        for (std::int64_t b = first_block; b < end_block && !program_.folds[f].in_any_order; ++b)
-            program_.folds[f].identity(lanes(part, f, b - first_block));
-
     const std::int64_t slabs = slab_count(elements_), full_slabs = elements_ / slab_elements;
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& fold = program_.folds[f];
+        for (std::int64_t b = first_block; b < end_block && !fold.in_any_order; ++b) {
+            const bool starts_every_lane = fold.finishes_unmasked && b < full_slabs;
+            if (!starts_every_lane) fold.identity(lanes(part, f, b - first_block), used_lanes(f));
+        }
+    }
+
     const std::size_t rest = unsigned_of(elements_ % slab_elements);
-    const auto group = static_cast<std::int64_t>(max_rows) * blocks_;
+    const auto group = static_cast<std::int64_t>(program_.rows) * blocks_;
     for (std::int64_t start = 0; start < slabs; start += group) {
         for (std::int64_t b = first_block; b < end_block; ++b) {
             const std::int64_t slab = start + b, end = std::min(start + group, full_slabs);
@@ -184,8 +202,11 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
             const FoldStep& fold = program_.folds[f];
             if (fold.in_any_order) continue;
             char* const of_block = lanes(part, f, b - first_block);
-            if (fold.in_steps && rows.rows > 0) fold.built_in->end(of_block, rows);
-            fold.finish(of_block, folds_[f].states.get() + fold.state_bytes * unsigned_of(b));
+            char* const state = folds_[f].states.get() + fold.state_bytes * unsigned_of(b);
+            if (fold.finishes_unmasked && rows.rows > 0)
+                fold.built_in->finish_unmasked(of_block, used_lanes(f), rows, state);
+            else
+                fold.finish(of_block, used_lanes(f), state);
         }
     }
 }
@@ -193,15 +214,19 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
 /// Runs the body over `lanes` lanes of `rows` slabs of one block, slab, slab + blocks, …, and folds.
 void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
                          std::span<char* const> arrays) {
-    const std::size_t n = rows == 1 ? program_.tile : program_.tile / max_rows;
+    const std::size_t n = program_.tile / std::bit_ceil(rows);
+    const bool chunked = program_.chunked && rows == chunk_rows && lanes == lane_count;
     const std::int64_t first_row = slab / blocks_;
     for (std::size_t f = 0; f < folds_.size(); ++f) part.block[f] = this->lanes(part, f, block_in_band);
     for (std::size_t first = 0; first < lanes; first += n) {
         const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);
-        const Tile tile{element, first_row, first, std::min(n, lanes - first), rows};
+        const Tile tile{element, first_row, first, std::min(n, lanes - first), rows, chunked};
         place(part, tile, arrays);
         run_body(part, tile, arrays);
-        fold(part, tile);
+        if (chunked)
+            fold_chunks(part, tile);
+        else
+            fold(part, tile);
     }
 }
 
@@ -218,6 +243,11 @@ void SweepRun::place(Part& part, const Tile& tile, std::span<char* const> arrays
 void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const {
     const std::int64_t row_elements = blocks_ * slab_elements;
     for (const BodyStep& step : program_.body) {
+        if (tile.chunked && step.kind == BodyStep::Kind::copy) {
+            const Where& array = part.where[at(step.operands[0])];
+            step.copy(part.where[at(step.out)].at, array.at, array.row_bytes, tile.n);
+            continue;
+        }
         const std::size_t calls = step.by_row ? tile.rows : 1;
         const std::size_t n = step.by_row ? tile.n : tile.n * tile.rows;
         Where out = part.where[at(step.out)];
@@ -228,6 +258,9 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
             switch (step.kind) {
             case BodyStep::Kind::map: step.map(out.at, in[0].at, in[1].at, in[2].at, n); break;
             case BodyStep::Kind::convert: step.convert(out.at, in[0].at, n); break;
+            case BodyStep::Kind::copy:
+                std::memcpy(out.at, in[0].at, n * program_.places[at(step.out)].element_bytes);
+                break;
             case BodyStep::Kind::gather:
                 gather(out.at, arrays[at(step.number)], program_.places[at(step.out)].element_bytes,
                        strides_[at(step.number)], element, n);
@@ -276,6 +309,38 @@ void SweepRun::fold(const Part& part, const Tile& tile) const {
         input.mask = reinterpret_cast<const bool*>(mask.at);
         input.mask_row = mask.row_bytes;
         step.fold(part.block[f], input);
+    }
+}
+
+/// All folds fold a chunk before any folds the next: its elements stay in the first-level cache.
+void SweepRun::fold_chunks(Part& part, const Tile& tile) const {
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& step = program_.folds[f];
+        part.chunk_folds[f] = {step.chunk,
+                               part.block[f],
+                               {.first = step.in_any_order ? 0 : tile.first,
+                                .x = part.where[at(step.value)].at,
+                                .y = part.where[at(step.factor)].at,
+                                .mask = reinterpret_cast<const bool*>(part.where[at(step.mask)].at),
+                                .index = tile.element,
+                                .index_row = blocks_ * slab_elements,
+                                .first_row = tile.first_row}};
+    }
+    for (std::size_t chunk = 0; chunk < tile.n / chunk_lanes; ++chunk) {
+        prefetch_chunk(part, tile, chunk);
+        for (const ChunkFold& fold : part.chunk_folds) fold.kernel(fold.lanes, fold.in, chunk);
+    }
+}
+
+/// Asks for a chunk of the next tile, before one of this tile is folded: all at once would wait for each other, and
+/// nothing would be fetched while folds are.
+void SweepRun::prefetch_chunk(const Part& part, const Tile& tile, std::size_t chunk) const {
+    for (const int p : program_.streams) {
+        const Where& where = part.where[at(p)];
+        const std::size_t bytes = program_.places[at(p)].element_bytes;
+        const auto next = reinterpret_cast<std::uintptr_t>(where.at) + (tile.n + chunk * chunk_lanes) * bytes;
+        for (std::size_t row = 0; row < chunk_rows; ++row)
+            __builtin_prefetch(reinterpret_cast<const void*>(next + row * where.row_bytes));
     }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,13 +38,21 @@ private:
         std::size_t row_bytes = 0;
     };
 
+    /// A fold of the chunks of a tile.
+    struct ChunkFold {
+        ChunkKernel kernel;
+        void* lanes;
+        Chunks in;
+    };
+
     /// What one thread works in.
     struct Part {
-        Bytes scratch;            ///< temporaries
-        std::vector<Where> where; ///< by place
-        std::vector<char*> block; ///< by fold: the lanes of the block that is folded
-        Bytes lanes;              ///< of the folds that keep the order: fold after fold, each block of the band
-        Bytes common_lanes;       ///< of the folds in any order
+        Bytes scratch;                      ///< temporaries
+        std::vector<Where> where;           ///< by place
+        std::vector<char*> block;           ///< by fold: the lanes of the block that is folded
+        std::vector<ChunkFold> chunk_folds; ///< by fold
+        Bytes lanes;        ///< of the folds that keep the order: fold after fold, each block of the band
+        Bytes common_lanes; ///< of the folds in any order
     };
 
     /// Lanes [first, first + n) of `rows` slabs of one block, as many blocks apart as there are.
@@ -51,6 +60,7 @@ private:
         std::int64_t element;   ///< the first of its first row
         std::int64_t first_row; ///< the number of its first row in the block
         std::size_t first, n, rows;
+        bool chunked; ///< its temporaries are chunks
     };
 
     struct FoldMemory {
@@ -68,6 +78,10 @@ private:
     void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void prefetch(const Part& part, const Tile& tile, std::size_t f) const;
     void fold(const Part& part, const Tile& tile) const;
+    void fold_chunks(Part& part, const Tile& tile) const;
+    void prefetch_chunk(const Part& part, const Tile& tile, std::size_t chunk) const;
+    /// A power of two; the other lanes of a fold stay empty.
+    std::size_t used_lanes(std::size_t fold) const;
     char* lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const;
 
     const Plan& plan_;
@@ -81,6 +95,7 @@ private:
     std::vector<Part> parts_;
     std::vector<FoldMemory> folds_;
     std::vector<void*> states_;
+    std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: the value that it holds
     std::vector<ScalarValue> values_;
 };
 

@@ -2,6 +2,7 @@
 #include "emit_cuda.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -13,29 +14,24 @@
 #include <gridfold/ops/device_text.hpp>
 
 #include "spell.hpp"
+#include "sweep_code.hpp"
 
 namespace gf::cuda {
 
 namespace {
 
 /// One sweep being written.
-class Emitter {
+class Emitter : SweepCode {
 public:
     Emitter(const Plan& plan, int number, Problems problems)
-        : plan_(plan), problems_(problems), sweep_(plan.sweeps[std::size_t(number)]),
-          shape_(choose_shape(plan, sweep_)) {
+        : SweepCode(plan, plan.sweeps[std::size_t(number)]), problems_(problems), shape_(choose_shape(plan, sweep_)) {
         kernel_.threads = shape_.threads;
+        kernel_.slab = shape_.threads * shape_.width;
         kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
         kernel_.finishes = !sweep_.folds.empty() || !sweep_.yields.empty();
         for (const Fold& f : sweep_.folds) {
             fold_words_.push_back(kernel_.words);
             kernel_.words += f.monoid->state_words(f.element, f.accumulator);
-        }
-        for (const Instruction& i : sweep_.code) {
-            if (i.opcode == Opcode::load && std::ranges::find(arrays_, i.slot) == arrays_.end())
-                arrays_.push_back(i.slot);
-            const bool indexed = i.opcode == Opcode::index && sweep_.dims.size() > 1;
-            if (indexed && std::ranges::find(indices_, i.slot) == indices_.end()) indices_.push_back(i.slot);
         }
         by_coordinates_ = !indices_.empty() || std::ranges::any_of(arrays_, [&](int a) { return !flat(a); });
     }
@@ -53,16 +49,6 @@ private:
         fmt::format_to(std::back_inserter(kernel_.source), format, std::forward<Args>(args)...);
         kernel_.source += '\n';
     }
-
-    const Array& array(int number) const { return plan_.arrays[std::size_t(number)]; }
-    bool flat(int number) const { return is_flat(array(number), sweep_); }
-    const Instruction& code(int value) const { return sweep_.code[std::size_t(value)]; }
-    // Arrays and dims are named by their place in this sweep: a user's name could clash with another, and sweeps of one form
-    // shall have one text.
-    std::string pointer(int number) const {
-        return fmt::format("in_{}", std::ranges::find(arrays_, number) - arrays_.begin());
-    }
-    std::string out_pointer(const Store& store) const { return fmt::format("out_{}", &store - sweep_.stores.data()); }
 
     void text() {
         // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry (but for the numbers
@@ -92,8 +78,8 @@ private:
         line("    static constexpr int threads = {}, width = {}, in_flight = {}, words = {};", shape_.threads,
              shape_.width, shape_.in_flight, kernel_.words);
         line("    static constexpr int most_blocks = {};", max_blocks);
-        line("    static constexpr bool finishes = {}, starts = {}, realigns = {};\n", kernel_.finishes, starts(),
-             realigns());
+        line("    static constexpr bool finishes = {}, realigns = {}, shares = {}, ends = {};\n", kernel_.finishes,
+             realigns(), shares(), ends());
         members();
         prologue();
         loads();
@@ -101,7 +87,10 @@ private:
         load();
         realign();
         fold();
-        if (starts()) steps();
+        clear();
+        if (shares()) share();
+        if (ends()) end();
+        close();
         if (kernel_.finishes) finish();
         line("}};\n");
     }
@@ -158,8 +147,9 @@ private:
     void folds() {
         line("    struct Lanes {{");
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
-            line("        {}::State s{}[{}];", spell_monoid(sweep_.folds[f]), f,
-                 joins(sweep_.folds[f]) ? "1" : "width");
+            line("        {}::State s{}[{}];", lane_monoid(sweep_.folds[f]), f, joins(sweep_.folds[f]) ? "1" : "width");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            if (shares(sweep_.folds[f])) line("        f64 origin{};", f);
         line("    }};");
         line("    template <int N> struct States {{");
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
@@ -168,6 +158,7 @@ private:
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f) {
             line("    struct Fold{} {{", f);
             line("        using Monoid = {};", spell_monoid(sweep_.folds[f]));
+            line("        using LaneMonoid = {};", lane_monoid(sweep_.folds[f]));
             line("        static constexpr int word = {};", fold_words_[f]);
             line("        template <class Any> GRIDFOLD_FN static auto& of(Any& states) {{ return states.s{}; }}", f);
             line("    }};");
@@ -218,21 +209,6 @@ private:
         line("    }}\n");
     }
 
-    std::size_t position(int dim) const {
-        return std::size_t(std::ranges::find(sweep_.dims, dim) - sweep_.dims.begin());
-    }
-
-    std::string stride(int number, int dim) const {
-        return fmt::format("stride_{}_{}", pointer(number), position(dim));
-    }
-
-    std::string offset(int number) const {
-        std::string terms;
-        for (const int d : array(number).dims)
-            terms += fmt::format("{}at.at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(number, d));
-        return terms.empty() ? "0" : terms;
-    }
-
     void fold() {
         line("    template <bool whole>");
         line("    GRIDFOLD_FN void fold(Lanes& s, const Loads& l, i64 first, int count, u32 row) const {{");
@@ -243,7 +219,7 @@ private:
         line("#pragma unroll");
         line("        for (int n = 0; n < width; ++n) {{");
         line("            if (!whole && n >= count) break;");
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v) instruction(v, "            ");
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v) line("{}", definition(v, "            "));
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f) accumulate(f);
         for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
             line("            stored{}.element[n] = {};", i,
@@ -265,52 +241,89 @@ private:
         const std::string monoid = spell_monoid(fold),
                           state = fmt::format("s.s{}[{}]", number, joins(fold) ? "0" : "n");
         const std::string guard = fold.mask < 0 ? "" : fmt::format("if (v{}) ", fold.mask);
-        const bool whole_apart = in_steps(fold) || packs(fold);
-        if (in_steps(fold))
-            line("            if constexpr (whole) {}::advance({}, v{}, {});", monoid, state, fold.value,
+        if (in_steps(fold)) {
+            line("            {}::advance({}, v{}, {});", monoid, state, fold.value,
                  joins(fold) ? "row * width + n" : "row");
-        else if (packs(fold))
-            line("            if constexpr (whole) x{}[n] = v{};", number, fold.value);
-        line("            {}{}{}::accumulate({}, v{}, first + n);", whole_apart ? "if constexpr (!whole) " : "", guard,
+            return;
+        }
+        if (shares(fold)) {
+            line("            {}::accumulate({}, v{}, s.origin{});", lane_monoid(fold), state, fold.value, number);
+            return;
+        }
+        if (packs(fold)) line("            if constexpr (whole) x{}[n] = v{};", number, fold.value);
+        line("            {}{}{}::accumulate({}, v{}, first + n);", packs(fold) ? "if constexpr (!whole) " : "", guard,
              monoid, state, fold.value);
     }
 
     /// Is one state enough for all lanes of a thread? It sees their elements in increasing order, too.
     static bool joins(const Fold& fold) { return fold.monoid->exact_in_any_order(fold.accumulator); }
-    /// Does this fold take whole slabs in steps, or pack by pack (monoid.cuh)?
+    /// Does this fold take its elements in steps, or those of whole slabs pack by pack (monoid.cuh)?
     static bool in_steps(const Fold& fold) { return fold.mask < 0 && fold.monoid->in_steps; }
     static bool packs(const Fold& fold) {
         return fold.mask < 0 && fold.monoid->in_packs && joins(fold) && !in_steps(fold);
     }
-    bool starts() const { return std::ranges::any_of(sweep_.folds, in_steps); }
+    bool ends() const { return std::ranges::any_of(sweep_.folds, in_steps); }
+    /// Do its lanes share something of their block's first element?
+    static bool shares(const Fold& fold) { return fold.mask < 0 && fold.monoid->of_block_words > 0; }
+    bool shares() const {
+        return std::ranges::any_of(sweep_.folds, [](const Fold& fold) { return shares(fold); });
+    }
+    /// The monoid of a fold's lanes.
+    static std::string lane_monoid(const Fold& fold) { return spell_monoid(fold) + (shares(fold) ? "::OfBlock" : ""); }
 
-    void steps() {
-        line("    GRIDFOLD_FN void start(Lanes& s, const Loads& l, i64 first) const {{");
-        line("#pragma unroll");
-        line("        for (int n = 0; n < width; ++n) {{");
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v) instruction(v, "            ");
+    void clear() {
+        line("    GRIDFOLD_FN static void clear([[maybe_unused]] Lanes& s) {{");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) {
+            const Fold& fold = sweep_.folds[f];
+            line("        for (auto& state : s.s{}) state = {}::{}();", f, lane_monoid(fold),
+                 in_steps(fold) ? "start" : "identity");
+            if (shares(fold)) line("        s.origin{} = 0.0;", f);
+        }
+        line("    }}");
+    }
+
+    void share() {
+        line("    GRIDFOLD_FN void share(Lanes& s, [[maybe_unused]] const Loads& l, [[maybe_unused]] i64 first) const "
+             "{{");
+        line("        [[maybe_unused]] constexpr int n = 0;");
+        for (int v = sweep_.body; v < sweep_.epilogue; ++v) line("{}", definition(v, "        "));
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
-            if (const Fold& fold = sweep_.folds[f]; in_steps(fold))
-                line("            {}{}::start(s.s{}[{}], v{});", joins(fold) ? "if (n == 0) " : "", spell_monoid(fold),
-                     f, joins(fold) ? "0" : "n", fold.value);
-        line("        }}\n    }}");
-        line("    GRIDFOLD_FN static void end(Lanes& s, i64 rows, i64 first, i64 stride) {{");
+            if (const Fold& fold = sweep_.folds[f]; shares(fold))
+                line("        s.origin{} = {}::origin(v{});", f, spell_monoid(fold), fold.value);
+        line("    }}");
+    }
+
+    void end() {
+        line("    GRIDFOLD_FN static void end(Lanes& s, i64 rows, int more, i64 first, i64 stride) {{");
         for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
             if (const Fold& fold = sweep_.folds[f]; in_steps(fold)) {
                 if (joins(fold)) {
-                    line("        {}::end(s.s{}[0], rows, first, stride, width);", spell_monoid(fold), f);
+                    line("        {}::end(s.s{}[0], rows + (more > 0), first, stride, width);", spell_monoid(fold), f);
                 } else {
                     line("#pragma unroll");
-                    line("        for (int n = 0; n < width; ++n) {}::end(s.s{}[n], rows, first + n, stride, 1);",
-                         spell_monoid(fold), f);
+                    line("        for (int n = 0; n < width; ++n)");
+                    line("            {}::end(s.s{}[n], rows + (n < more), first + n, stride, 1);", spell_monoid(fold),
+                         f);
                 }
             }
+        line("    }}");
+    }
+
+    void close() {
+        line("    GRIDFOLD_FN static void close([[maybe_unused]] const Lanes& s, [[maybe_unused]] States<1>& to, "
+             "[[maybe_unused]] i64 elements) {{");
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
+            if (shares(sweep_.folds[f]))
+                line("        to.s{0}[0] = {1}::close(s.s{0}[0], s.origin{0}, elements);", f,
+                     spell_monoid(sweep_.folds[f]));
+            else
+                line("        to.s{0}[0] = s.s{0}[0];", f);
         line("    }}\n");
     }
 
     void finish() {
-        line("    GRIDFOLD_FN void finish(const Lanes& s, u32 tag) const {{");
-        for (int v = sweep_.epilogue; v < int(sweep_.code.size()); ++v) instruction(v, "        ");
+        line("    GRIDFOLD_FN void finish([[maybe_unused]] const States<1>& s, u32 tag) const {{");
+        for (int v = sweep_.epilogue; v < int(sweep_.code.size()); ++v) line("{}", definition(v, "        "));
         for (const Yield& y : sweep_.yields) {
             const DType type = plan_.scalars[std::size_t(y.scalar)].type;
             const std::string value = spell_narrowed(type, fmt::format("v{}", y.value));
@@ -318,77 +331,6 @@ private:
                  y.scalar, 3 * y.scalar, value, code(y.value).may_be_empty ? fmt::format("empty{}", y.value) : "false");
         }
         line("    }}");
-    }
-
-    /// One instruction, as a definition.
-    void instruction(int v, std::string_view indent) {
-        const Instruction& i = code(v);
-        if (i.may_be_empty) line("{}const bool empty{} = {};", indent, v, emptiness(v));
-        line("{}const {} v{} = {};", indent, spell(i.type), v, value(v));
-    }
-
-    /// What stands for a value that is empty.
-    static std::string nothing(DType type) {
-        return is_floating(type) ? fmt::format("quiet_nan<{}>()", spell(type)) : fmt::format("{}(0)", spell(type));
-    }
-
-    /// expression(), but nothing() where the value is empty.
-    std::string value(int v) const {
-        const Instruction& i = code(v);
-        // A yielded scalar holds nothing() already, and so does what a fold of nothing is finalised to.
-        if (!i.may_be_empty || i.opcode == Opcode::read || i.opcode == Opcode::finalize) return expression(v);
-        return fmt::format("empty{} ? {} : {}", v, nothing(i.type), expression(v));
-    }
-
-    std::string expression(int v) const {
-        const Instruction& i = code(v);
-        const auto operand = [&](std::size_t n) { return fmt::format("v{}", i.operands[n]); };
-        switch (i.opcode) {
-        case Opcode::constant: return spell_constant(i.type, i.bits);
-        case Opcode::parameter:
-            return spell_widened(plan_.parameters[std::size_t(i.slot)].type, fmt::format("parameter_{}", v));
-        case Opcode::read: {
-            const DType type = plan_.scalars[std::size_t(i.slot)].type;
-            return spell_widened(type, fmt::format("read<{}>(scalars[{}])", spell_stored(type), i.slot));
-        }
-        case Opcode::load: return spell_widened(array(i.slot).type, fmt::format("l.{}.element[n]", pointer(i.slot)));
-        case Opcode::index:
-            return sweep_.dims.size() > 1 ? fmt::format("l.index_{}.element[n]", position(i.slot)) : "first + n";
-        case Opcode::map: return call(i);
-        case Opcode::cast: return fmt::format("convert<{}>({})", spell(i.type), operand(0));
-        case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0));
-        case Opcode::finalize: {
-            const Fold& f = sweep_.folds[std::size_t(i.slot)];
-            std::string value = fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name, spell_monoid(f),
-                                            spell(i.type), i.slot, i.ddof);
-            if (i.operands[0] < 0) return value;
-            return fmt::format("{} ? {} : {}", operand(0), value, nothing(i.type));
-        }
-        }
-        return {};
-    }
-
-    std::string call(const Instruction& i) const {
-        std::string text = fmt::format("map_{}<{}>(", i.map->name, spell(i.compute));
-        for (int n = 0; n < i.map->arity; ++n) text += fmt::format("{}v{}", n ? ", " : "", i.operands[std::size_t(n)]);
-        return text + ")";
-    }
-
-    std::string emptiness(int v) const {
-        const Instruction& i = code(v);
-        if (i.opcode == Opcode::read) return fmt::format("scalars[{}].empty != 0", i.slot);
-        if (i.opcode == Opcode::finalize) return fmt::format("!v{}", i.operands[0]);
-        const auto empty = [&](int operand) -> std::string {
-            return code(operand).may_be_empty ? fmt::format("empty{}", operand) : "false";
-        };
-        if (i.opcode == Opcode::map && i.map == &map_row::select)
-            return fmt::format("{} || (v{} ? {} : {})", empty(i.operands[0]), i.operands[0], empty(i.operands[1]),
-                               empty(i.operands[2]));
-        std::string any;
-        for (const int operand : i.operands)
-            if (operand >= 0 && code(operand).may_be_empty)
-                any += fmt::format("{}{}", any.empty() ? "" : " || ", empty(operand));
-        return any;
     }
 
     /// Everything that is the same for all elements: computed by each thread once.
@@ -453,13 +395,9 @@ private:
         std::string type, name;
     };
 
-    const Plan& plan_;
     Problems problems_;
-    const Sweep& sweep_;
     Shape shape_;
     Kernel kernel_;
-    std::vector<int> arrays_;  ///< those loaded, each once
-    std::vector<int> indices_; ///< dims whose coordinate the body reads, where the domain has several
     std::vector<int> fold_words_;
     bool by_coordinates_ = false;
     std::vector<Member> members_;
@@ -481,9 +419,18 @@ std::vector<std::string> compiler_options(bool fast_math) {
 
 std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
-    const std::int64_t blocks = kernel.words > 0 ? block_count(elements) : slab_count(elements);
+    const std::int64_t blocks = kernel.words > 0 ? block_count(elements) : (elements + kernel.slab - 1) / kernel.slab;
     constexpr std::int64_t most = 0x7fffffff; // CUDA's; each block then takes more than one
     return std::clamp<std::int64_t>(blocks, 1, most);
+}
+
+std::string too_many_elements(const Kernel& kernel, std::int64_t elements) {
+    const std::int64_t limit = std::int64_t{kernel.slab} << 31; // kernels count slabs in 32 bits
+    if (elements < limit) return {};
+    return fmt::format("a sweep over {} elements: on cuda its domain has fewer than 2^{}; fold a part of it at a time, "
+                       "or run it on the "
+                       "cpu",
+                       elements, std::countr_zero(static_cast<std::uint64_t>(limit)));
 }
 
 std::size_t workspace_bytes(const Kernel& kernel) {

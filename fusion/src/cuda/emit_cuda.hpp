@@ -40,6 +40,7 @@ struct Kernel {
     std::string source;
     std::vector<KernelParameter> parameters;
     int threads = 0;
+    int slab = 0;          ///< elements that a block takes at a time
     int words = 0;         ///< 32-bit words of one state of every fold
     int loaded_bytes = 0;  ///< of an element, from every array
     bool finishes = false; ///< folds or yields: needs workspace, scalars and host
@@ -60,7 +61,7 @@ Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one)
 /// approximated: the CPU backend gives the same bits.
 std::vector<std::string> compiler_options(bool fast_math);
 
-/// A thread's share of a sweep: what tunes a device and changes no bit. threads · width = 2,048.
+/// A thread's share of a sweep: what tunes a device and changes no bit. threads · width = 2,048 where anything is folded.
 struct Shape {
     int threads;
     int width;     ///< elements of one slab
@@ -69,8 +70,8 @@ struct Shape {
 Shape choose_shape(const Plan& plan, const Sweep& sweep);
 int loaded_bytes(const Plan& plan, const Sweep& sweep);
 
-/// A sweep's domain has fewer elements: kernels count slabs in 32 bits.
-inline constexpr std::int64_t most_elements = std::int64_t{1} << 42;
+/// What is wrong with a launch over so many elements; empty if nothing is.
+std::string too_many_elements(const Kernel& kernel, std::int64_t elements);
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
 std::int64_t grid(const Kernel& kernel, std::int64_t elements);
 /// Device memory that a kernel keeps between launches.

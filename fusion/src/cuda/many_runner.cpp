@@ -109,9 +109,8 @@ void CudaManyRunner::count_blocks() {
         std::int64_t all = 0;
         for (std::size_t p = 0; p < problems_.size(); ++p) {
             const std::int64_t elements = element_count(plan.sweeps[s].dims, problems_[p].extents);
-            if (elements >= most_elements)
-                throw InvalidGraph(
-                    fmt::format("problem {} of {}: {}", p, problems_.size(), too_many_elements(elements)));
+            if (const std::string problem = too_many_elements(kernel, elements); !problem.empty())
+                throw InvalidGraph(fmt::format("problem {} of {}: {}", p, problems_.size(), problem));
             const std::int64_t blocks =
                 kernel.words > 0 ? grid(kernel, elements) : std::min(grid(kernel, elements), most_that_map);
             all += blocks;

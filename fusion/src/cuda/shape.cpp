@@ -26,9 +26,7 @@ bool touches_arrays(const Sweep& sweep) {
 /// Words of a thread's states, of `width` lanes each where the order matters.
 int state_words(const Sweep& sweep, int width) {
     int words = 0;
-    for (const Fold& f : sweep.folds)
-        words +=
-            f.monoid->state_words(f.element, f.accumulator) * (f.monoid->exact_in_any_order(f.accumulator) ? 1 : width);
+    for (const Fold& f : sweep.folds) words += f.monoid->thread_words(f.element, f.accumulator, f.mask >= 0, width);
     return words;
 }
 
@@ -48,16 +46,18 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread has more
     // than 255 registers.
     while (width > 4 && state_words(sweep, width) > 128) width /= 2;
+    // What folds nothing is done soonest in many small blocks; its slabs are no part of any order.
+    if (sweep.folds.empty()) return {256, width, 1};
     const int threads = int(slab_elements) / width;
 
     // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor. Wide states leave room for one
-    // block: then as much as its 128 registers a thread hold beside states, 128 to 192 bytes a thread.
+    // block: then as much as its 128 registers a thread hold beside states, 64 to 192 bytes a thread.
     const int words = state_words(sweep, width);
     const bool wide = state_words(sweep, 1) > 8;
-    const int wanted = wide ? std::clamp(4 * (128 - words), 128, 192) : 32768 / threads;
+    const int wanted = wide ? std::clamp(4 * (112 - words), 64, 192) : 32768 / threads;
     // What loads nothing waits for nothing: slabs in flight would only be more code.
     const int bytes = loaded_bytes(plan, sweep) * width;
-    if (sweep.folds.empty() || bytes == 0) return {threads, width, 1};
+    if (bytes == 0) return {threads, width, 1};
     const unsigned in_flight = unsigned(std::clamp(wanted / bytes, 1, 16));
     return {threads, width, int(wide ? in_flight : std::bit_floor(in_flight))}; // what is left is taken by halves
 }

@@ -83,17 +83,10 @@ std::int64_t stride_along(const Array& array, int dim, const std::vector<std::in
 
 } // namespace
 
-std::string too_many_elements(std::int64_t elements) {
-    return fmt::format(
-        "a sweep over {} elements: on cuda a domain has fewer than 2^42; fold a part of it at a time, or run it on the "
-        "cpu",
-        elements);
-}
-
 SweepLaunch make_launch(const Plan& plan, std::size_t sweep, const Kernel& kernel, const Bound& bound,
                         std::span<void* const> arrays, const LaunchMemory& memory) {
     const std::int64_t elements = element_count(plan.sweeps[sweep].dims, bound.extents);
-    if (elements >= most_elements) throw InvalidGraph(too_many_elements(elements));
+    if (const std::string problem = too_many_elements(kernel, elements); !problem.empty()) throw InvalidGraph(problem);
     SweepLaunch launch;
     launch.blocks = static_cast<std::uint32_t>(grid(kernel, elements));
     launch.bytes = elements * kernel.loaded_bytes;

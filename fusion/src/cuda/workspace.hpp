@@ -51,9 +51,6 @@ bool needs_memory(const Array& array, const BoundArray& bound);
 /// (bench/NOTES.md).
 inline constexpr std::int64_t short_bytes = std::int64_t{1} << 25;
 
-/// What is wrong with a sweep over most_elements or more.
-std::string too_many_elements(std::int64_t elements);
-
 /// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.
 struct SweepLaunch {
     std::uint32_t blocks = 1;

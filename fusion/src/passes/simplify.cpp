@@ -123,7 +123,8 @@ public:
                 rebuild_.stand_in(n, same);
             else if (node.kind == NodeKind::cast)
                 rebuild_.put(n, node, {cast_source(node, operands[0])});
-            else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands[1], Special::one))
+            else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands[1], Special::one) &&
+                     node.reduce->monoid->of_block_words == 0) // those round otherwise where there is no mask
                 put_unmasked(n, node, operands[0]);
             else
                 rebuild_.keep(n);

@@ -91,12 +91,19 @@ struct MonoidRow {
     int (*state_words)(DType element, DType accumulator);
     /// A user's own host kernels; null for built-in rows (theirs are in fusion/src/cpu).
     const MonoidKernels* (*user_kernels)(DType element, DType accumulator);
-    bool in_steps = false; ///< it offers start, advance and end (monoid.cuh)
-    bool in_packs = false; ///< it offers accumulate_pack (monoid.cuh)
+    bool in_steps = false;  ///< it offers start, advance and end (monoid.cuh)
+    int of_block_words = 0; ///< of OfBlock's State, if it offers that (monoid.cuh): masked lanes give other bits then
+    bool in_packs = false;  ///< it offers accumulate_pack (monoid.cuh)
 
     /// Does any order of the elements give the same state?
     bool exact_in_any_order(DType accumulator) const {
         return is_floating(accumulator) ? exact_in_any_order_for_floats : exact_in_any_order_for_integers;
+    }
+    /// Words of what a thread keeps for `lanes` lanes of a sweep: one state for all of them where the order does not matter.
+    int thread_words(DType element, DType accumulator, bool masked, int lanes) const {
+        constexpr int origin_words = 2; // what a block's lanes share
+        if (!masked && of_block_words > 0) return lanes * of_block_words + origin_words;
+        return state_words(element, accumulator) * (exact_in_any_order(accumulator) ? 1 : lanes);
     }
 };
 

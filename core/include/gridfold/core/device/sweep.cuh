@@ -7,7 +7,10 @@
 //   Loads                        one thread's elements of one slab
 //   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where the order
 //                                does not matter; N states of every fold
-//   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, word (its first of all states') and of(states)
+//   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, that of its lanes (the same, or OfBlock: monoid.cuh), word
+//                                (its first of all states') and of(states)
+//   clear(lanes), close(lanes, states, elements)  lanes of no element; the State of each fold over a block's elements, from the one
+//                                lane that they were reduced to
 //   block, blocks                this block's number, and how many fold the domain: of the grid, or of its part of it
 //   elements, workspace, host    the extent of the domain; device memory; what the host polls, or null
 //   aligned, stores_aligned      may loads, and stores, be of whole packs?
@@ -16,15 +19,18 @@
 //   realigns, Windows, load_windows(windows, loads, first), realign(loads, windows)  are there arrays of which whole packs can be
 //                                cut out? and their windows (warp.cuh): `width` elements from `first` on
 //   fold<whole>(lanes, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
-//   starts, start(lanes, loads, first), end(lanes, rows, first, stride)  is there a monoid that accumulates in steps
-//                                (monoid.cuh)? and those steps, for all lanes of a thread
-//   finishes, finish(lanes, tag)  does it fold or yield? and what finalises the states in place 0, computes the epilogue
+//   shares, share(lanes, loads, first)  do lanes share something of the block's first element? and what takes it from the loads of that
+//                                element
+//   ends, end(lanes, rows, more, first, stride)  is there a monoid that accumulates in steps (monoid.cuh)? and its last one, after `rows`
+//                                slabs and `more` elements of the last
+//   finishes, finish(states, tag) does it fold or yield? and what finalises the states in place 0, computes the epilogue
 //                                and yields; one thread, once
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-constexpr i64 slab_elements = 2048;
+/// Consecutive elements that a block takes at a time: where they are folded, the order's 2,048; where they are not, as many as suit.
+template <class Kernel> inline constexpr i64 slab_elements = i64(Kernel::threads) * Kernel::width;
 
 /// The coordinates of an element of a row-major domain, walked in increasing order.
 template <int Rank> struct Coordinates {
@@ -84,21 +90,42 @@ GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& f
 }
 
 /// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Slabs are counted in 32 bits: no domain has
-/// 2^42 elements.
-template <class Kernel> GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes) {
+/// 2^31 of them. Returns how many elements the block has.
+template <class Kernel> GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes) {
     constexpr int in_flight = Kernel::in_flight;
     constexpr int width = Kernel::width;
+    constexpr i64 slab_size = slab_elements<Kernel>;
     const u32 blocks = kernel.blocks;
-    const u32 whole_slabs = u32(u64(kernel.elements) / slab_elements);
+    const u32 whole_slabs = u32(u64(kernel.elements) / slab_size);
     const u32 lane = thread_index() * width;
 
     u32 slab = kernel.block;
     u32 row = 0; // slabs of this block that were folded
 
+    // What lanes share comes from the block's first element, which every thread loads: telling it to each other would take a barrier.
+    // It is awaited with the first slabs, in the loop; but a loop over wide states is slowed by any branch, more than the wait costs.
+    constexpr bool shares_in_loop = Kernel::shares && Kernel::words <= 8;
+    typename Kernel::Loads head;
+    const i64 start = i64(kernel.block) * slab_size;
+    if constexpr (Kernel::shares && !shares_in_loop)
+        if (start < kernel.elements) {
+            kernel.template load<false, false>(head, start, 1);
+            kernel.share(lanes, head, start);
+        }
+    const auto load_head = [&] {
+        if constexpr (shares_in_loop)
+            if (row == 0) kernel.template load<false, false>(head, start, 1);
+    };
+    const auto share_head = [&] {
+        if constexpr (shares_in_loop)
+            if (row == 0) kernel.share(lanes, head, start);
+    };
+
     // Loads `count` slabs of this block, then folds them.
     const auto fold_batch = [&](auto access, auto count) {
         Batch<Kernel, access(), count()> batch;
-        const auto first = [&](int u) { return i64(slab + u * blocks) * slab_elements + lane; };
+        load_head();
+        const auto first = [&](int u) { return i64(slab + u * blocks) * slab_size + lane; };
 #pragma unroll
         for (int u = 0; u < count(); ++u)
             if constexpr (access() == Access::windows)
@@ -108,65 +135,77 @@ template <class Kernel> GRIDFOLD_FN void fold_slabs(const Kernel& kernel, typena
 #pragma unroll
         for (int u = 0; u < count(); ++u) {
             if constexpr (access() == Access::windows) kernel.realign(batch.loads[u], batch.windows[u]);
-            if constexpr (Kernel::starts)
-                if (u == 0 && row == 0) kernel.start(lanes, batch.loads[0], first(0));
+            if (u == 0) share_head();
             kernel.template fold<true>(lanes, batch.loads[u], first(u), width, row + u);
         }
         row += count();
         slab += count() * blocks;
     };
+    // As many slabs before `end` as fill a batch, then half of one, and so on. Of wide states every batch is much code: one half, and
+    // what is left slab by slab.
+    const auto fold_batches = [&](auto access, auto count, u32 end) {
+        while (slab + (count() - 1) * blocks < end) fold_batch(access, count);
+        constexpr int least = Kernel::words <= 8 ? 1 : count() / 2;
+        if constexpr (count() > 1)
+            fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
+    };
     while (slab < whole_slabs) { // once, but for the first block of arrays that are not aligned
         u32 end = whole_slabs;
         if (kernel.aligned) {
-            constexpr Constant<Access::packs> access{};
-            while (slab + (in_flight - 1) * blocks < end) fold_batch(access, Constant<in_flight>{});
-            // Of wide states every batch is much code: one half, then slab by slab.
-            constexpr int least = Kernel::words <= 8 ? 1 : in_flight / 2;
-            if constexpr (in_flight > 1)
-                fold_halves<in_flight / 2, least>(slab, blocks, end, [&](auto count) { fold_batch(access, count); });
+            fold_batches(Constant<Access::packs>{}, Constant<in_flight>{}, end);
         } else if constexpr (Kernel::realigns) {
             // What is beside the first slab, or the last, may not be there.
-            constexpr Constant<Access::windows> access{};
             constexpr int most = smaller(in_flight, in_flight < 4 ? 2 : in_flight / 2);
             if (slab > 0)
-                while (slab + (most - 1) * blocks < end - 1) fold_batch(access, Constant<most>{});
+                fold_batches(Constant<Access::windows>{}, Constant<most>{}, end - 1);
             else
                 end = 1;
         }
 #pragma unroll 1
         while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{});
     }
-    if constexpr (Kernel::starts)
-        if (row > 0) kernel.end(lanes, row, i64(kernel.block) * slab_elements + lane, blocks * slab_elements);
 
     // The last slab may have a gap at its end.
-    const i64 first = i64(whole_slabs) * slab_elements + lane;
-    if (u32(kernel.elements) % slab_elements > lane && slab == whole_slabs) { // it is this block's turn
-        const i64 rest = kernel.elements - first;
-        const int count = rest < width ? int(rest) : width;
-        typename Kernel::Loads loads;
-        kernel.template load<false, false>(loads, first, count);
-        kernel.template fold<false>(lanes, loads, first, count, row);
+    const u32 rest = u32(kernel.elements) % slab_size;
+    i64 elements = i64(row) * slab_size;
+    int count = 0;                         // of this thread's elements in it
+    if (rest > 0 && slab == whole_slabs) { // it is this block's turn
+        elements += rest;
+        if (rest > lane) {
+            count = smaller(i32(rest - lane), width);
+            const i64 first = i64(whole_slabs) * slab_size + lane;
+            typename Kernel::Loads loads;
+            load_head();
+            kernel.template load<false, false>(loads, first, count);
+            share_head();
+            kernel.template fold<false>(lanes, loads, first, count, row);
+        }
     }
+    if constexpr (Kernel::ends) kernel.end(lanes, row, count, start + lane, blocks * slab_size);
+    return elements;
 }
+
+/// Lanes are reduced within a block, and States across blocks.
+template <class Fold, bool lanes>
+using MonoidOf = typename Choose<lanes, typename Fold::LaneMonoid, typename Fold::Monoid>::type;
 
 /// A fold's states of a block's warps. What the first reduction of a block reads, the second does not write: it may begin
 /// before the first has ended.
 template <class Fold, int warps, bool first>
-using WarpStates = Shared<typename Fold::Monoid::State, warps, 2 * Fold::word + first>;
+using WarpStates = Shared<typename MonoidOf<Fold, first>::State, warps, 2 * Fold::word + first>;
 
 /// Are a fold's states of so many lanes reduced by every thread for itself? Reading 16 words of shared memory takes as long as one
 /// exchange between lanes.
 template <class Fold, int lanes, bool all>
 inline constexpr bool one_thread_reduces =
-    all && lanes < 32 && sizeof(typename Fold::Monoid::State) == 4 && !reduces_warps<typename Fold::Monoid>;
+    lanes < 32 && all && sizeof(typename MonoidOf<Fold, all>::State) == 4 && !reduces_warps<MonoidOf<Fold, all>>;
 
 /// Reduces the first states of so many lanes of a warp, a power of 2, to one, pairwise by number, lowest bit first; the first
 /// lane gets the result. `number`: of this lane. Without `all`, those from number·each ≥ count on do not exist.
 template <class Kernel, int lanes, bool all, class States>
 GRIDFOLD_FN void reduce_lanes(States& states, i32 number, i32 count, i32 each) {
     Kernel::each_fold([&](auto f) {
-        using Monoid = typename decltype(f)::Monoid;
+        using Monoid = MonoidOf<decltype(f), all>;
         if constexpr (reduces_warps<Monoid>) {
             if (lanes < 32 || !all)
                 if (i32(warp_lane()) >= lanes || (!all && number * each >= count)) f.of(states)[0] = Monoid::identity();
@@ -179,7 +218,7 @@ GRIDFOLD_FN void reduce_lanes(States& states, i32 number, i32 count, i32 each) {
 #pragma unroll(unrolled)
     for (int distance = 1; distance < lanes; distance *= 2)
         Kernel::each_fold([&](auto f) {
-            using Monoid = typename decltype(f)::Monoid;
+            using Monoid = MonoidOf<decltype(f), all>;
             if constexpr (!reduces_warps<Monoid> && !one_thread_reduces<decltype(f), lanes, all>)
                 combine_lanes<Monoid>(f.of(states)[0], distance, all || (number + distance) * each < count);
         });
@@ -191,7 +230,7 @@ GRIDFOLD_FN bool has_states(i32 count, i32 each) { return i32(warp_index() * 32)
 
 /// Reduces `count` states of every fold to one, pairwise by number, lowest bit first. Of the first Threads threads, thread t
 /// has those numbered each·t to each·t + each − 1, each ≤ K a power of two; thread 0 gets the result in its place 0. `all`:
-/// there are K · Threads states. Every thread of the block calls it if Threads > 32, once for each value of `all`.
+/// there are K · Threads states, of lanes. Every thread of the block calls it if Threads > 32, once for each value of `all`.
 template <class Kernel, int Threads, bool all, class States>
 GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
     constexpr int warp_count = Threads / 32;
@@ -200,8 +239,7 @@ GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
 
     if (takes_part) {
         Kernel::each_fold([&](auto f) {
-            reduce_thread<typename decltype(f)::Monoid>(f.of(states),
-                                                        all ? each : smaller(each, count - thread * each));
+            reduce_thread<MonoidOf<decltype(f), all>>(f.of(states), all ? each : smaller(each, count - thread * each));
         });
         reduce_lanes<Kernel, 32, all>(states, thread, count, each);
     }
@@ -217,10 +255,10 @@ GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
         Kernel::each_fold([&](auto f) {
             using Warps = WarpStates<decltype(f), warp_count, all>;
             if constexpr (one_thread_reduces<decltype(f), warp_count, all>) {
-                typename decltype(f)::Monoid::State of_warps[warp_count];
+                typename MonoidOf<decltype(f), all>::State of_warps[warp_count];
 #pragma unroll
                 for (int i = 0; i < warp_count; ++i) of_warps[i] = Warps::get(u32(i));
-                reduce_thread<typename decltype(f)::Monoid>(of_warps, warp_count);
+                reduce_thread<MonoidOf<decltype(f), all>>(of_warps, warp_count);
                 f.of(states)[0] = of_warps[0];
             } else {
                 if (all || warp * 32 * each < count) f.of(states)[0] = Warps::get(u32(warp));
@@ -230,9 +268,10 @@ GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
     }
 }
 
-/// Publishes the first states of this thread as the block's.
+/// Publishes this thread's states as the block's.
 template <class Kernel>
-GRIDFOLD_FN void publish_block(typename Kernel::Lanes& states, const Workspace& workspace, u32 block, u32 tag) {
+GRIDFOLD_FN void publish_block(typename Kernel::template States<1>& states, const Workspace& workspace, u32 block,
+                               u32 tag) {
     u32 words[Kernel::words];
     Kernel::each_fold([&](auto f) {
         StateWords<typename decltype(f)::Monoid::State> of;
@@ -267,16 +306,19 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, con
         });
 }
 
-/// Combines the grid's lanes into one state a fold and finishes the sweep.
+/// Combines the grid's lanes into one state a fold and finishes the sweep. `elements`: the block's.
 template <class Kernel>
-GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& states, const Workspace& workspace, u32 tag) {
+GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i64 elements, const Workspace& workspace,
+                         u32 tag) {
     static_assert((Kernel::most_blocks & (Kernel::most_blocks - 1)) == 0, "shared out among a power of two of threads");
     // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for wide states.
     constexpr int most = smaller(Kernel::threads, Kernel::most_blocks);
     constexpr int collectors = Kernel::words <= 4 ? 32 : most;
     const i32 blocks = i32(kernel.blocks);
 
-    reduce<Kernel, Kernel::threads, true>(states, i32(slab_elements), Kernel::width);
+    reduce<Kernel, Kernel::threads, true>(lanes, i32(slab_elements<Kernel>), Kernel::width);
+    typename Kernel::template States<1> states;
+    if (thread_index() == 0) Kernel::close(lanes, states, elements);
     if constexpr (Kernel::words > 0)
         if (blocks > 1 && thread_index() == 0) publish_block<Kernel>(states, workspace, kernel.block, tag);
     if (i32(kernel.block) + 1 < blocks) return;
@@ -300,16 +342,16 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& states, c
 /// The whole kernel.
 template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
     typename Kernel::Lanes lanes;
-    Kernel::each_fold([&](auto f) { clear<typename decltype(f)::Monoid>(f.of(lanes)); });
+    Kernel::clear(lanes);
     if constexpr (Kernel::finishes) {
         const Workspace workspace{kernel.workspace};
         // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
         const u32 last_tag = workspace.last_tag();
         if (Kernel::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
             workspace.template prefetch_records<Kernel::words>(Kernel::threads, kernel.blocks);
-        fold_slabs(kernel, lanes);
+        const i64 elements = fold_slabs(kernel, lanes);
         let_next_kernel_start();
-        combine(kernel, lanes, workspace, last_tag + 1u);
+        combine(kernel, lanes, elements, workspace, last_tag + 1u);
     } else {
         fold_slabs(kernel, lanes);
     }

@@ -5,10 +5,14 @@
 // increasing index order; combine(s, t) gets s from before t. A State is trivially copyable, whole 32-bit words without
 // padding, at most 64 of them. Depends on prelude.cuh alone.
 //
-// A monoid may also offer accumulate in three steps, for lanes that no mask interrupts; the result is the same. start(s, x) sees
-// a lane's first element and prepares the identity for it; advance(s, x, row) takes each element in turn, the first included, row
-// counting from 0 (a lane has fewer than 2^32 elements); end(s, rows, index, stride, width) says how many they were, the index of
-// the first, and how they stood: `width` side by side, then the next `stride` further on.
+// A monoid may also offer accumulate in three steps, for lanes that no mask interrupts. start() is what a lane begins with;
+// advance(s, x, row) takes each element in turn, row counting from 0 (a lane has fewer than 2^32 elements); end(s, rows, index, stride,
+// width) says how many they were, perhaps none, the index of the first, and how they stood: `width` side by side, then the next
+// `stride` further on.
+//
+// Or the lanes of a block that no mask interrupts share something of its first element, and keep less than a State: OfBlock, a
+// monoid itself. origin(x) is what they share; OfBlock::accumulate(s, x, origin) takes an element; close(s, origin, elements) is the State
+// of all their elements: the same as if each lane had closed and combined.
 //
 // One that is exact in any order may also offer
 //   accumulate_pack(s, x)  N elements at once, in any order
@@ -129,17 +133,15 @@ template <class E, class A> struct ArgMin {
         s.index_high = u32(u64(i) >> 32);
     }
     // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the comparison.
-    GRIDFOLD_FN static void start(State& s, E x) {
-        s.value = Word<A>(x);
-        s.index_low = 0;
-    }
+    // Where nothing wins over the value to begin with, every element is it.
+    GRIDFOLD_FN static State start() { return {identity().value, 0, 0}; }
     GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
         const bool better = wins(Word<A>(x), s.value);
         s.value = better ? Word<A>(x) : s.value;
         s.index_low = better ? row : s.index_low;
     }
-    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride, u32 width) {
-        set_index(s, first + s.index_low / width * stride + s.index_low % width);
+    GRIDFOLD_FN static void end(State& s, i64 rows, i64 first, i64 stride, u32 width) {
+        set_index(s, rows == 0 ? -1 : first + s.index_low / width * stride + s.index_low % width);
     }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
         if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;
@@ -170,17 +172,15 @@ template <class E, class A> struct ArgMax {
         s.index_high = u32(u64(i) >> 32);
     }
     // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the comparison.
-    GRIDFOLD_FN static void start(State& s, E x) {
-        s.value = Word<A>(x);
-        s.index_low = 0;
-    }
+    // Where nothing wins over the value to begin with, every element is it.
+    GRIDFOLD_FN static State start() { return {identity().value, 0, 0}; }
     GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
         const bool better = wins(Word<A>(x), s.value);
         s.value = better ? Word<A>(x) : s.value;
         s.index_low = better ? row : s.index_low;
     }
-    GRIDFOLD_FN static void end(State& s, i64, i64 first, i64 stride, u32 width) {
-        set_index(s, first + s.index_low / width * stride + s.index_low % width);
+    GRIDFOLD_FN static void end(State& s, i64 rows, i64 first, i64 stride, u32 width) {
+        set_index(s, rows == 0 ? -1 : first + s.index_low / width * stride + s.index_low % width);
     }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
         if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;
@@ -235,7 +235,7 @@ template <class E, class A> struct Count {
     };
     GRIDFOLD_FN static State identity() { return {0}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.count += i64(x != E(0)); }
-    GRIDFOLD_FN static void start(State&, E) {}
+    GRIDFOLD_FN static State start() { return identity(); }
     GRIDFOLD_FN static void advance(State& s, E x, u32) { s.count = i64(u32(s.count) + u32(x != E(0))); }
     GRIDFOLD_FN static void end(State&, i64, i64, i64, u32) {}
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
@@ -250,70 +250,59 @@ template <class E, class A> struct Count {
 
 /// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
 ///
-/// A lane sums d and d² about its first element (the origin; 0 if that is not finite): one pass, no division an element. combine() first
-/// turns both sides into (mean, squares about the mean), so that a lane's origin never costs another lane's digits, and
-/// joins them by Chan, Golub and LeVeque's rule (1979).
+/// Sums of d and d² about an origin, one of the elements (or 0 instead of a huge one, an infinity or NaN): one pass, and no division until the end. The
+/// lanes of a block share its first element, so their sums just add up; a masked lane's origin is its own first. combine() moves
+/// one side to the other's origin, whichever leaves the smaller sum of squares: an outlier does not stay the origin of many others. About an
+/// element, that sum is at most n + 1 times the one about the mean, and in practice a few times: so many of f64's digits cancel.
 template <class E, class A> struct Moments {
     static constexpr bool associative_and_commutative = true;
     struct State {
-        i64 count; // negative once the state is centred
+        f64 count;
         f64 origin;
-        f64 sum;     // of x − origin; then the mean − origin: kept apart, so that no digit is lost far from 0
-        f64 squares; // of (x − origin)²; then of (x − mean)²
+        f64 sum;     // of x − origin
+        f64 squares; // of (x − origin)²
     };
-    GRIDFOLD_FN static State identity() { return {0, 0.0, 0.0, 0.0}; }
-    GRIDFOLD_FN static void start(State& s, E element) {
+    GRIDFOLD_FN static State identity() { return {0.0, 0.0, 0.0, 0.0}; }
+    /// So small that no finite element lies further away than the largest number.
+    GRIDFOLD_FN static f64 origin(E element) {
         const f64 x = convert<f64>(element);
-        s.origin = is_finite(x) ? x : 0.0;
+        return abs(x) < 0x1p970 ? x : 0.0;
     }
-    GRIDFOLD_FN static void advance(State& s, E element, u32) {
-        const f64 d = convert<f64>(element) - s.origin;
-        s.sum = s.sum + d;
-        s.squares = s.squares + d * d;
+    struct OfBlock {
+        static constexpr bool associative_and_commutative = true;
+        struct State {
+            f64 sum;
+            f64 squares;
+        };
+        GRIDFOLD_FN static State identity() { return {0.0, 0.0}; }
+        GRIDFOLD_FN static void accumulate(State& s, E element, f64 origin) {
+            const f64 d = convert<f64>(element) - origin;
+            s = {s.sum + d, s.squares + d * d};
+        }
+        GRIDFOLD_FN static void combine(State& s, const State& t) { s = {s.sum + t.sum, s.squares + t.squares}; }
+    };
+    GRIDFOLD_FN static State close(const typename OfBlock::State& s, f64 origin, i64 elements) {
+        return {f64(elements), origin, s.sum, s.squares};
     }
-    GRIDFOLD_FN static void end(State& s, i64 rows, i64, i64, u32) { s.count = rows; }
     GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
-        if (s.count == 0) start(s, element);
-        s.count += 1;
-        advance(s, element, 0);
+        if (s.count == 0.0) s.origin = origin(element);
+        typename OfBlock::State sums{s.sum, s.squares};
+        OfBlock::accumulate(sums, element, s.origin);
+        s = {s.count + 1.0, s.origin, sums.sum, sums.squares};
     }
-    /// From sums about the origin to the mean and squares about it.
-    GRIDFOLD_FN static void centre(State& s) {
-        if (s.count <= 0) return;
-        const f64 shift = s.sum / f64(s.count);
-        s.squares = s.squares - s.sum * shift;
-        s.sum = shift;
-        s.count = -s.count;
+    // Without branches: they would be most of its time, on a GPU as on a CPU.
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        const f64 way = t.origin - s.origin, s_way = s.count * way, t_way = t.count * way;
+        const f64 squares_about_s = s.squares + (t.squares + 2.0 * way * (t.sum + 0.5 * t_way));
+        const f64 squares_about_t = t.squares + (s.squares - 2.0 * way * (s.sum - 0.5 * s_way));
+        const bool about_t = s.count == 0.0 || (t.count != 0.0 && squares_about_t < squares_about_s);
+        s = {s.count + t.count, about_t ? t.origin : s.origin,
+             about_t ? t.sum + (s.sum - s_way) : s.sum + (t.sum + t_way), about_t ? squares_about_t : squares_about_s};
     }
-    GRIDFOLD_FN static void combine(State& s, State t) {
-        if (t.count == 0) return;
-        if (s.count == 0) {
-            s = t;
-            return;
-        }
-        centre(s);
-        centre(t);
-        const i64 count = s.count + t.count;
-        const f64 share = s.count == t.count ? 0.5 : f64(t.count) / f64(count); // mostly 0.5: lanes are equally long
-        const f64 delta = (t.origin - s.origin) + (t.sum - s.sum);
-        s.squares = s.squares + t.squares + delta * delta * (-f64(s.count) * share);
-        if (is_finite(delta)) {
-            s.sum = s.sum + delta * share;
-        } else { // of infinities, or of means more than the largest number apart
-            s.sum = (s.origin + s.sum) * (1.0 - share) + (t.origin + t.sum) * share;
-            s.origin = 0.0;
-        }
-        s.count = count;
-    }
-    GRIDFOLD_FN static f64 mean(State s) {
-        centre(s);
-        return s.origin + s.sum;
-    }
-    GRIDFOLD_FN static f64 variance(State s, f64 ddof) {
-        centre(s);
-        const f64 divisor = -f64(s.count) - ddof;
-        return divisor > 0.0 ? (s.squares > 0.0 || s.squares != s.squares ? s.squares : 0.0) / divisor
-                             : quiet_nan<f64>();
+    GRIDFOLD_FN static f64 mean(const State& s) { return s.origin + s.sum / s.count; }
+    GRIDFOLD_FN static f64 variance(const State& s, f64 ddof) {
+        const f64 squares = s.squares - s.sum * (s.sum / s.count), divisor = s.count - ddof;
+        return divisor > 0.0 ? (squares > 0.0 || squares != squares ? squares : 0.0) / divisor : quiet_nan<f64>();
     }
 };
 

@@ -1,0 +1,183 @@
+// Folds that share a sweep, and are folded chunk by chunk, against the same folds each in a sweep of its own, bit for bit.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fusion/cpu_run.hpp"
+
+namespace {
+
+using gf::test::BoundPlan;
+using gf::test::ChosenSet;
+using gf::test::Elements;
+using gf::test::sets_of_this_machine;
+using gf::test::ThreadCount;
+
+/// Blocks of 8 slabs are one group of rows, of 16 two; the others leave 1 to 7 rows over, and a slab that is not full.
+const std::vector<std::int64_t> sizes{1,
+                                      2047,
+                                      7 * 2048,
+                                      8 * 2048 - 1,
+                                      8 * 2048,
+                                      8 * 2048 + 1,
+                                      1024 * 2048 - 5,
+                                      (2048 + 256) * 2048 + 7,
+                                      2 * 8 * 256 * 2048,
+                                      (2 * 8 + 3) * 256 * 2048 + 77 * 2048 + 1023};
+
+/// The sources of the folds of one sweep: of x, of y of another type, of maps of them, with and without a mask.
+template <class E> struct Inputs {
+    explicit Inputs(gf::Graph& g)
+        : n(g.dim("n")), x(g.input<E>("x", {n})), y(g.input<std::int8_t>("y", {n})), keep(g.input<bool>("keep", {n})) {}
+    gf::Dim n;
+    gf::Value x, y, keep;
+};
+
+using Outputs = std::vector<std::pair<std::string, gf::Value>>;
+
+/// Every built-in reduction that takes no function whose last digits depend on the compiler.
+template <class E> Outputs outputs(const Inputs<E>& in) {
+    Outputs all;
+    for (const bool masked : {false, true}) {
+        gf::ReduceOptions options;
+        if (masked) options.where = in.keep;
+        const auto add = [&](const char* name, const gf::ReduceRow& row, const gf::Value& value) {
+            all.emplace_back(name + std::string(masked ? "_masked" : ""), gf::reduce(row, value, options));
+        };
+        using namespace gf::reduce_row;
+        add("sum", sum, in.x);
+        add("sum_of_squares", sum_of_squares, in.x);
+        add("product", product, in.x);
+        add("min", min, in.x);
+        add("max", max, in.x);
+        add("argmin", argmin, in.x);
+        add("argmax", argmax, in.x);
+        add("any", any, in.x);
+        add("all", gf::reduce_row::all, in.x);
+        add("count", count, in.x);
+        add("positive", count, in.x > 0);
+        add("mean", mean, in.x);
+        add("stddev", stddev, in.x);
+        add("sum_of_bytes", sum, in.y);
+        add("max_of_bytes", max, in.y);
+        add("product_sum", sum, in.x * in.y);
+        add("kept", count, in.keep);
+    }
+    return all;
+}
+
+/// Elements of one kind: what min and max tell apart.
+enum class Kind { any, zeros, negative, positive, with_infinities, with_nan, with_negative_nan };
+
+template <class E> void fill(const Elements<E>& x, std::size_t n, Kind kind) {
+    if constexpr (std::is_floating_point_v<E>) {
+        constexpr E infinity = std::numeric_limits<E>::infinity();
+        const E nan = std::numeric_limits<E>::quiet_NaN();
+        for (std::size_t i = 0; i < n; ++i) {
+            E& e = x.data()[i];
+            if (kind == Kind::zeros) e = std::copysign(E(0), e);
+            if (kind == Kind::negative) e = i % 5 == 0 ? E(-0.0) : -std::abs(e);
+            if (kind == Kind::positive) e = i % 5 == 0 ? E(0) : std::abs(e);
+            if (kind == Kind::with_infinities && i % 1000 == 1) e = std::copysign(infinity, e);
+            if (kind == Kind::with_nan && i == n / 2) e = nan;
+            if (kind == Kind::with_negative_nan && i == n / 3) e = std::copysign(nan, E(-1));
+        }
+    }
+}
+
+std::uint64_t comparable(const gf::ScalarResult& scalar, gf::DType type) {
+    const auto is_nan = [&] {
+        if (type == gf::DType::f32) {
+            float value;
+            std::memcpy(&value, &scalar.bits, sizeof value);
+            return value != value;
+        }
+        double value;
+        std::memcpy(&value, &scalar.bits, sizeof value);
+        return type == gf::DType::f64 && value != value;
+    };
+    return is_nan() ? ~std::uint64_t{0} : scalar.bits;
+}
+
+template <class E> void expect_together_as_alone(const std::vector<std::int64_t>& of_sizes, Kind kind) {
+    const auto most = static_cast<std::size_t>(of_sizes.back()) + 1;
+    const Elements<E> x(most);
+    const Elements<std::int8_t> y(most, 2);
+    const Elements<bool> keep(most, 3);
+    fill(x, most, kind);
+
+    gf::Graph together;
+    const Inputs<E> inputs(together);
+    const Outputs all = outputs(inputs);
+    for (const auto& [name, value] : all) together.output(name, value);
+
+    for (const char* set : sets_of_this_machine()) {
+        const ChosenSet chosen(set);
+        std::vector<BoundPlan> alone;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            gf::Graph g;
+            const Inputs<E> own(g);
+            const auto [name, value] = outputs(own)[i];
+            g.output(name, value);
+            alone.emplace_back(g);
+        }
+        for (const std::int64_t size : of_sizes) {
+            for (const int misaligned : {0, 1}) {
+                const auto bind = [&](BoundPlan& run) -> BoundPlan& {
+                    run.extent("n", size);
+                    for (const gf::Array& array : run.plan().arrays) {
+                        if (array.name == "x") run.array("x", x.data() + misaligned);
+                        if (array.name == "y") run.array("y", y.data() + misaligned);
+                        if (array.name == "keep") run.array("keep", keep.data() + misaligned);
+                    }
+                    return run.now();
+                };
+                std::vector<gf::ScalarResult> right;
+                for (std::size_t i = 0; i < all.size(); ++i) right.push_back(bind(alone[i]).scalar(all[i].first));
+                for (const int threads : {1, 2}) {
+                    const ThreadCount count(threads);
+                    BoundPlan run(together);
+                    bind(run);
+                    for (std::size_t i = 0; i < all.size(); ++i) {
+                        const gf::DType type = all[i].second.type();
+                        ASSERT_EQ(comparable(run.scalar(all[i].first), type), comparable(right[i], type))
+                            << all[i].first << " of " << gf::to_text(gf::dtype_of<E>) << ", kind "
+                            << static_cast<int>(kind) << ", " << size << " elements, " << run.device() << ", "
+                            << threads << " threads";
+                        ASSERT_EQ(run.scalar(all[i].first).empty, right[i].empty);
+                    }
+                }
+            }
+        }
+    }
+}
+
+const std::vector<std::int64_t> few_sizes{8 * 2048 - 1, 8 * 2048};
+
+TEST(BackendCpuChunk, folds_of_a_column_give_together_what_they_give_alone) {
+    expect_together_as_alone<float>(sizes, Kind::any);
+}
+
+TEST(BackendCpuChunk, of_every_type) {
+    expect_together_as_alone<bool>(few_sizes, Kind::any);
+    expect_together_as_alone<std::int8_t>(few_sizes, Kind::any);
+    expect_together_as_alone<std::uint16_t>(few_sizes, Kind::any);
+    expect_together_as_alone<std::int32_t>(few_sizes, Kind::any);
+    expect_together_as_alone<std::uint64_t>(few_sizes, Kind::any);
+    expect_together_as_alone<double>({8 * 2048 - 1, 2 * 8 * 256 * 2048}, Kind::any);
+}
+
+TEST(BackendCpuChunk, of_special_values) {
+    using enum Kind;
+    for (const Kind kind : {zeros, negative, positive, with_infinities, with_nan, with_negative_nan}) {
+        expect_together_as_alone<float>({8 * 2048}, kind);
+        expect_together_as_alone<double>({8 * 2048}, kind);
+    }
+}
+
+} // namespace
