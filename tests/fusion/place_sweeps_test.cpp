@@ -223,23 +223,32 @@ TEST(PlaceSweeps, emptiness_goes_with_scalars_from_sweep_to_sweep) {
 
 TEST(PlaceSweeps, a_sweep_of_wide_states_splits) {
     std::string text = "f(x: f64[n]) -> first = x + 1";
-    for (int k = 0; k < 5; ++k) text += ", m" + std::to_string(k) + " = mean(x * " + std::to_string(k + 2) + ")";
+    for (int k = 0; k < 9; ++k) text += ", m" + std::to_string(k) + " = mean(x * " + std::to_string(k + 2) + ")";
     text += ", v0 = variance(x * 2)";
     const Plan plan = fused(text);
     ASSERT_EQ(plan.sweeps.size(), 2U);
-    EXPECT_EQ(plan.sweeps[0].folds.size(), 3U); // of 8 words each
-    EXPECT_EQ(plan.sweeps[1].folds.size(), 2U);
+    EXPECT_EQ(plan.sweeps[0].folds.size(), 5U); // of 18 words each
+    EXPECT_EQ(plan.sweeps[1].folds.size(), 4U);
     EXPECT_EQ(plan.sweeps[0].stores.size(), 1U);
-    EXPECT_EQ(plan.sweeps[1].reason, "a sweep folds at most 28 words a lane");
+    EXPECT_EQ(plan.sweeps[1].reason, "a sweep folds at most 96 words for four lanes");
     EXPECT_TRUE(plan.sweeps[1].after.empty());
 }
 
-TEST(PlaceSweeps, a_sweep_is_filled_to_its_last_word) {
-    std::string text = "f(x: f32[n]) -> s1 = sum(x)";
-    for (int k = 2; k <= 29; ++k) text += fmt::format(", s{0} = sum(x * {0})", k);
-    const Plan plan = fused(text);
-    ASSERT_EQ(plan.sweeps.size(), 2U);
-    EXPECT_EQ(plan.sweeps[0].folds.size(), 28U); // of a word each
+TEST(PlaceSweeps, a_sweep_is_filled_to_its_last_word_and_more_share_evenly) {
+    const auto many = [](std::string_view type, std::string_view reduction, int count) {
+        std::string text = fmt::format("f(x: {}[n]) -> s1 = {}(x)", type, reduction);
+        for (int k = 2; k <= count; ++k) text += fmt::format(", s{0} = {1}(x * {0})", k, reduction);
+        std::vector<std::size_t> folds;
+        for (const Sweep& sweep : fused(text).sweeps) folds.push_back(sweep.folds.size());
+        return folds;
+    };
+    using Folds = std::vector<std::size_t>;
+    EXPECT_EQ(many("f32", "sum", 24), Folds{24}); // four words each
+    EXPECT_EQ(many("f32", "sum", 25), (Folds{13, 12}));
+    EXPECT_EQ(many("f32", "sum", 50), (Folds{17, 17, 16}));
+    EXPECT_EQ(many("i32", "max", 96), Folds{96}); // one state is enough for a thread's lanes
+    EXPECT_EQ(many("i32", "max", 97), (Folds{49, 48}));
+    EXPECT_EQ(many("f64", "variance", 6), (Folds{3, 3}));
 }
 
 TEST(PlaceSweeps, a_sweep_of_many_arrays_splits) {

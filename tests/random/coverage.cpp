@@ -154,7 +154,7 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     }
     if (!in_order) ++coverage["sweep without arrays in order"];
     ++coverage[fmt::format("sweep of {} arrays", loaded.size() > 8 ? "many" : std::to_string(loaded.size()))];
-    for (const std::string_view reason : {"another domain", "words a lane", "most 64 arrays", "→"})
+    for (const std::string_view reason : {"another domain", "words for four lanes", "most 64 arrays", "→"})
         if (sweep.reason.find(reason) != std::string::npos) ++coverage[fmt::format("sweep because of {}", reason)];
 }
 
@@ -314,7 +314,7 @@ void want_branches(std::vector<std::string>& wanted) {
                              "sweep of 4 arrays",
                              "sweep of many arrays",
                              "sweep because of another domain",
-                             "sweep because of words a lane",
+                             "sweep because of words for four lanes",
                              "sweep because of most 64 arrays",
                              "sweep because of →",
                              "yield maybe empty",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -86,6 +87,7 @@ private:
     void split(const Group& group) {
         const std::size_t first = placement_.sweeps.size();
         begin_sweep(group, {});
+        most_words_ = share_of_words(group);
         for (const PlacedStore& store : group.stores) {
             make_room(group, {store.node}, {}, 1);
             placement_.sweeps.back().stores.push_back(store);
@@ -97,6 +99,26 @@ private:
                 placement_.made_in[at(reduce)] = static_cast<int>(placement_.sweeps.size()) - 1;
             }
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
+    }
+
+    static int words_of(const FoldKey& fold) {
+        const auto& [monoid, element, accumulator, value, mask] = fold;
+        return monoid->thread_words(element, accumulator, mask >= 0, 4);
+    }
+
+    /// The most words that each of a group's sweeps folds: of as few sweeps as hold all its folds, none shall be much wider than
+    /// another, since time grows faster than width.
+    int share_of_words(const Group& group) const {
+        std::set<FoldKey> folds;
+        for (const int reduce : group.reduces)
+            for (const FoldKey& fold : folds_of(reduce)) folds.insert(fold);
+        int all = 0, widest = 0;
+        for (const FoldKey& fold : folds) {
+            all += words_of(fold);
+            widest = std::max(widest, words_of(fold));
+        }
+        const int sweeps = (all + max_sweep_words - 1) / max_sweep_words;
+        return sweeps <= 1 ? max_sweep_words : std::min((all + sweeps - 1) / sweeps + widest - 1, max_sweep_words);
     }
 
     /// A group's reductions by the fold they share, each set and the sets in the order of the graph.
@@ -130,12 +152,12 @@ private:
             std::vector<FoldKey> added;
             for (const FoldKey& fold : folds) {
                 if (std::find(open_folds_.begin(), open_folds_.end(), fold) != open_folds_.end()) continue;
-                words += std::get<0>(fold)->state_words(std::get<1>(fold), std::get<2>(fold));
+                words += words_of(fold);
                 added.push_back(fold);
             }
             auto [arrays, parameters] = count_new_inputs(roots);
             arrays += stores;
-            const bool words_fit = words == 0 || open_folds_.empty() || open_words_ + words <= max_sweep_words;
+            const bool words_fit = words == 0 || open_folds_.empty() || open_words_ + words <= most_words_;
             const bool arrays_fit = open_arrays_ + arrays <= max_sweep_arrays;
             const bool parameters_fit = open_parameters_ + parameters <= max_sweep_parameters;
             if (words_fit && arrays_fit && parameters_fit) {
@@ -151,7 +173,8 @@ private:
                     "takes at most {} and {}; split the expression, or bring the inputs together in one "
                     "array with one more dim",
                     operation_of(graph_.node(roots[0])), arrays, parameters, max_sweep_arrays, max_sweep_parameters));
-            begin_sweep(group, !words_fit    ? fmt::format("a sweep folds at most {} words a lane", max_sweep_words)
+            begin_sweep(group, !words_fit
+                                   ? fmt::format("a sweep folds at most {} words for four lanes", max_sweep_words)
                                : !arrays_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
                                              : fmt::format("a sweep takes at most {} addresses, strides and scalars",
                                                            max_sweep_parameters));
@@ -250,6 +273,7 @@ private:
     // The sweep being filled.
     std::vector<FoldKey> open_folds_;
     int open_words_ = 0;
+    int most_words_ = max_sweep_words; ///< of the group's sweeps
     int open_arrays_ = 0;
     int open_parameters_ = 0;
     std::size_t visits_ = 0; ///< of nodes, by all sweeps

@@ -14,9 +14,9 @@
 
 namespace gf {
 
-/// The most 32-bit words of states that one sweep folds, a lane: 2,048 lanes of 28 words are 224 KiB, which is what the
-/// 256 KiB of registers of a GPU's multiprocessor hold beside addresses and loads.
-inline constexpr int max_sweep_words = 28;
+/// The most 32-bit words of states that one sweep folds, for each four lanes: 512 threads of 96 words are 192 KiB, which is what
+/// the 256 KiB of registers of a GPU's multiprocessor hold beside addresses, loads and intermediate values.
+inline constexpr int max_sweep_words = 96;
 /// The most arrays that one sweep loads and stores.
 inline constexpr int max_sweep_arrays = 64;
 /// The most addresses, strides and run-time scalars that they come with: what a kernel's own parameters leave.
