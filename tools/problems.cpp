@@ -22,9 +22,10 @@ View array_of_problem(const View& all, std::int64_t i) {
 
 Literal number_of_problem(const View& all, std::int64_t i) {
     return with_type(all.type, [&](auto value) -> Literal {
-        std::memcpy(static_cast<void*>(&value),
-                    static_cast<const std::byte*>(all.address) + static_cast<std::size_t>(i) * sizeof value,
-                    sizeof value);
+        const std::byte* const from =
+            static_cast<const std::byte*>(all.address) + static_cast<std::size_t>(i) * sizeof value;
+        if constexpr (std::is_same_v<decltype(value), bool>) return *from != std::byte{0}; // as arrays of bool are read
+        std::memcpy(static_cast<void*>(&value), from, sizeof value);
         if constexpr (std::is_arithmetic_v<decltype(value)>)
             return value;
         else // f16, bf16

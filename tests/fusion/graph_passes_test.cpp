@@ -15,12 +15,13 @@
 #include "verify.hpp"
 
 // The type of its result says nothing of its accumulator's.
-GRIDFOLD_REDUCTION(
-    sum_is_large, "is the sum above 2^24?", static constexpr bool associative_and_commutative = true;
+GRIDFOLD_REDUCTION(sum_is_large, "is the sum above 2^24?",
+    static constexpr bool associative_and_commutative = true;
     struct State { A sum; };
-    GRIDFOLD_FN static State identity() { return {A(0)}; } GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x));
-    } GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum);
-    } GRIDFOLD_FN static bool finalize(const State& s) { return s.sum > A(16777216); })
+    GRIDFOLD_FN static State identity() { return {A(0)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    GRIDFOLD_FN static bool finalize(const State& s) { return s.sum > A(16777216); })
 
 namespace gf {
 namespace {

@@ -249,6 +249,7 @@ TEST(PlaceSweeps, a_sweep_is_filled_to_its_last_word_and_more_share_evenly) {
     EXPECT_EQ(many("i32", "max", 96), Folds{96}); // one state is enough for a thread's lanes
     EXPECT_EQ(many("i32", "max", 97), (Folds{49, 48}));
     EXPECT_EQ(many("f64", "variance", 6), (Folds{3, 3}));
+    EXPECT_EQ(many("i16", "logsumexp", 14), (Folds{5, 5, 4})); // sixteen words each, six would fit
 }
 
 TEST(PlaceSweeps, a_sweep_of_many_arrays_splits) {

@@ -296,35 +296,42 @@ TYPED_TEST(RunnerFailures, any_one_failing_call_is_an_error_and_leaves_a_usable_
 
 // What a failed run has asked for may still be on its way, in another stream than the next run's.
 TEST_F(RunnerCuda, a_run_that_fails_anywhere_does_not_reach_into_the_next) {
-    const auto products = build("p(x: i32[n], w: i32[n]) -> total = sum(x * w), out = x * w");
-    auto runner = products->runner();
-    auto x = numbers(3000), w = numbers(3000, 7), out = x;
-    runner->bind({{3000}, {bound(x), bound(w), bound(out)}, {}, {}});
-    const CurrentDevice current(0);
-    const Stream one(0, StreamKind::independent), other(0, StreamKind::independent);
-    device->work_late(true);
-    std::vector<ScalarResult> result(1);
-    for (long n = 0;; ++n) {
-        device->calls = 0;
-        device->fail_at = n;
-        x[5] = w[6] = 1;
-        bool failed = false;
-        try {
-            runner->run(result, one);
-        } catch (const DeviceError&) {
-            failed = true;
-        }
-        const long calls = std::exchange(device->calls, 0);
-        device->fail_at = -1;
-        x[5] = w[6] = static_cast<std::int32_t>(100 + n);
-        runner->run(result, other);
-        ASSERT_EQ(static_cast<std::int64_t>(result[0].bits),
-                  std::inner_product(x.begin(), x.end(), w.begin(), std::int64_t{0}))
-            << "call " << n;
-        for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(out[i], x[i] * w[i]) << "call " << n;
-        if (n >= calls) {
-            EXPECT_FALSE(failed);
-            break;
+    // Of two inputs each is copied by way of its own chunk of page-locked memory; of one, by way of either in turn.
+    for (const bool two : {true, false}) {
+        const auto products = build(two ? "p(x: i32[n], w: i32[n]) -> total = sum(x * w), out = x * w"
+                                        : "p(x: i32[n]) -> total = sum(x * x), out = x * x");
+        auto runner = products->runner();
+        auto x = numbers(3000), w = numbers(3000, 7), out = x;
+        const auto& factor = two ? w : x;
+        Bound to{{3000}, {bound(x), bound(w), bound(out)}, {}, {}};
+        if (!two) to.arrays.erase(to.arrays.begin() + 1);
+        runner->bind(to);
+        const CurrentDevice current(0);
+        const Stream one(0, StreamKind::independent), other(0, StreamKind::independent);
+        device->work_late(true);
+        std::vector<ScalarResult> result(1);
+        for (long n = 0;; ++n) {
+            device->calls = 0;
+            device->fail_at = n;
+            x[5] = w[6] = 1;
+            bool failed = false;
+            try {
+                runner->run(result, one);
+            } catch (const DeviceError&) {
+                failed = true;
+            }
+            const long calls = std::exchange(device->calls, 0);
+            device->fail_at = -1;
+            x[5] = w[6] = static_cast<std::int32_t>(100 + n);
+            runner->run(result, other);
+            ASSERT_EQ(static_cast<std::int64_t>(result[0].bits),
+                      std::inner_product(x.begin(), x.end(), factor.begin(), std::int64_t{0}))
+                << "call " << n << ", two: " << two;
+            for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(out[i], x[i] * factor[i]) << "call " << n;
+            if (n >= calls) {
+                EXPECT_FALSE(failed);
+                break;
+            }
         }
     }
 }

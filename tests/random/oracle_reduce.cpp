@@ -115,7 +115,7 @@ struct Moments {
 
 Moments moments(const Elements& x) {
     const auto at = [&](std::int64_t i) { return x.as<double>(i, DType::f64); };
-    const auto about = [&](std::int64_t i) { return Moments{.origin = std::fabs(at(i)) < 0x1p970 ? at(i) : 0.0}; };
+    const auto about = [&](std::int64_t i) { return Moments{.origin = std::fabs(at(i)) < 0x1p1000 ? at(i) : 0.0}; };
     const bool masked = !x.mask.empty();
     const auto start = [&](std::int64_t i) { return masked || x.count() == 0 ? Moments{} : about(i); };
     const auto accumulate = [&](Moments s, std::int64_t i) {
@@ -136,7 +136,8 @@ Moments moments(const Elements& x) {
 double variance(const Moments& s, int ddof) {
     const double divisor = s.count - ddof;
     if (!(divisor > 0)) return std::numeric_limits<double>::quiet_NaN();
-    const double squares = s.squares - s.sum * (s.sum / s.count);
+    const bool is_infinite = std::isinf(s.squares) && std::isfinite(s.sum);
+    const double squares = is_infinite ? s.squares : s.squares - s.sum * (s.sum / s.count);
     return (squares < 0 ? 0.0 : squares) / divisor;
 }
 

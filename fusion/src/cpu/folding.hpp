@@ -102,8 +102,9 @@ template <class M> constexpr bool counts_bools = false;
 template <class A> constexpr bool counts_bools<Count<bool, A>> = true;
 
 /// Of bytes and 16-bit integers, those of a lane are added up before they are widened to 64 bits, which would take most of
-/// the time: max_rows of them fit twice the width.
+/// the time: those of the rows that one call folds fit twice the width.
 template <class E> using RowsSum = typename Choose<sizeof(E) == 1, i16, i32>::type;
+static_assert(chunk_rows * 255 <= 32767 && max_rows <= chunk_rows);
 template <class M> constexpr bool sums_narrow = false;
 template <class E, class A>
 constexpr bool sums_narrow<Sum<E, A>> = sizeof(E) <= 2 && sizeof(A) == 8 && !is_floating<A> && !is_floating<E>;

@@ -427,10 +427,10 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 std::string too_many_elements(const Kernel& kernel, std::int64_t elements) {
     const std::int64_t limit = std::int64_t{kernel.slab} << 31; // kernels count slabs in 32 bits
     if (elements < limit) return {};
-    return fmt::format("a sweep over {} elements: on cuda its domain has fewer than 2^{}; fold a part of it at a time, "
-                       "or run it on the "
-                       "cpu",
-                       elements, std::countr_zero(static_cast<std::uint64_t>(limit)));
+    return fmt::format(
+        "a sweep over {} elements: on cuda its domain has fewer than 2^{}; fold a part of it at a time, or "
+        "run it on the cpu",
+        elements, std::countr_zero(static_cast<std::uint64_t>(limit)));
 }
 
 std::size_t workspace_bytes(const Kernel& kernel) {

@@ -249,14 +249,14 @@ void CudaManyRunner::start(StreamView stream) {
     captured_ = false;
     outputs_fetched_ = false;
     done_.order_before(target); // the launch before may be in another stream, and uses the same memory
-    for_each_host_array(ArrayRole::input, [&](void* device, const void* host, std::size_t bytes) {
-        staging_->to_device(device, host, bytes, target);
-    });
     try {
+        for_each_host_array(ArrayRole::input, [&](void* device, const void* host, std::size_t bytes) {
+            staging_->to_device(device, host, bytes, target);
+        });
         launch_all(target);
         if (scalar_count() != 0) copy_to_host(results_.address(), at(0), scalar_count() * sizeof(DeviceScalar), target);
     } catch (...) {
-        done_.record(target); // what was launched uses the memory
+        done_.record(target); // what was enqueued uses the memory
         throw;
     }
     done_.record(target);

@@ -221,16 +221,20 @@ void CudaRunner::start(StreamView stream) {
         graph_ = make_graph(*loaded_, launches_);
     }
     const StreamView target = stream ? stream : stream_;
-    if (has_host_arrays_) {
+    if (has_host_arrays_)
         done_.order_before(target); // the launch before may be in another stream, and read what is overwritten here
+    try {
         for_each_host_array(ArrayRole::input, [&](std::size_t i, std::size_t bytes) {
             if (pinned_[i])
                 copy_to_device(arrays_.addresses[i], bound_.arrays[i].address, bytes, target);
             else
                 staging_->to_device(arrays_.addresses[i], bound_.arrays[i].address, bytes, target);
         });
+        graph_.launch(target);
+    } catch (...) {
+        done_.record(target); // what was enqueued still writes the memory
+        throw;
     }
-    graph_.launch(target);
     ++launch_count_;
     outputs_fetched_ = false;
     captured_.reset();

@@ -106,19 +106,38 @@ private:
         return monoid->thread_words(element, accumulator, mask >= 0, 4);
     }
 
-    /// The most words that each of a group's sweeps folds: of as few sweeps as hold all its folds, none shall be much wider than
-    /// another, since time grows faster than width.
-    int share_of_words(const Group& group) const {
-        std::set<FoldKey> folds;
-        for (const int reduce : group.reduces)
-            for (const FoldKey& fold : folds_of(reduce)) folds.insert(fold);
-        int all = 0, widest = 0;
-        for (const FoldKey& fold : folds) {
-            all += words_of(fold);
-            widest = std::max(widest, words_of(fold));
+    /// How many sweeps a group's sets of reductions fill, of so many words each.
+    static std::size_t sweeps_of(const std::vector<std::vector<FoldKey>>& sets, int most_words) {
+        std::size_t sweeps = 0;
+        int words = most_words + 1;
+        std::set<FoldKey> open;
+        for (const std::vector<FoldKey>& folds : sets) {
+            const auto added = [&] {
+                int sum = 0;
+                for (const FoldKey& fold : folds) sum += open.contains(fold) ? 0 : words_of(fold);
+                return sum;
+            };
+            if (words + added() > most_words) {
+                ++sweeps;
+                words = 0;
+                open.clear();
+            }
+            words += added();
+            open.insert(folds.begin(), folds.end());
         }
-        const int sweeps = (all + max_sweep_words - 1) / max_sweep_words;
-        return sweeps <= 1 ? max_sweep_words : std::min((all + sweeps - 1) / sweeps + widest - 1, max_sweep_words);
+        return sweeps;
+    }
+
+    /// The fewest words with which a group has no more sweeps than with the most: none is then much wider than another, since time
+    /// grows faster than width.
+    int share_of_words(const Group& group) const {
+        std::vector<std::vector<FoldKey>> sets;
+        for (const std::vector<int>& sharing : sharing_reduces(group)) sets.push_back(folds_of(sharing[0]));
+        const std::size_t fewest = sweeps_of(sets, max_sweep_words);
+        int words = max_sweep_words;
+        if (fewest > 1)
+            while (words > 1 && sweeps_of(sets, words - 1) == fewest) --words;
+        return words;
     }
 
     /// A group's reductions by the fold they share, each set and the sets in the order of the graph.

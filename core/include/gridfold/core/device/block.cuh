@@ -3,12 +3,6 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// Makes each of a thread's states that of no element.
-template <class M, int K> GRIDFOLD_FN void clear(typename M::State (&s)[K]) {
-#pragma unroll
-    for (int i = 0; i < K; ++i) s[i] = M::identity();
-}
-
 /// Combines the first `count` of a thread's states into the first of them.
 template <class M, int K> GRIDFOLD_FN void reduce_thread(typename M::State (&s)[K], i32 count) {
 #pragma unroll

@@ -12,7 +12,7 @@
 //
 // Or the lanes of a block that no mask interrupts share something of its first element, and keep less than a State: OfBlock, a
 // monoid itself. origin(x) is what they share; OfBlock::accumulate(s, x, origin) takes an element; close(s, origin, elements) is the State
-// of all their elements: the same as if each lane had closed and combined.
+// of all their elements: the same, of finite sums, as if each lane had closed and combined.
 //
 // One that is exact in any order may also offer
 //   accumulate_pack(s, x)  N elements at once, in any order
@@ -253,7 +253,8 @@ template <class E, class A> struct Count {
 /// Sums of d and d² about an origin, one of the elements (or 0 instead of a huge one, an infinity or NaN): one pass, and no division until the end. The
 /// lanes of a block share its first element, so their sums just add up; a masked lane's origin is its own first. combine() moves
 /// one side to the other's origin, whichever leaves the smaller sum of squares: an outlier does not stay the origin of many others. About an
-/// element, that sum is at most n + 1 times the one about the mean, and in practice a few times: so many of f64's digits cancel.
+/// element, that sum is at most n + 1 times the one about the mean, and in practice a few times: so many of f64's digits cancel. A mean
+/// loses what lies below the last digit of its origin.
 template <class E, class A> struct Moments {
     static constexpr bool associative_and_commutative = true;
     struct State {
@@ -263,10 +264,10 @@ template <class E, class A> struct Moments {
         f64 squares; // of (x − origin)²
     };
     GRIDFOLD_FN static State identity() { return {0.0, 0.0, 0.0, 0.0}; }
-    /// So small that no finite element lies further away than the largest number.
+    /// Not so large that the way from it, times a count, might be infinite.
     GRIDFOLD_FN static f64 origin(E element) {
         const f64 x = convert<f64>(element);
-        return abs(x) < 0x1p970 ? x : 0.0;
+        return abs(x) < 0x1p1000 ? x : 0.0;
     }
     struct OfBlock {
         static constexpr bool associative_and_commutative = true;
@@ -301,7 +302,9 @@ template <class E, class A> struct Moments {
     }
     GRIDFOLD_FN static f64 mean(const State& s) { return s.origin + s.sum / s.count; }
     GRIDFOLD_FN static f64 variance(const State& s, f64 ddof) {
-        const f64 squares = s.squares - s.sum * (s.sum / s.count), divisor = s.count - ddof;
+        const bool is_infinite =
+            s.squares == infinity<f64>() && is_finite(s.sum); // and would be less something infinite
+        const f64 squares = is_infinite ? s.squares : s.squares - s.sum * (s.sum / s.count), divisor = s.count - ddof;
         return divisor > 0.0 ? (squares > 0.0 || squares != squares ? squares : 0.0) / divisor : quiet_nan<f64>();
     }
 };
