@@ -98,25 +98,25 @@ template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T 
     return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask));
 }
 
-template <class M> constexpr bool counts_bools = false;
-template <class A> constexpr bool counts_bools<Count<bool, A>> = true;
+template <class M> inline constexpr bool counts_bools = false;
+template <class A> inline constexpr bool counts_bools<Count<bool, A>> = true;
 
 /// Of bytes and 16-bit integers, those of a lane are added up before they are widened to 64 bits, which would take most of
 /// the time: those of the rows that one call folds fit twice the width.
 template <class E> using RowsSum = typename Choose<sizeof(E) == 1, i16, i32>::type;
 static_assert(chunk_rows * 255 <= 32767 && max_rows <= chunk_rows);
-template <class M> constexpr bool sums_narrow = false;
+template <class M> inline constexpr bool sums_narrow = false;
 template <class E, class A>
-constexpr bool sums_narrow<Sum<E, A>> = sizeof(E) <= 2 && sizeof(A) == 8 && !is_floating<A> && !is_floating<E>;
+inline constexpr bool sums_narrow<Sum<E, A>> = sizeof(E) <= 2 && sizeof(A) == 8 && !is_floating<A> && !is_floating<E>;
 
 /// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
-template <class M> constexpr bool rows_one_by_one = false;
-template <class E, class A> constexpr bool rows_one_by_one<ArgMin<E, A>> = true;
-template <class E, class A> constexpr bool rows_one_by_one<ArgMax<E, A>> = true;
+template <class M> inline constexpr bool rows_one_by_one = false;
+template <class E, class A> inline constexpr bool rows_one_by_one<ArgMin<E, A>> = true;
+template <class E, class A> inline constexpr bool rows_one_by_one<ArgMax<E, A>> = true;
 
 /// Sums of products are what graphs are full of: squares, dot products, moments.
-template <class M, class E> constexpr bool takes_products = false;
-template <class E, class A> constexpr bool takes_products<Sum<E, A>, E> = sizeof(E) >= 4;
+template <class M, class E> inline constexpr bool takes_products = false;
+template <class E, class A> inline constexpr bool takes_products<Sum<E, A>, E> = sizeof(E) >= 4;
 
 template <class M, class E> struct Folding {
     using State = typename M::State;
