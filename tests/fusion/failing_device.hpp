@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include <gridfold/core/capture.hpp>
 #include <gridfold/core/error.hpp>
 
@@ -24,6 +26,12 @@ protected:
         device->fail_at = n;
         device->fail_with = code;
         device->fails_for_good = for_good;
+    }
+    /// What was released is gone, and no kernel did what it must not. `n`: the call that failed.
+    void expect_nothing_left(long n) {
+        ASSERT_EQ(leaked_memory(), 0) << "call " << n;
+        ASSERT_EQ(leaked_objects(), 0) << "call " << n;
+        ASSERT_STREQ(device->finding, "") << "call " << n;
     }
 };
 

@@ -86,9 +86,7 @@ TEST_F(ManyFaults, any_one_call_that_fails_is_an_error_after_which_all_goes_on) 
         exe.reset();
         release_retired();
         const bool done = device->calls <= n;
-        ASSERT_EQ(leaked_memory(), 0) << "call " << n;
-        ASSERT_EQ(leaked_objects(), 0) << "call " << n;
-        ASSERT_STREQ(device->finding, "") << "call " << n;
+        ASSERT_NO_FATAL_FAILURE(expect_nothing_left(n));
         if (done) {
             EXPECT_GT(n, 100);
             break;
