@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +35,25 @@ protected:
         ASSERT_STREQ(device->finding, "") << "call " << n;
     }
 };
+
+/// How a step went of which one call was to fail.
+struct Failing {
+    bool failed;
+    long calls; ///< of the device, by the step
+};
+/// Does a step whose call number `n` of the device fails; those after it do not.
+template <class Device, class Step> Failing with_failing_call(Device& device, long n, Step&& step) {
+    device.calls = 0;
+    device.fail_at = n;
+    bool failed = false;
+    try {
+        step();
+    } catch (const DeviceError&) {
+        failed = true;
+    }
+    device.fail_at = -1;
+    return {failed, std::exchange(device.calls, 0)};
+}
 
 /// Does a step until it works: one call fails, so at the second try it must. What was caught, or nothing.
 template <class Step> std::optional<std::string> attempt(Step&& step) {

@@ -2,7 +2,6 @@
 // error; what failed works when it is tried again, and nothing is left behind.
 #include <algorithm>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -106,18 +105,9 @@ TEST_F(ManyFaults, a_run_that_fails_anywhere_does_not_reach_into_the_next) {
     device->work_late(true);
     int failures = 0;
     for (long n = 0;; ++n) {
-        device->calls = 0;
-        device->fail_at = n;
         long_one[5] = short_one[5] = 1;
-        bool failed = false;
-        try {
-            (void)many.run(one);
-        } catch (const DeviceError&) {
-            failed = true;
-            ++failures;
-        }
-        const long calls = std::exchange(device->calls, 0);
-        device->fail_at = -1;
+        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { (void)many.run(one); });
+        failures += failed ? 1 : 0;
         long_one[5] = short_one[5] = static_cast<float>(100 + n);
         expect_right(many.run(other), problems);
         ASSERT_FALSE(HasFailure()) << "call " << n;
@@ -176,23 +166,12 @@ TEST_F(ManyFaults, a_capture_that_fails_anywhere_leaks_nothing_and_leaves_the_pr
     int failures = 0;
     for (long n = 0;; ++n) {
         std::optional<PreparedMany> many = exe.prepare_many(problems, outputs);
-        bool failed = false;
-        long calls = 0;
-        {
-            UserGraph graph;
-            UserGraph::begin(stream);
-            device->calls = 0;
-            device->fail_at = n;
-            try {
-                many->enqueue(stream);
-            } catch (const DeviceError&) {
-                failed = true;
-                ++failures;
-            }
-            calls = std::exchange(device->calls, 0);
-            device->fail_at = -1;
-            graph.end(stream);
-        }
+        UserGraph graph;
+        UserGraph::begin(stream);
+        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { many->enqueue(stream); });
+        graph.end(stream);
+        graph.destroy();
+        failures += failed ? 1 : 0;
         if (failed) {
             EXPECT_THROW((void)many->results(), InvalidGraph) << "call " << n;
         }

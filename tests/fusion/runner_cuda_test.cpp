@@ -19,6 +19,7 @@
 
 #include "cuda/host_words.hpp"
 #include "emulator/device/emulated.hpp"
+#include "fusion/failing_device.hpp"
 #include "fusion/user_graph.hpp"
 
 namespace gf {
@@ -311,17 +312,8 @@ TEST_F(RunnerCuda, a_run_that_fails_anywhere_does_not_reach_into_the_next) {
         device->work_late(true);
         std::vector<ScalarResult> result(1);
         for (long n = 0;; ++n) {
-            device->calls = 0;
-            device->fail_at = n;
             x[5] = w[6] = 1;
-            bool failed = false;
-            try {
-                runner->run(result, one);
-            } catch (const DeviceError&) {
-                failed = true;
-            }
-            const long calls = std::exchange(device->calls, 0);
-            device->fail_at = -1;
+            const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->run(result, one); });
             x[5] = w[6] = static_cast<std::int32_t>(100 + n);
             runner->run(result, other);
             ASSERT_EQ(static_cast<std::int64_t>(result[0].bits),
@@ -341,16 +333,7 @@ TEST_F(RunnerCuda, a_failed_bind_leaves_the_old_bindings) {
         auto x = numbers(100), y = numbers(5000, 3), out = numbers(5000, 0);
         auto runner = shift_runner();
         runner->bind(bindings(x, out));
-        device->calls = 0;
-        device->fail_at = n;
-        bool failed = false;
-        try {
-            runner->bind(bindings(y, out));
-        } catch (const DeviceError&) {
-            failed = true;
-        }
-        const long calls = std::exchange(device->calls, 0);
-        device->fail_at = -1;
+        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->bind(bindings(y, out)); });
         EXPECT_EQ(sum(*runner), failed ? total_of(x) : total_of(y)) << "call " << n;
         if (n >= calls) break; // a call that only releases fails without an error
     }
@@ -365,22 +348,11 @@ TEST_F(RunnerCuda, a_capture_that_fails_anywhere_leaks_nothing_and_leaves_the_ru
     for (long n = 0;; ++n) {
         auto runner = shift_runner();
         runner->bind(bindings(x, out));
-        bool failed = false;
-        long calls = 0;
-        {
-            UserGraph graph;
-            UserGraph::begin(stream);
-            device->calls = 0;
-            device->fail_at = n;
-            try {
-                runner->enqueue(stream);
-            } catch (const DeviceError&) {
-                failed = true;
-            }
-            calls = std::exchange(device->calls, 0);
-            device->fail_at = -1;
-            graph.end(stream);
-        }
+        UserGraph graph;
+        UserGraph::begin(stream);
+        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->enqueue(stream); });
+        graph.end(stream);
+        graph.destroy();
         EXPECT_EQ(sum(*runner), total_of(x)) << "call " << n;
         runner.reset();
         release_retired();
