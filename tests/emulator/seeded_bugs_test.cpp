@@ -65,8 +65,9 @@ std::vector<oracle::Case> graphs_under_test() {
         "log = logsumexp(y where m), half = f16(x) * w, squares = sum_of_squares(y)";
     const char* block = "g(x: f32[n], y: f64[n]) -> s = sum(x), at = argmin(x), top = argmax(floor(x * f32(4))), "
                         "v = variance(y, ddof = 1), c = count(x), z = y * f64(2)";
-    const char* wide = "g(x: f32[n], y: f64[n]) -> s = sum(x), p = product(y), low = argmin(y where x > f32(0.5)), "
-                       "m = mean(x), z = x * f32(2), none = argmax(x where x > f32(9))";
+    const char* wide =
+        "g(x: f32[n], y: f64[n]) -> s = sum(x), p = product(y), low = argmin(y where x > f32(0.5)), "
+        "v = variance(y - f64(1.000475) where x > f32(0.95)), z = x * f32(2), none = argmax(x where x > f32(9))";
     const char* narrow = "g(x: i8[n], h: f16[n]) -> s = sum(x), high = max(sqrt(f32(h) - f32(0.001))), t = sum(h)";
     const char* beside = "g(x: f32[n], y: f32[n]) -> s = sum(x + y)";
     return {{4, parse(sum), {17'000}},
