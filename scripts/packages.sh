@@ -64,7 +64,7 @@ usage() {
 }
 
 use_ccache_if_there() {
-    if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+    if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache; fi
 }
 
 # Reads ctest's output and says in one line what it came to.
