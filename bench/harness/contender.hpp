@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -40,6 +41,8 @@ struct Contender {
     std::vector<Expected> expected{};
     std::string variant{};
     int calls = 0; ///< in a captured graph, where that is to be fewer than there are copies
+    /// What it counted itself in the last call. Empty for most.
+    std::function<std::map<std::string, double>()> counters{};
 };
 
 class Case {

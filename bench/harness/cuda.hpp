@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -57,6 +58,13 @@ template <class T> std::shared_ptr<T[]> device_array(std::int64_t count) {
     check(cudaMemset(address, 0, bytes));
     check(cudaDeviceSynchronize());
     return owner;
+}
+
+/// A copy of what the device has there by now.
+template <class T> std::vector<T> to_host(const T* device, std::int64_t count) {
+    std::vector<T> host(static_cast<std::size_t>(count));
+    check(cudaMemcpy(host.data(), device, host.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    return host;
 }
 
 /// Page-locked host memory.

@@ -27,14 +27,14 @@ double to_double(const gf::Results::Entry& entry) {
     return std::numeric_limits<double>::quiet_NaN();
 }
 
+} // namespace
+
 std::vector<double> scalars(const gf::Results& results) {
     std::vector<double> values;
     for (const gf::Results::Entry& entry : results.entries())
         if (!entry.is_array) values.push_back(to_double(entry));
     return values;
 }
-
-} // namespace
 
 gf::Options on_gpu() { return {.device = "cuda"}; }
 gf::Options on_gpu_unfused() { return {.device = "cuda", .fuse = false}; }
@@ -51,6 +51,17 @@ Contender gridfold_contender(std::string name, const gf::Graph& graph, const gf:
             .enqueue = [of, inputs, outputs](cudaStream_t stream, int copy) { of(copy).enqueue(stream); },
             .call = [of] { of(0).run(); },
             .results = [of](int copy) { return scalars(of(copy).results()); }};
+}
+
+Contender gridfold_many_contender(const gf::Graph& graph, int copies, const BindMany& inputs, const Join& join) {
+    const gf::Executable exe = gf::compile(graph, on_gpu());
+    const auto prepared = std::make_shared<std::vector<gf::PreparedMany>>();
+    for (int copy = 0; copy < copies; ++copy) prepared->push_back(exe.prepare_many(inputs(copy)));
+    const auto of = [prepared](int copy) -> gf::PreparedMany& { return (*prepared)[static_cast<std::size_t>(copy)]; };
+    return {.name = "gridfold",
+            .enqueue = [of, inputs](cudaStream_t stream, int copy) { of(copy).enqueue(stream); },
+            .call = [of] { of(0).run(); },
+            .results = [of, join](int copy) { return join(of(copy).results()); }};
 }
 
 } // namespace bench

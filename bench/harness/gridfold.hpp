@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <gridfold/gridfold.hpp>
 
@@ -17,9 +18,17 @@ using Bind = std::function<gf::Bindings(int copy)>;
 gf::Options on_gpu();
 gf::Options on_gpu_unfused();
 
-/// Results are the graph's scalar results in its order, as doubles; one that is empty is NaN.
+/// Results are the graph's scalars, in its order.
 Contender gridfold_contender(std::string name, const gf::Graph& graph, const gf::Options& options, int copies,
                              const Bind& inputs, const Bind& outputs = {});
+
+/// The same graph over several problems a copy, in one launch.
+using BindMany = std::function<std::vector<gf::Bindings>(int copy)>;
+using Join = std::function<std::vector<double>(const std::vector<gf::Results>&)>;
+Contender gridfold_many_contender(const gf::Graph& graph, int copies, const BindMany& inputs, const Join& join);
+
+/// The scalar results, as doubles; one that is empty is NaN.
+std::vector<double> scalars(const gf::Results& results);
 
 /// Adds `gridfold` and `gridfold_unfused`, those of them that the case wants, of one input "x".
 template <class T>

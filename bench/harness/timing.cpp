@@ -60,7 +60,8 @@ Times best_variants(const Case& made, const std::vector<std::vector<double>>& mi
         const Contender& contender = made.contenders()[i];
         const auto found = times.find(contender.name);
         if (found == times.end() || median(microseconds[i]) < median(found->second.microseconds))
-            times[contender.name] = {microseconds[i], contender.variant};
+            times[contender.name] = {microseconds[i], contender.variant,
+                                     contender.counters ? contender.counters() : std::map<std::string, double>{}};
     }
     return times;
 }

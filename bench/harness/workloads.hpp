@@ -6,11 +6,12 @@
 namespace bench {
 
 void add_sums(Suite& suite);       ///< sum, cubes, misaligned_sum
-void add_ladder(Suite& suite);     ///< the classic ladder of sums
+void add_ladder(Suite& suite);     ///< the classic ladder of sums, and cubes by ever more threads
 void add_five(Suite& suite);       ///< five statistics of a column
 void add_folds(Suite& suite);      ///< dozen, dozen_arg, and 1 … 64 folds of a column
 void add_sixteen(Suite& suite);    ///< sixteen statistics of four columns
 void add_many(Suite& suite);       ///< five statistics of many short columns
+void add_rows(Suite& suite);       ///< one function of each row of a matrix
 void add_zscore(Suite& suite);     ///< an array result
 void add_round_trip(Suite& suite); ///< what a small call costs the host
 void add_compile(Suite& suite);    ///< what gf::compile costs
@@ -22,6 +23,7 @@ inline void add_workloads(Suite& suite) {
     add_folds(suite);
     add_sixteen(suite);
     add_many(suite);
+    add_rows(suite);
     add_zscore(suite);
     add_round_trip(suite);
     add_compile(suite);

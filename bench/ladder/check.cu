@@ -23,6 +23,7 @@
 namespace {
 
 using bench::check;
+using bench::to_host;
 
 int wrong = 0;
 
@@ -37,12 +38,6 @@ template <class T> std::shared_ptr<T[]> to_device(const std::vector<T>& host) {
     check(cudaMemcpy(device.get(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
     check(cudaDeviceSynchronize());
     return device;
-}
-
-template <class T> std::vector<T> to_host(const std::shared_ptr<T[]>& device, std::size_t n) {
-    std::vector<T> host(n);
-    check(cudaMemcpy(host.data(), device.get(), n * sizeof(T), cudaMemcpyDeviceToHost));
-    return host;
 }
 
 /// Digits -4 … 4. Every sum of some of the first n is an integer far below 2^24, so that f32 is exact in any order.
@@ -85,12 +80,12 @@ void check_steps(cudaStream_t stream) {
                     check(cudaMemsetAsync(out.get(), 0xff, sizeof(float), stream));
                     check(cudaGraphLaunch(graph.get(), stream));
                     check(cudaStreamSynchronize(stream));
-                    expect(double(to_host(out, 1)[0]), right,
+                    expect(double(to_host(out.get(), 1)[0]), right,
                            std::string(step.name) + " of " + std::to_string(n) + " from " + std::to_string(offset));
                 }
             }
         }
-    const std::vector<unsigned> words = to_host(scratch, 256 / sizeof(unsigned));
+    const std::vector<unsigned> words = to_host(scratch.get(), 256 / std::int64_t{sizeof(unsigned)});
     for (std::size_t i = 0; i < words.size(); ++i) expect(words[i], 0, "word " + std::to_string(i) + " of scratch");
 }
 
@@ -108,7 +103,7 @@ template <class T, class Result> void check_rows(const ladder::RowFold& fold, cu
         const auto out = bench::device_array<Result>(rows);
         fold.enqueue(stream, in.get(), rows, columns, out.get());
         check(cudaStreamSynchronize(stream));
-        const std::vector<Result> results = to_host(out, std::size_t(rows));
+        const std::vector<Result> results = to_host(out.get(), rows);
         for (std::int64_t row = 0; row < rows; ++row) {
             double right = empty;
             for (std::int64_t c = 0; c < columns; ++c) {
@@ -139,7 +134,7 @@ void check_row_folds(cudaStream_t stream) {
         const auto in = to_device(row), out = bench::device_array<float>(1);
         fold.enqueue(stream, in.get(), 1, std::int64_t(row.size()), out.get());
         check(cudaStreamSynchronize(stream));
-        expect(double(to_host(out, 1)[0]), double(row[700]), std::string(fold.function) + " of a row with a NaN");
+        expect(double(to_host(out.get(), 1)[0]), double(row[700]), std::string(fold.function) + " of a row with a NaN");
     }
 }
 
@@ -156,8 +151,8 @@ void check_cubes(cudaStream_t stream) {
             ladder::enqueue_cubes(shape, stream, in.get(), std::int64_t(n), out.get(), times.get());
             check(cudaStreamSynchronize(stream));
             const std::string what = std::string("cubes by ") + shape.name + " of " + std::to_string(n);
-            expect(double(std::int64_t(to_host(out, 1)[0])), right, what);
-            const double us = ladder::kernel_us(to_host(times, std::size_t(shape.blocks)));
+            expect(double(std::int64_t(to_host(out.get(), 1)[0])), right, what);
+            const double us = ladder::kernel_us(to_host(times.get(), shape.blocks));
             if (!(us >= 0 && us < 1e6)) expect(us, 0, what + ": microseconds");
             if (n >> 20) std::printf("sum of cubes of 1 Mi i32, %-12s %10.2f us\n", shape.name, us);
         }

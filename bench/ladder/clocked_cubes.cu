@@ -40,10 +40,10 @@ __global__ void __launch_bounds__(most_threads)
 }
 
 const CubesShape table[] = {
-    {"one_thread", 1, 1},
-    {"one_block", 1, most_threads},
-    {"32_blocks", 32, most_threads},
-    {"many_blocks", 1024, most_threads},
+    {"one_thread", "", 1, 1},
+    {"one_block", "", 1, most_threads},
+    {"32_blocks", "26 times as fast as one block", 32, most_threads},
+    {"many_blocks", "", 1024, most_threads},
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "harness/ceiling.hpp"
 #include "harness/gridfold.hpp"
 #include "harness/workloads.hpp"
+#include "many/segmented_cub.hpp"
 #include "statistics/five.hpp"
 
 namespace bench {
@@ -34,19 +35,6 @@ std::vector<double> joined(const std::vector<gf::Results>& all) {
     return of;
 }
 
-Contender in_one_launch(const Input<float>& x, int copies) {
-    const gf::Executable exe = gf::compile(five_statistics(), on_gpu());
-    const auto prepared = std::make_shared<std::vector<gf::PreparedMany>>();
-    for (int copy = 0; copy < copies; ++copy) prepared->push_back(exe.prepare_many(columns_of(x, copy)));
-    const auto of = [prepared, x](int copy) -> gf::PreparedMany& {
-        return (*prepared)[static_cast<std::size_t>(copy)];
-    };
-    return {.name = "gridfold",
-            .enqueue = [of](cudaStream_t stream, int copy) { of(copy).enqueue(stream); },
-            .call = [of] { of(0).run(); },
-            .results = [of](int copy) { return joined(of(copy).results()); }};
-}
-
 Contender one_by_one(const Input<float>& x) {
     const gf::Executable exe = gf::compile(five_statistics(), on_gpu());
     const auto prepared = std::make_shared<std::vector<gf::Prepared>>();
@@ -69,7 +57,10 @@ Make make_many() {
     return [](Case& made) {
         const Input<float> x(columns * rows, made.copies());
         const std::vector<Expected> expected = expected_five(x.digits());
-        if (made.wants("gridfold")) made.add(in_one_launch(x, made.copies()), expected);
+        const BindMany bind = [x](int copy) { return columns_of(x, copy); };
+        if (made.wants("gridfold"))
+            made.add(gridfold_many_contender(five_statistics(), made.copies(), bind, joined), expected);
+        if (made.wants("cub")) made.add(five_cub_segmented(x, columns, made.copies()), expected);
         if (made.wants("gridfold_one_by_one")) made.add(one_by_one(x), expected);
         if (made.wants("ceiling")) made.add(read_ceilings([x](int copy) { return x.copy(copy); }, x.bytes()));
     };
@@ -86,7 +77,7 @@ CaseFacts facts_of(std::vector<std::string> contenders) {
 } // namespace
 
 void add_many(Suite& suite) {
-    suite.add(graph_case(facts_of({"gridfold", "gridfold_one_by_one", "ceiling"}), make_many()));
+    suite.add(graph_case(facts_of({"gridfold", "gridfold_one_by_one", "cub", "ceiling"}), make_many()));
     suite.add(call_case(facts_of({"gridfold"}), make_many()));
 }
 

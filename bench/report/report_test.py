@@ -135,9 +135,15 @@ class ReportTest(unittest.TestCase):
 
     def test_the_ladder_goes_from_slow_to_fast(self):
         prefix = f"ladder/f32/bytes:{1 << 24}/graph/"
-        file = self.file([entry for name, us in (("gridfold", 6.0), ("ladder_serial", 90000.0), ("cub", 6.6))
-                          for entry in entries(prefix + name, [us])])
-        self.assertIn("| serial | 90,000 | 15,000 |\n| cub | 6.60 | 1.100 |\n| gridfold | 6.00 | 1.000 |",
+        file = self.file(entries(prefix + "gridfold", [6.0]) + entries(prefix + "cub", [6.6]) +
+                         entries(prefix + "ladder_serial", [90000.0], label="published: 100,307 us"))
+        self.assertIn("| serial | 90,000 | 15,000 | 100,307 us |\n| cub | 6.60 | 1.100 | |\n| gridfold | 6.00 | 1.000 | |",
+                      self.run_script("table.py", file).stdout)
+
+    def test_cubes_are_shown_with_the_kernels_own_clock(self):
+        prefix = f"cubes_ladder/i32/bytes:{1 << 22}/graph/"
+        file = self.file(entries(prefix + "gridfold", [3.0]) + entries(prefix + "ladder_one_block", [300.0], clock_us=290.0))
+        self.assertIn("| one block | 300 | 290 | 100 | |\n| gridfold | 3.00 | | 1.000 | |",
                       self.run_script("table.py", file).stdout)
 
     def test_charts_for_which_there_is_data(self):

@@ -37,6 +37,7 @@ class Results:
     def __init__(self):
         self._times = {}     # Case -> {contender: median}
         self._counters = {}  # (Case, contender) -> {name: number}
+        self._labels = {}    # (Case, contender) -> text
         self._source = {}    # (Case, contender) -> the file
         self.contexts = {}   # mode -> context of a file that measured it
 
@@ -62,6 +63,7 @@ class Results:
                 raise ResultsError(f"{entry['name']} is in both {self._source[key]} and {path}")
             times.setdefault(key, []).append(entry["real_time"])
             self._counters[key] = {n: v for n, v in entry.items() if isinstance(v, (int, float))}
+            self._labels[key] = entry.get("label", "")
             if match["contender"].startswith("gridfold") or case.mode not in self.contexts:
                 self.contexts[case.mode] = context
         for (case, contender), values in times.items():
@@ -81,6 +83,11 @@ class Results:
 
     def counter(self, case, contender, name):
         return self._counters.get((case, contender), {}).get(name)
+
+    def published(self, case, contender):
+        """What its author says of it, or ""."""
+        label = self._labels.get((case, contender), "")
+        return label.removeprefix("published: ") if label.startswith("published: ") else ""
 
     def ratio(self, case, contender, to="gridfold"):
         """How many times as long as `to` the contender takes, or None."""

@@ -1,4 +1,5 @@
-// The classic ladder (bench/ladder) at its authors' 4 Mi elements, beside gridfold and CUB.
+// The classic ladder (bench/ladder) at its authors' 4 Mi elements, and the sum of cubes of 1 Mi i32 by ever more threads, beside
+// gridfold and CUB.
 #include <cmath>
 
 #include "harness/case.hpp"
@@ -6,6 +7,7 @@
 #include "harness/gridfold.hpp"
 #include "harness/library.hpp"
 #include "harness/workloads.hpp"
+#include "ladder/clocked_cubes.hpp"
 #include "ladder/steps.hpp"
 #include "sum/contenders.hpp"
 
@@ -15,7 +17,9 @@ namespace {
 
 constexpr std::int64_t elements = std::int64_t{4} << 20;
 
-std::string contender_name(const ladder::Step& step) { return std::string("ladder_") + step.name; }
+template <class Rung> std::string contender_name(const Rung& rung) { return std::string("ladder_") + rung.name; }
+
+std::string variant_of(const char* published) { return *published ? std::string("published: ") + published : ""; }
 
 /// A step's scratch is zeroed, as it asks for, and each copy's own. A step that is not worth timing beyond this size is slow at
 /// it: one call has to do.
@@ -32,7 +36,7 @@ Contender step_contender(const ladder::Step& step, const Input<float>& x, int co
     Contender contender = library_contender<float>(contender_name(step), copies, {call}, sums,
                                                    [](float sum) { return std::vector{static_cast<double>(sum)}; });
     if (step.largest <= elements) contender.calls = 1;
-    if (*step.published) contender.variant = std::string("published: ") + step.published;
+    contender.variant = variant_of(step.published);
     return contender;
 }
 
@@ -50,6 +54,42 @@ void make_ladder(Case& made) {
         if (made.wants(contender_name(step))) made.add(step_contender(step, x, made.copies()), expected);
 }
 
+constexpr std::int64_t cubed_elements = std::int64_t{1} << 20;
+
+/// Also counts what the kernel's own clocks say of its last call.
+Contender cubes_contender(const ladder::CubesShape& shape, const Input<std::int32_t>& x, int copies) {
+    const auto sums = device_array<std::uint64_t>(copies);
+    const auto times = device_array<ladder::BlockTime>(shape.blocks);
+    return {.name = contender_name(shape),
+            .enqueue =
+                [=, &shape](cudaStream_t stream, int copy) {
+                    ladder::enqueue_cubes(shape, stream, x.copy(copy), x.elements(), sums.get() + copy, times.get());
+                },
+            .results =
+                [sums](int copy) {
+                    return std::vector{
+                        static_cast<double>(static_cast<std::int64_t>(to_host(sums.get() + copy, 1)[0]))};
+                },
+            .variant = variant_of(shape.published),
+            .calls = shape.blocks == 1 ? 1 : 0,
+            .counters =
+                [times, blocks = shape.blocks] {
+                    return std::map<std::string, double>{{"clock_us", ladder::kernel_us(to_host(times.get(), blocks))}};
+                }};
+}
+
+void make_cubes_ladder(Case& made) {
+    const Input<std::int32_t> x(cubed_elements, made.copies());
+    const std::vector<Expected> expected{exactly(x.digits().total([](double d) { return d * d * d; }))};
+    gf::Graph g("cubes");
+    const gf::Value value = g.input<std::int32_t>("x", {g.dim("n")});
+    g.output("sum", gf::sum(value * value * value));
+    add_gridfold(made, g, x, expected);
+    if (made.wants("cub")) made.add(cub_cubes(x, made.copies()), expected);
+    for (const ladder::CubesShape& shape : ladder::cubes_shapes())
+        if (made.wants(contender_name(shape))) made.add(cubes_contender(shape, x, made.copies()), expected);
+}
+
 } // namespace
 
 void add_ladder(Suite& suite) {
@@ -63,6 +103,15 @@ void add_ladder(Suite& suite) {
                           .contenders = contenders,
                           .extra = 1}, // scratch
                          make_ladder));
+
+    std::vector<std::string> of_cubes{"gridfold", "cub"};
+    for (const ladder::CubesShape& shape : ladder::cubes_shapes()) of_cubes.push_back(contender_name(shape));
+    suite.add(graph_case({.workload = "cubes_ladder",
+                          .type = Element<std::int32_t>::name,
+                          .bytes = cubed_elements * std::int64_t{sizeof(std::int32_t)},
+                          .elements = cubed_elements,
+                          .contenders = of_cubes},
+                         make_cubes_ladder));
 }
 
 } // namespace bench

@@ -1,0 +1,105 @@
+// Workloads row_sums and row_maxima: one function of each of 1,000 rows of a matrix, of a chosen type. The ladder's block for each
+// row is the classic way; gridfold takes the rows as problems of their own.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "harness/case.hpp"
+#include "harness/ceiling.hpp"
+#include "harness/cuda.hpp"
+#include "harness/gridfold.hpp"
+#include "harness/workloads.hpp"
+#include "ladder/batched_rows.hpp"
+#include "many/segmented_cub.hpp"
+
+namespace bench {
+
+namespace {
+
+constexpr std::int64_t rows = 1000, columns = 10000;
+constexpr const char* ladder_name = "ladder_batched_rows";
+
+bool is_sum(const ladder::RowFold& fold) { return std::strcmp(fold.function, "sum") == 0; }
+
+/// What each row of digits must give.
+template <class T> std::vector<Expected> expected_rows(bool sum) {
+    constexpr int lowest = -4;
+    std::vector<Expected> expected;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        double total = 0, scale = 0, most = lowest;
+        for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
+            const double digit = digit_of(static_cast<std::uint64_t>(i), 0) + lowest;
+            total += digit;
+            scale += std::abs(digit);
+            most = std::max(most, digit);
+        }
+        expected.push_back(!sum ? exactly(most) : std::is_integral_v<T> ? exactly(total) : about(total, scale));
+    }
+    return expected;
+}
+
+template <class T> Contender gridfold_rows(bool sum, const Input<T>& x, int copies) {
+    using Gridfold = typename Element<T>::Gridfold;
+    gf::Graph g(sum ? "row_sums" : "row_maxima");
+    const gf::Value value = g.input<Gridfold>("x", {g.dim("n")});
+    g.output("of_row", sum ? gf::sum(value) : gf::max(value));
+    const BindMany bind = [x](int copy) {
+        std::vector<gf::Bindings> problems;
+        for (std::int64_t row = 0; row < rows; ++row)
+            problems.push_back({{"x", gf::device_view(x.copy(copy) + row * columns, {columns})}});
+        return problems;
+    };
+    return gridfold_many_contender(g, copies, bind, [](const std::vector<gf::Results>& all) {
+        std::vector<double> of_rows;
+        for (const gf::Results& row : all) of_rows.push_back(scalars(row).at(0));
+        return of_rows;
+    });
+}
+
+template <class T, class Result> Contender ladder_rows(const ladder::RowFold& fold, const Input<T>& x, int copies) {
+    const auto results = device_array<Result>(rows * copies);
+    return {.name = ladder_name,
+            .enqueue =
+                [x, results, enqueue = fold.enqueue](cudaStream_t stream, int copy) {
+                    enqueue(stream, x.copy(copy), rows, columns, results.get() + rows * copy);
+                },
+            .results =
+                [results](int copy) {
+                    const std::vector<Result> host = to_host(results.get() + rows * copy, rows);
+                    return std::vector<double>(host.begin(), host.end());
+                }};
+}
+
+template <class T> Make make_rows(const ladder::RowFold& fold) {
+    return [&fold](Case& made) {
+        using Sum = typename Element<T>::Sum;
+        const bool sum = is_sum(fold);
+        const Input<T> x(rows * columns, made.copies());
+        const std::vector<Expected> expected = expected_rows<T>(sum);
+        if (made.wants("gridfold")) made.add(gridfold_rows(sum, x, made.copies()), expected);
+        if (made.wants(ladder_name))
+            made.add(sum ? ladder_rows<T, Sum>(fold, x, made.copies()) : ladder_rows<T, T>(fold, x, made.copies()),
+                     expected);
+        if (made.wants("cub")) made.add(rows_cub(sum, x, rows, made.copies()), expected);
+        if (made.wants("ceiling")) made.add(read_ceilings([x](int copy) { return x.copy(copy); }, x.bytes()));
+    };
+}
+
+} // namespace
+
+void add_rows(Suite& suite) {
+    for (const ladder::RowFold& fold : ladder::row_folds()) {
+        const std::string type = fold.type;
+        suite.add(graph_case({.workload = is_sum(fold) ? "row_sums" : "row_maxima",
+                              .type = type,
+                              .bytes = rows * columns * static_cast<std::int64_t>(fold.element_bytes),
+                              .elements = rows * columns,
+                              .contenders = {"gridfold", ladder_name, "cub", "ceiling"}},
+                             type == "f32"   ? make_rows<float>(fold)
+                             : type == "f64" ? make_rows<double>(fold)
+                                             : make_rows<std::int32_t>(fold)));
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,32 @@
+// What the calls of cub::DeviceSegmentedReduce share.
+#pragma once
+
+#include <cub/device/device_segmented_reduce.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "harness/library.hpp"
+#include "many/segmented_cub.hpp"
+
+namespace bench {
+
+struct TimesLength {
+    std::int64_t length;
+    __host__ __device__ std::int64_t operator()(std::int64_t row) const { return row * length; }
+};
+
+/// Row r of `length` elements begins here.
+inline auto row_begins(std::int64_t length, std::int64_t first = 0) {
+    return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(first), TimesLength{length});
+}
+
+/// A call that folds each row of what `in(copy)` points to into out(copy)[row].
+template <class In, class Out, class Fold, class T>
+LibraryCall segmented(In in, Out out, std::int64_t rows, std::int64_t length, Fold fold, T start) {
+    return [=](void* storage, std::size_t& bytes, int copy, cudaStream_t stream) {
+        return cub::DeviceSegmentedReduce::Reduce(storage, bytes, in(copy), out(copy), rows, row_begins(length),
+                                                  row_begins(length, 1), fold, start, stream);
+    };
+}
+
+} // namespace bench

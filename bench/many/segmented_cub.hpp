@@ -1,0 +1,17 @@
+// cub::DeviceSegmentedReduce over rows of one length, which lie one after the other.
+#pragma once
+
+#include <string>
+
+#include "harness/contender.hpp"
+#include "harness/input.hpp"
+
+namespace bench {
+
+/// One call: the sum of each row, in gridfold's type of result, or its maximum.
+template <class T> Contender rows_cub(bool sum, const Input<T>& x, std::int64_t rows, int copies);
+
+/// Five calls: the five statistics of each row. Its results are those of all rows together.
+Contender five_cub_segmented(const Input<float>& x, std::int64_t rows, int copies);
+
+} // namespace bench
