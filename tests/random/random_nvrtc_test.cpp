@@ -1,7 +1,9 @@
-// Every kernel of random graphs compiles for each family of devices. Needs NVRTC, no GPU.
+// Every kernel of random graphs compiles for each family of devices, and few spill registers. Needs NVRTC, no GPU.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,9 +31,12 @@ struct Compilation {
     std::string target;
 };
 
-/// Compiles all, on every core. Returns what went wrong.
-std::vector<std::string> compile_all(const std::vector<Compilation>& compilations) {
-    const std::vector<std::string> flags = cuda::compiler_options(false);
+/// Compiles all, on every core, and shows each to `look`, one at a time. Returns what went wrong.
+std::vector<std::string> compile_all(
+    const std::vector<Compilation>& compilations, const std::vector<std::string>& more_flags = {},
+    const std::function<void(const Compilation&, const nvrtc::Compiled&)>& look = [](auto&...) {}) {
+    std::vector<std::string> flags = cuda::compiler_options(false);
+    flags.insert(flags.end(), more_flags.begin(), more_flags.end());
     std::atomic<std::size_t> next = 0;
     std::mutex mutex;
     std::vector<std::string> errors;
@@ -39,13 +44,17 @@ std::vector<std::string> compile_all(const std::vector<Compilation>& compilation
         for (std::size_t i = next++; i < compilations.size(); i = next++) {
             const Compilation& compilation = compilations[i];
             std::string error;
+            nvrtc::Compiled compiled;
             try {
-                if (nvrtc::compile(compilation.source, compilation.target, flags).image.empty()) error = "no image";
+                compiled = nvrtc::compile(compilation.source, compilation.target, flags);
+                if (compiled.image.empty()) error = "no image";
             } catch (const CompileError& refused) {
                 error = refused.log();
             }
             const std::lock_guard lock(mutex);
-            if (!error.empty())
+            if (error.empty())
+                look(compilation, compiled);
+            else
                 errors.push_back(fmt::format("{}: {}\n{}", compilation.target, error, compilation.graph));
         }
     };
@@ -55,22 +64,43 @@ std::vector<std::string> compile_all(const std::vector<Compilation>& compilation
     return errors;
 }
 
+/// Adds the kernels of a graph, each for every target.
+void add_kernels(std::vector<Compilation>& to, const Case& test, const std::vector<const char*>& targets) {
+    const std::string text = describe(test);
+    const Plan plan = fuse(test.graph);
+    for (int sweep = 0; sweep < static_cast<int>(plan.sweeps.size()); ++sweep)
+        for (const char* target : targets) to.push_back({text, cuda::emit_cuda(plan, sweep).source, target});
+}
+
 TEST(RandomKernels, compile_for_every_architecture) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     std::vector<Compilation> compilations;
     Coverage coverage;
-    for (std::uint64_t i = 0; i < graph_count(300); ++i) {
-        const Case test = oracle::generate(first_seed() + i, i % 8 == 0 ? inexact : exact, coverage);
-        const std::string text = describe(test);
-        const Plan plan = fuse(test.graph);
-        for (int sweep = 0; sweep < static_cast<int>(plan.sweeps.size()); ++sweep)
-            for (const char* target : {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"})
-                compilations.push_back({text, cuda::emit_cuda(plan, sweep).source, target});
-    }
+    for (std::uint64_t i = 0; i < graph_count(200); ++i)
+        add_kernels(compilations, oracle::generate(first_seed() + i, i % 8 == 0 ? inexact : exact, coverage),
+                    {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"});
     const std::vector<std::string> errors = compile_all(compilations);
     fmt::print("count: {} random graphs through NVRTC for 5 architectures\ncount: {} compilations by NVRTC\n",
-               graph_count(300), compilations.size());
+               graph_count(200), compilations.size());
     EXPECT_TRUE(errors.empty()) << errors.size() << " kernels do not compile; the first for " << errors.front();
+}
+
+// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs.
+TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
+    if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    std::vector<Compilation> compilations;
+    Coverage coverage;
+    for (std::uint64_t i = 0; i < graph_count(100); ++i)
+        add_kernels(compilations, oracle::generate(first_seed() + i, {.inexact = Inexact::never}, coverage), {"sm_90"});
+    std::set<std::string> spilling;
+    const auto look = [&](const Compilation& compilation, const nvrtc::Compiled& compiled) {
+        ASSERT_NE(compiled.log.find(" bytes spill stores"), std::string::npos) << compiled.log;
+        if (compiled.log.find(" 0 bytes spill stores") == std::string::npos) spilling.insert(compilation.graph);
+    };
+    const std::vector<std::string> errors = compile_all(compilations, {"--ptxas-options=-v"}, look);
+    fmt::print("count: {} random graphs looked at for spills\n", graph_count(100));
+    EXPECT_TRUE(errors.empty()) << errors.size() << " kernels do not compile; the first for " << errors.front();
+    EXPECT_LE(spilling.size(), (graph_count(100) + 99) / 100) << *spilling.begin();
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // How a sweep's slabs are shared out among threads. Figures: bench/NOTES.md.
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include <gridfold/fusion/order.hpp>
 
@@ -30,6 +31,38 @@ int state_words(const Sweep& sweep, int width) {
     return words;
 }
 
+/// Words that a slab in flight takes: its elements, unpacked where many folds want them; of those that are gathered, their
+/// addresses; coordinates; and what waits while a quotient of 64 bits is computed, or an exponential: subroutines.
+int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) {
+    int bytes = 0, words = 0;
+    for (const Instruction& i : sweep.code) {
+        if (i.opcode == Opcode::load) {
+            const Array& array = plan.arrays[std::size_t(i.slot)];
+            bytes += width * std::max(int(size_of(array.type)), wide ? 4 : 1);
+            if (!is_flat(array, sweep)) words += 2 * width;
+        } else if (i.opcode == Opcode::index && sweep.dims.size() > 1) {
+            words += 2 * width;
+        }
+    }
+    const std::span body(sweep.code.data() + sweep.body, std::size_t(sweep.epilogue - sweep.body));
+    const auto is_called = [](const Instruction& i) {
+        if (i.opcode != Opcode::map || size_of(i.compute) < 8) return false;
+        const bool divides = i.map == &map_row::divide || i.map == &map_row::floor_div || i.map == &map_row::remainder;
+        return divides || !i.map->facts.exact;
+    };
+    return words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called));
+}
+
+/// Words that folding takes beside states and slabs: elements as f64, and masked states before and after.
+int words_to_fold(const Sweep& sweep, int width) {
+    int words = 0;
+    for (const Fold& f : sweep.folds) {
+        if (f.accumulator != DType::f64 || f.monoid->exact_in_any_order(f.accumulator)) continue;
+        words += width * (f.mask < 0 ? 2 : f.monoid->state_words(f.element, f.accumulator));
+    }
+    return words;
+}
+
 } // namespace
 
 int loaded_bytes(const Plan& plan, const Sweep& sweep) {
@@ -50,15 +83,17 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     if (sweep.folds.empty()) return {256, width, 1};
     const int threads = int(slab_elements) / width;
 
-    // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor. Wide states leave room for one
-    // block: then as much as its 128 registers a thread hold beside states, 64 to 192 bytes a thread.
-    const int words = state_words(sweep, width);
-    const bool wide = state_words(sweep, 1) > 8;
-    const int wanted = wide ? std::clamp(4 * (112 - words), 64, 192) : 32768 / threads;
     // What loads nothing waits for nothing: slabs in flight would only be more code.
     const int bytes = loaded_bytes(plan, sweep) * width;
     if (bytes == 0) return {threads, width, 1};
-    const unsigned in_flight = unsigned(std::clamp(wanted / bytes, 1, 16));
+    // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room for one,
+    // which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
+    const bool wide = state_words(sweep, 1) > 8;
+    const int wanted = (wide ? 192 : 32768 / threads) / bytes;
+    const int registers = std::min(65536 / threads, 255) - 16; // counters and pointers have the others
+    const int room = (registers - state_words(sweep, width) - words_to_fold(sweep, width)) /
+                     words_in_flight(plan, sweep, width, wide);
+    const unsigned in_flight = unsigned(std::clamp(std::min(wanted, room), 1, 16));
     return {threads, width, int(wide ? in_flight : std::bit_floor(in_flight))}; // what is left is taken by halves
 }
 
