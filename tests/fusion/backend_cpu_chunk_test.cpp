@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "fusion/cpu_run.hpp"
+#include "random/settings.hpp"
 
 namespace {
 
@@ -160,7 +161,9 @@ template <class E> void expect_together_as_alone(const std::vector<std::int64_t>
 const std::vector<std::int64_t> few_sizes{8 * 2048 - 1, 8 * 2048};
 
 TEST(BackendCpuChunk, folds_of_a_column_give_together_what_they_give_alone) {
-    expect_together_as_alone<float>(sizes, Kind::any);
+    // Under a sanitizer the two largest would take minutes; one group of rows is among the others.
+    const std::size_t count = gf::oracle::sanitizer_share == 1 ? sizes.size() : sizes.size() - 2;
+    expect_together_as_alone<float>({sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count)}, Kind::any);
 }
 
 TEST(BackendCpuChunk, of_every_type) {
