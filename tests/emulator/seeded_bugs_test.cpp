@@ -43,6 +43,14 @@ std::uint64_t aligned_seed() {
     }
 }
 
+/// A seed that puts the first array 1 to 3 elements behind a multiple of 16 bytes.
+std::uint64_t misaligned_seed() {
+    for (std::uint64_t seed = 1;; ++seed) {
+        oracle::Random random(seed);
+        if (draw_snug(random) == Snug::at_begin && random.below(4) != 0) return seed;
+    }
+}
+
 /// A seed that puts the first of two arrays at the end of its page, and the second beside a multiple of 16 bytes.
 std::uint64_t one_misaligned_seed() {
     for (std::uint64_t seed = 1;; ++seed) {
@@ -52,7 +60,7 @@ std::uint64_t one_misaligned_seed() {
     }
 }
 
-/// From the cheapest on. Five blocks of a single fold. Two dims, one of them broadcast. One block, aligned: a batch of slabs,
+/// From the cheapest on. Five blocks of a single fold, aligned and not. Two dims, one of them broadcast. One block, aligned: a batch of slabs,
 /// half a batch, a single one and a tail; folds in steps. Five blocks, several folds of different widths and monoids, a store,
 /// masks of which one accepts nothing: a state that many threads collect. Narrow arrays that are not even aligned to words, and NaN
 /// in few places. One array that ends with a page and a slab, beside one that is not aligned. And 129 blocks whose states one warp collects,
@@ -71,6 +79,7 @@ std::vector<oracle::Case> graphs_under_test() {
     const char* narrow = "g(x: i8[n], h: f16[n]) -> s = sum(x), high = max(sqrt(f32(h) - f32(0.001))), t = sum(h)";
     const char* beside = "g(x: f32[n], y: f32[n]) -> s = sum(x + y)";
     return {{4, parse(sum), {17'000}},
+            {misaligned_seed(), parse(sum), {17'000}},
             {one_misaligned_seed(), parse(beside), {12 * 2048}},
             {1, parse(narrow), {30'011}},
             {3, parse(dims), {150, 133}},

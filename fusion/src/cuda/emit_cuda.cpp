@@ -78,13 +78,14 @@ private:
         line("    static constexpr int threads = {}, width = {}, in_flight = {}, words = {};", shape_.threads,
              shape_.width, shape_.in_flight, kernel_.words);
         line("    static constexpr int most_blocks = {};", max_blocks);
-        line("    static constexpr bool finishes = {}, realigns = {}, shares = {}, ends = {};\n", kernel_.finishes,
-             realigns(), shares(), ends());
+        line("    static constexpr bool finishes = {}, shifts = {}, realigns = {}, shares = {}, ends = {};\n",
+             kernel_.finishes, shifts(), realigns(), shares(), ends());
         members();
         prologue();
         loads();
         folds();
         load();
+        if (shifts()) shift();
         realign();
         fold();
         clear();
@@ -189,8 +190,29 @@ private:
         line("    }}\n");
     }
 
+    /// May elements be shared out among lanes in any way? Then those of an array that is not aligned are from its first pack on.
+    bool shifts() const {
+        const bool any_way = std::ranges::all_of(sweep_.folds, [](const Fold& fold) {
+            return joins(fold) && fold.monoid->builtin >= 0 &&
+                   !fold.monoid->in_steps; // nor asks for an element's number
+        });
+        const bool numbered =
+            std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::index; });
+        return any_way && !numbered && sweep_.stores.empty() && arrays_.size() == 1 && flat(arrays_[0]);
+    }
+
+    void shift() {
+        line("    GRIDFOLD_FN i64 elements_before_packs() const {{");
+        line("        using Packs = Pack<{}, width>;", spell_stored(array(arrays_[0]).type));
+        line("        return i64((0 - u64({})) % Packs::bytes / sizeof(Packs::element[0]));", pointer(arrays_[0]));
+        line("    }}");
+        line("    GRIDFOLD_FN void skip(i64 count) {{");
+        line("        {} += count, elements -= count, aligned = true;", pointer(arrays_[0]));
+        line("    }}\n");
+    }
+
     bool realigns() const {
-        return std::ranges::any_of(arrays_, [&](int a) { return flat(a); });
+        return !shifts() && std::ranges::any_of(arrays_, [&](int a) { return flat(a); });
     }
 
     void realign() {

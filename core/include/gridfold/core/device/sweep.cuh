@@ -16,6 +16,8 @@
 //   aligned, stores_aligned      may loads, and stores, be of whole packs?
 //   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
 //                                whole: count == width
+//   shifts, elements_before_packs(), skip(count)  may elements be shared out in any way? Then how many there are before the array's first
+//                                whole pack; and what leaves some out
 //   realigns, Windows, load_windows(windows, loads, first), realign(loads, windows)  are there arrays of which whole packs can be
 //                                cut out? and their windows (warp.cuh): `width` elements from `first` on
 //   fold<whole>(lanes, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
@@ -59,7 +61,7 @@ template <int Rank> struct Coordinates {
     }
 };
 
-GRIDFOLD_FN constexpr i32 smaller(i32 a, i32 b) { return a < b ? a : b; }
+template <class T> GRIDFOLD_FN constexpr T smaller(T a, T b) { return a < b ? a : b; }
 
 /// A value that a lambda can take as a constant.
 template <auto value> struct Constant {
@@ -90,8 +92,9 @@ GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& f
 }
 
 /// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Slabs are counted in 32 bits: no domain has
-/// 2^31 of them. Returns how many elements the block has.
-template <class Kernel> GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes) {
+/// 2^31 of them. `before`: elements that were skipped, fewer than a thread has of a slab. Returns how many elements the block has.
+template <class Kernel>
+GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes, [[maybe_unused]] i32 before) {
     constexpr int in_flight = Kernel::in_flight;
     constexpr int width = Kernel::width;
     constexpr i64 slab_size = slab_elements<Kernel>;
@@ -181,6 +184,13 @@ template <class Kernel> GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typenam
             kernel.template fold<false>(lanes, loads, first, count, row);
         }
     }
+    // What was skipped: one thread's, which has none of the last slab as a rule, in a block that has fewer slabs than most.
+    if constexpr (Kernel::shifts)
+        if (before > 0 && (whole_slabs + 1) % blocks == kernel.block && thread_index() + 1 == Kernel::threads) {
+            typename Kernel::Loads loads;
+            kernel.template load<false, false>(loads, -before, before);
+            kernel.template fold<false>(lanes, loads, -before, before, row);
+        }
     if constexpr (Kernel::ends) kernel.end(lanes, row, count, start + lane, blocks * slab_size);
     return elements;
 }
@@ -340,20 +350,25 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i6
 }
 
 /// The whole kernel.
-template <class Kernel> GRIDFOLD_FN void sweep(const Kernel& kernel) {
+template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
     typename Kernel::Lanes lanes;
     Kernel::clear(lanes);
+    i32 before = 0;
+    if constexpr (Kernel::shifts) {
+        before = i32(smaller(kernel.elements_before_packs(), kernel.elements));
+        kernel.skip(before);
+    }
     if constexpr (Kernel::finishes) {
         const Workspace workspace{kernel.workspace};
         // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
         const u32 last_tag = workspace.last_tag();
         if (Kernel::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
             workspace.template prefetch_records<Kernel::words>(Kernel::threads, kernel.blocks);
-        const i64 elements = fold_slabs(kernel, lanes);
+        const i64 elements = fold_slabs(kernel, lanes, before);
         let_next_kernel_start();
         combine(kernel, lanes, elements, workspace, last_tag + 1u);
     } else {
-        fold_slabs(kernel, lanes);
+        fold_slabs(kernel, lanes, before);
     }
 }
 
