@@ -6,6 +6,7 @@ function(gridfold_library layer)
     add_library(gridfold::${layer} ALIAS gridfold_${layer})
     set_target_properties(gridfold_${layer} PROPERTIES
         EXPORT_NAME ${layer}
+        DEFINE_SYMBOL "" # nobody asks: the compiler's cache then serves shared and static libraries alike
         LINKER_LANGUAGE CXX
         VERSION ${PROJECT_VERSION}
         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}

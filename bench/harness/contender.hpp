@@ -41,7 +41,7 @@ struct Contender {
     std::vector<Expected> expected{};
     std::string variant{};
     int calls = 0; ///< in a captured graph, where that is to be fewer than there are copies
-    /// What it counted itself in the last call. Empty for most.
+    /// What its last call counted itself; reported are medians over the rounds. Empty for most.
     std::function<std::map<std::string, double>()> counters{};
 };
 

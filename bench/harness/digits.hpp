@@ -14,6 +14,7 @@
 namespace bench {
 
 inline constexpr int digit_kinds = 10;
+inline constexpr int lowest_digit = -4; ///< of a type with a sign
 
 /// The digit 0 … 9 of element i of the input with that seed.
 BENCH_BOTH constexpr int digit_of(std::uint64_t i, std::uint64_t seed) {

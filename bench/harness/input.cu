@@ -9,7 +9,7 @@ namespace bench {
 
 namespace {
 
-template <class T> constexpr int lowest = std::is_unsigned_v<T> ? 0 : -4;
+template <class T> constexpr int lowest = std::is_unsigned_v<T> ? 0 : lowest_digit;
 
 constexpr int threads = 256;
 
@@ -48,7 +48,7 @@ __global__ void count_digits(const T* data, std::int64_t n, const std::uint8_t* 
 
 template <class T>
 Input<T>::Input(std::int64_t elements, int copies, int seed, int shift)
-    : elements_(elements), seed_(seed), shift_(shift) {
+    : elements_(elements), copies_(copies), seed_(seed), shift_(shift) {
     constexpr std::int64_t granule = 256 / sizeof(T);
     pitch_ = (elements + shift + granule - 1) / granule * granule;
     memory_ = device_array<T>(pitch_ * copies);
@@ -66,6 +66,13 @@ template <class T> Digits Input<T>::count(const std::uint8_t* mask) const {
     static_assert(sizeof digits.counts == digit_kinds * sizeof(unsigned long long));
     check(cudaMemcpy(digits.counts.data(), counts.get(), sizeof digits.counts, cudaMemcpyDeviceToHost));
     return digits;
+}
+
+template <class T> void Input<T>::put(const std::vector<std::pair<std::int64_t, T>>& values) {
+    for (const auto& [i, value] : values) check(cudaMemcpy(copy(0) + i, &value, sizeof value, cudaMemcpyHostToDevice));
+    for (int c = 1; c < copies_; ++c)
+        check(cudaMemcpy(copy(c), copy(0), static_cast<std::size_t>(bytes()), cudaMemcpyDeviceToDevice));
+    check(cudaDeviceSynchronize());
 }
 
 template <class T> std::int64_t Input<T>::first(double value) const {

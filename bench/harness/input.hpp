@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <gridfold/gridfold.hpp>
 
@@ -26,6 +28,9 @@ public:
         return gf::device_view(reinterpret_cast<typename Element<T>::Gridfold*>(copy(c)), {elements_});
     }
 
+    /// Replaces elements, by their numbers, in all copies.
+    void put(const std::vector<std::pair<std::int64_t, T>>& values);
+
     /// Counted on the device.
     Digits digits() const { return count(nullptr); }
     /// Of the elements whose counterpart in the mask's first copy is more than 3.
@@ -37,7 +42,7 @@ private:
     Digits count(const std::uint8_t* mask) const;
 
     std::int64_t elements_, pitch_;
-    int seed_, shift_;
+    int copies_, seed_, shift_;
     std::shared_ptr<T[]> memory_;
 };
 

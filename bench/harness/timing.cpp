@@ -54,14 +54,16 @@ CudaGraphExec capture(const Contender& contender, int calls, cudaStream_t stream
 }
 
 /// Of the variants of each name the one with the best median.
-Times best_variants(const Case& made, const std::vector<std::vector<double>>& microseconds) {
+Times best_variants(const Case& made, const std::vector<std::vector<double>>& microseconds,
+                    const std::vector<std::map<std::string, std::vector<double>>>& counted) {
     Times times;
     for (std::size_t i = 0; i < microseconds.size(); ++i) {
         const Contender& contender = made.contenders()[i];
         const auto found = times.find(contender.name);
-        if (found == times.end() || median(microseconds[i]) < median(found->second.microseconds))
-            times[contender.name] = {microseconds[i], contender.variant,
-                                     contender.counters ? contender.counters() : std::map<std::string, double>{}};
+        if (found == times.end() || median(microseconds[i]) < median(found->second.microseconds)) {
+            Series& series = times[contender.name] = {microseconds[i], contender.variant};
+            for (const auto& [name, values] : counted[i]) series.counters[name] = median(values);
+        }
     }
     return times;
 }
@@ -109,6 +111,7 @@ Times time_graphs(const Case& made, int rounds, bool keep_l2) {
     }
 
     std::vector<std::vector<double>> microseconds(contenders.size());
+    std::vector<std::map<std::string, std::vector<double>>> counted(contenders.size());
     for (int round = 0; round < rounds; ++round)
         for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
             const std::size_t i = (turn + static_cast<std::size_t>(round)) % contenders.size();
@@ -120,8 +123,10 @@ Times time_graphs(const Case& made, int rounds, bool keep_l2) {
             float milliseconds = 0;
             check(cudaEventElapsedTime(&milliseconds, start.get(), stop.get()));
             microseconds[i].push_back(1e3 * static_cast<double>(milliseconds) / calls_of(contenders[i], made));
+            if (!contenders[i].counters) continue;
+            for (const auto& [name, value] : contenders[i].counters()) counted[i][name].push_back(value);
         }
-    return best_variants(made, microseconds);
+    return best_variants(made, microseconds, counted);
 }
 
 Times time_calls(const Case& made) {

@@ -25,7 +25,7 @@ struct CubesShape {
 
 std::span<const CubesShape> cubes_shapes();
 
-/// Puts the sum of the n cubes, modulo 2^64, into *out, and the blocks' times into times[shape.blocks]; both are device
+/// Puts the sum of the n cubes, which are computed in 64 bits, modulo 2^64, into *out, and the blocks' times into times[shape.blocks]; both are device
 /// memory. Throws bench::CudaError.
 void enqueue_cubes(const CubesShape& shape, cudaStream_t stream, const std::int32_t* in, std::int64_t n,
                    std::uint64_t* out, BlockTime* times);

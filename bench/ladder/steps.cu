@@ -113,13 +113,13 @@ const Step table[] = {
     {"single_pass",           "39 us",      in_one_pass<Interleaved, Full>,           any},
     {"atomic",                "2,553 us",   by_atomics,                               4 * slow},
     {"warp_shuffle",          "",           in_passes<Interleaved, Shuffles>,         any},
-    {"harris_1_divergent",    "8.054 ms",   in_passes<OneElement, Divergent>,         OneElement::largest},
-    {"harris_2_bank_conflicts", "3.456 ms", in_passes<OneElement, BankConflicts>,     OneElement::largest},
-    {"harris_3_sequential",   "1.722 ms",   in_passes<OneElement, Tree>,              OneElement::largest},
-    {"harris_4_first_add",    "0.965 ms",   in_passes<FirstAdd, Tree>,                FirstAdd::largest},
-    {"harris_5_unrolled_last_warp", "0.536 ms", in_passes<FirstAdd, WarpSynchronous>, FirstAdd::largest},
-    {"harris_6_unrolled",     "0.381 ms",   in_passes<FirstAdd, Full>,                FirstAdd::largest},
-    {"harris_7_multiple_adds", "0.268 ms",  in_passes<MultipleAdds, Full>,            any},
+    {"harris_1_divergent",    "8,054 us",   in_passes<OneElement, Divergent>,         OneElement::largest},
+    {"harris_2_bank_conflicts", "3,456 us", in_passes<OneElement, BankConflicts>,     OneElement::largest},
+    {"harris_3_sequential",   "1,722 us",   in_passes<OneElement, Tree>,              OneElement::largest},
+    {"harris_4_first_add",    "965 us",   in_passes<FirstAdd, Tree>,                FirstAdd::largest},
+    {"harris_5_unrolled_last_warp", "536 us", in_passes<FirstAdd, WarpSynchronous>, FirstAdd::largest},
+    {"harris_6_unrolled",     "381 us",   in_passes<FirstAdd, Full>,                FirstAdd::largest},
+    {"harris_7_multiple_adds", "268 us",  in_passes<MultipleAdds, Full>,            any},
 };
 // clang-format on
 

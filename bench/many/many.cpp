@@ -1,11 +1,11 @@
 // Workload many: five statistics of each of 1,000 short columns, in one launch or in 1,000.
-#include <algorithm>
 #include <memory>
 
 #include "harness/case.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/gridfold.hpp"
 #include "harness/workloads.hpp"
+#include "many/planted_rows.hpp"
 #include "many/segmented_cub.hpp"
 #include "statistics/five.hpp"
 
@@ -22,17 +22,20 @@ std::vector<gf::Bindings> columns_of(const Input<float>& x, int copy) {
     return problems;
 }
 
-/// The statistics of the whole from those of its columns.
+/// The five of each column, one column after the other.
 std::vector<double> joined(const std::vector<gf::Results>& all) {
-    std::vector<double> of{0, 0, all[0].get<float>("min"), all[0].get<float>("max"), 0};
-    for (const gf::Results& column : all) {
-        of[0] += double{column.get<float>("sum")};
-        of[1] += double{column.get<float>("sum_of_squares")};
-        of[2] = std::min(of[2], double{column.get<float>("min")});
-        of[3] = std::max(of[3], double{column.get<float>("max")});
-        of[4] += static_cast<double>(column.get<std::int64_t>("positive"));
-    }
-    return of;
+    std::vector<double> numbers;
+    for (const gf::Results& column : all)
+        for (const double number : scalars(column)) numbers.push_back(number);
+    return numbers;
+}
+
+std::vector<Expected> expected_of(const std::vector<RowFacts>& all) {
+    std::vector<Expected> expected;
+    for (const RowFacts& column : all)
+        for (const double number : {column.sum, column.squares, column.least, column.most, column.positive})
+            expected.push_back(exactly(number));
+    return expected;
 }
 
 Contender one_by_one(const Input<float>& x) {
@@ -55,12 +58,15 @@ Contender one_by_one(const Input<float>& x) {
 
 Make make_many() {
     return [](Case& made) {
-        const Input<float> x(columns * rows, made.copies());
-        const std::vector<Expected> expected = expected_five(x.digits());
+        Input<float> x(columns * rows, made.copies());
+        const std::vector<Expected> expected = expected_of(plant_rows(x, columns));
         const BindMany bind = [x](int copy) { return columns_of(x, copy); };
         if (made.wants("gridfold"))
             made.add(gridfold_many_contender(five_statistics(), made.copies(), bind, joined), expected);
         if (made.wants("cub")) made.add(five_cub_segmented(x, columns, made.copies()), expected);
+        if (made.wants("cub_struct"))
+            for (Contender& variant : five_cub_struct_segmented(x, columns, made.copies()))
+                made.add(std::move(variant), expected);
         if (made.wants("gridfold_one_by_one")) made.add(one_by_one(x), expected);
         if (made.wants("ceiling")) made.add(read_ceilings([x](int copy) { return x.copy(copy); }, x.bytes()));
     };
@@ -77,7 +83,7 @@ CaseFacts facts_of(std::vector<std::string> contenders) {
 } // namespace
 
 void add_many(Suite& suite) {
-    suite.add(graph_case(facts_of({"gridfold", "gridfold_one_by_one", "cub", "ceiling"}), make_many()));
+    suite.add(graph_case(facts_of({"gridfold", "gridfold_one_by_one", "cub", "cub_struct", "ceiling"}), make_many()));
     suite.add(call_case(facts_of({"gridfold"}), make_many()));
 }
 

@@ -1,9 +1,7 @@
-// Workloads row_sums and row_maxima: one function of each of 1,000 rows of a matrix, of a chosen type. The ladder's block for each
-// row is the classic way; gridfold takes the rows as problems of their own.
-#include <algorithm>
-#include <cmath>
+// Workloads row_sums and row_maxima: one function of each of 1,000 rows of a matrix, of a chosen type. The ladder's block for
+// each row is the classic way; gridfold takes the rows as problems of their own.
 #include <cstring>
-#include <limits>
+#include <stdexcept>
 
 #include "harness/case.hpp"
 #include "harness/ceiling.hpp"
@@ -11,6 +9,7 @@
 #include "harness/gridfold.hpp"
 #include "harness/workloads.hpp"
 #include "ladder/batched_rows.hpp"
+#include "many/planted_rows.hpp"
 #include "many/segmented_cub.hpp"
 
 namespace bench {
@@ -21,23 +20,6 @@ constexpr std::int64_t rows = 1000, columns = 10000;
 constexpr const char* ladder_name = "ladder_batched_rows";
 
 bool is_sum(const ladder::RowFold& fold) { return std::strcmp(fold.function, "sum") == 0; }
-
-/// What each row of digits must give.
-template <class T> std::vector<Expected> expected_rows(bool sum) {
-    constexpr int lowest = -4;
-    std::vector<Expected> expected;
-    for (std::int64_t row = 0; row < rows; ++row) {
-        double total = 0, scale = 0, most = lowest;
-        for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
-            const double digit = digit_of(static_cast<std::uint64_t>(i), 0) + lowest;
-            total += digit;
-            scale += std::abs(digit);
-            most = std::max(most, digit);
-        }
-        expected.push_back(!sum ? exactly(most) : std::is_integral_v<T> ? exactly(total) : about(total, scale));
-    }
-    return expected;
-}
 
 template <class T> Contender gridfold_rows(bool sum, const Input<T>& x, int copies) {
     using Gridfold = typename Element<T>::Gridfold;
@@ -75,8 +57,11 @@ template <class T> Make make_rows(const ladder::RowFold& fold) {
     return [&fold](Case& made) {
         using Sum = typename Element<T>::Sum;
         const bool sum = is_sum(fold);
-        const Input<T> x(rows * columns, made.copies());
-        const std::vector<Expected> expected = expected_rows<T>(sum);
+        if (fold.result_bytes != (sum ? sizeof(Sum) : sizeof(T)))
+            throw std::logic_error("a fold of rows of another type");
+        Input<T> x(rows * columns, made.copies());
+        std::vector<Expected> expected;
+        for (const RowFacts& row : plant_rows(x, rows)) expected.push_back(exactly(sum ? row.sum : row.most));
         if (made.wants("gridfold")) made.add(gridfold_rows(sum, x, made.copies()), expected);
         if (made.wants(ladder_name))
             made.add(sum ? ladder_rows<T, Sum>(fold, x, made.copies()) : ladder_rows<T, T>(fold, x, made.copies()),
@@ -89,17 +74,20 @@ template <class T> Make make_rows(const ladder::RowFold& fold) {
 } // namespace
 
 void add_rows(Suite& suite) {
-    for (const ladder::RowFold& fold : ladder::row_folds()) {
+    const auto make = [](const ladder::RowFold& fold) {
         const std::string type = fold.type;
+        if (type == Element<float>::name) return make_rows<float>(fold);
+        if (type == Element<double>::name) return make_rows<double>(fold);
+        if (type == Element<std::int32_t>::name) return make_rows<std::int32_t>(fold);
+        throw std::logic_error("rows of " + type);
+    };
+    for (const ladder::RowFold& fold : ladder::row_folds())
         suite.add(graph_case({.workload = is_sum(fold) ? "row_sums" : "row_maxima",
-                              .type = type,
+                              .type = fold.type,
                               .bytes = rows * columns * static_cast<std::int64_t>(fold.element_bytes),
                               .elements = rows * columns,
                               .contenders = {"gridfold", ladder_name, "cub", "ceiling"}},
-                             type == "f32"   ? make_rows<float>(fold)
-                             : type == "f64" ? make_rows<double>(fold)
-                                             : make_rows<std::int32_t>(fold)));
-    }
+                             make(fold)));
 }
 
 } // namespace bench

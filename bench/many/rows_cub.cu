@@ -13,9 +13,7 @@ Contender by_rows(const Input<T>& x, std::int64_t rows, int copies, Fold fold, R
     const auto in = [x](int copy) -> const T* { return x.copy(copy); };
     const auto out = [results, rows](int copy) { return results.get() + rows * copy; };
     Contender contender =
-        library_contender("cub", copies, {segmented(in, out, rows, x.elements() / rows, fold, start)},
-                          std::shared_ptr<std::byte[]>(results, reinterpret_cast<std::byte*>(results.get())),
-                          static_cast<std::size_t>(rows) * sizeof(Result));
+        segmented_contender("cub", copies, {segmented(in, out, rows, x.elements() / rows, fold, start)});
     contender.results = [out, rows](int copy) {
         const std::vector<Result> of_rows = to_host(out(copy), rows);
         return std::vector<double>(of_rows.begin(), of_rows.end());
@@ -27,7 +25,8 @@ Contender by_rows(const Input<T>& x, std::int64_t rows, int copies, Fold fold, R
 
 template <class T> Contender rows_cub(bool sum, const Input<T>& x, std::int64_t rows, int copies) {
     if (sum) return by_rows(x, rows, copies, cuda::std::plus<>{}, typename Element<T>::Sum{0});
-    return by_rows(x, rows, copies, cuda::maximum<>{}, std::numeric_limits<T>::lowest());
+    using Limits = std::numeric_limits<T>;
+    return by_rows(x, rows, copies, cuda::maximum<>{}, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
 }
 
 template Contender rows_cub(bool, const Input<float>&, std::int64_t, int);

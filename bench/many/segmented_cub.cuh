@@ -29,4 +29,16 @@ LibraryCall segmented(In in, Out out, std::int64_t rows, std::int64_t length, Fo
     };
 }
 
+/// `in(copy)`, each element mapped.
+template <class In, class Map> auto mapped(In in, Map map) {
+    return [in, map](int copy) { return thrust::make_transform_iterator(in(copy), map); };
+}
+
+/// Calls without results; they can be enqueued only.
+inline Contender segmented_contender(std::string name, int copies, const std::vector<LibraryCall>& calls) {
+    Contender contender = library_contender(std::move(name), copies, calls, device_array<std::byte>(1), std::size_t{1});
+    contender.call = nullptr;
+    return contender;
+}
+
 } // namespace bench

@@ -1,7 +1,7 @@
 // cub::DeviceSegmentedReduce over rows of one length, which lie one after the other.
 #pragma once
 
-#include <string>
+#include <vector>
 
 #include "harness/contender.hpp"
 #include "harness/input.hpp"
@@ -11,7 +11,10 @@ namespace bench {
 /// One call: the sum of each row, in gridfold's type of result, or its maximum.
 template <class T> Contender rows_cub(bool sum, const Input<T>& x, std::int64_t rows, int copies);
 
-/// Five calls: the five statistics of each row. Its results are those of all rows together.
+/// Five calls: the five statistics of each row, row after row.
 Contender five_cub_segmented(const Input<float>& x, std::int64_t rows, int copies);
+
+/// One call with a state of five, in the two variants of five_cub_struct.
+std::vector<Contender> five_cub_struct_segmented(const Input<float>& x, std::int64_t rows, int copies);
 
 } // namespace bench

@@ -2,21 +2,9 @@
 #include <cub/device/device_reduce.cuh>
 
 #include "harness/library.hpp"
-#include "statistics/five.hpp"
+#include "statistics/five_maps.cuh"
 
 namespace bench {
-
-namespace {
-
-struct Square {
-    __device__ float operator()(float x) const { return x * x; }
-};
-
-struct IsPositive {
-    __device__ std::int64_t operator()(float x) const { return x > 0; }
-};
-
-} // namespace
 
 Contender five_cub(const Input<float>& x, int copies) {
     using Reduce = cub::DeviceReduce;

@@ -109,6 +109,34 @@ TEST(EmitCuda, what_loads_nothing_has_one_slab_in_flight) {
     EXPECT_GT(shape("s(x: i16[n]) -> s = variance(x)").in_flight, 1);
 }
 
+TEST(EmitCuda, slabs_in_flight_leave_registers_for_what_folding_takes) {
+    const auto in_flight = [](std::string_view graph) { return shape(graph).in_flight; };
+    const int plain = in_flight("s(x: i8[n]) -> s = sum(f64(x) * f64(3))");
+    EXPECT_LT(in_flight("s(x: i8[n]) -> s = sum(f64(x) / f64(3))"), plain);
+    EXPECT_LT(in_flight("s(x: i8[n]) -> s = sum(exp(f64(x)))"), plain);
+    EXPECT_LT(in_flight("s(x: i8[i, j], y: i8[j]) -> s = max(x - y)"),
+              in_flight("s(x: i8[i, j], y: i8[i, j]) -> s = max(x - y)"));
+    EXPECT_LT(in_flight("s(x: f32[n]) -> a = variance(x where x > f32(0)), b = variance(x + f32(1))"),
+              in_flight("s(x: f32[n]) -> a = variance(x - f32(2)), b = variance(x + f32(1))"));
+}
+
+TEST(EmitCuda, what_any_order_serves_begins_at_the_first_whole_pack) {
+    const auto shifts = [](std::string_view graph) {
+        const std::string text = emit(graph).source;
+        EXPECT_NE(holds(text, "shifts = true"), holds(text, "shifts = false"));
+        return holds(text, "shifts = true");
+    };
+    EXPECT_TRUE(shifts("s(x: i8[n]) -> s = sum(x), low = min(x where x > 3)"));
+    EXPECT_TRUE(shifts("s(x: f32[i, j]) -> low = min(x), some = any(x)"));
+    EXPECT_FALSE(shifts("s(x: f32[n]) -> s = sum(x)"));
+    EXPECT_FALSE(shifts("s(x: i8[n]) -> at = argmin(x)"));
+    EXPECT_FALSE(shifts("s(x: i8[n]) -> at = argmin(x where x > 3)"));
+    EXPECT_FALSE(shifts("s(x: i8[n]) -> s = sum(x * index(n))"));
+    EXPECT_FALSE(shifts("s(x: i8[n], y: i8[n]) -> s = sum(x * y)"));
+    EXPECT_FALSE(shifts("s(x: i8[i, j], y: i8[j]) -> s = sum(x * y)"));
+    EXPECT_FALSE(shifts("s(x: i8[n]) -> s = sum(x), y = -x"));
+}
+
 TEST(EmitCuda, nothing_is_contracted_flushed_or_approximated_unless_asked_for) {
     const std::vector<std::string> exact = gf::cuda::compiler_options(false), fast = gf::cuda::compiler_options(true);
     for (const char* option : {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"})

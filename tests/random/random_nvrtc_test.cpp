@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -85,22 +86,34 @@ TEST(RandomKernels, compile_for_every_architecture) {
     EXPECT_TRUE(errors.empty()) << errors.size() << " kernels do not compile; the first for " << errors.front();
 }
 
-// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs.
+/// Does ptxas say of any function that it spills?
+bool spills(const std::string& log) {
+    const std::string words = " bytes spill stores";
+    for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1))
+        if (!std::string_view(log).substr(0, at).ends_with(" 0")) return true;
+    return false;
+}
+
+// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs. Always the same graphs, of which one did when this was
+// written; of 300 three did.
 TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     std::vector<Compilation> compilations;
     Coverage coverage;
-    for (std::uint64_t i = 0; i < graph_count(100); ++i)
-        add_kernels(compilations, oracle::generate(first_seed() + i, {.inexact = Inexact::never}, coverage), {"sm_90"});
+    constexpr std::uint64_t graphs = 100;
+    for (std::uint64_t seed = 1; seed <= graphs; ++seed)
+        add_kernels(compilations,
+                    oracle::generate(seed, {.inexact = seed % 8 == 0 ? Inexact::anywhere : Inexact::never}, coverage),
+                    {"sm_90"});
     std::set<std::string> spilling;
     const auto look = [&](const Compilation& compilation, const nvrtc::Compiled& compiled) {
         ASSERT_NE(compiled.log.find(" bytes spill stores"), std::string::npos) << compiled.log;
-        if (compiled.log.find(" 0 bytes spill stores") == std::string::npos) spilling.insert(compilation.graph);
+        if (spills(compiled.log)) spilling.insert(compilation.graph);
     };
     const std::vector<std::string> errors = compile_all(compilations, {"--ptxas-options=-v"}, look);
-    fmt::print("count: {} random graphs looked at for spills\n", graph_count(100));
+    fmt::print("count: {} random graphs looked at for spills\n", graphs);
     EXPECT_TRUE(errors.empty()) << errors.size() << " kernels do not compile; the first for " << errors.front();
-    EXPECT_LE(spilling.size(), (graph_count(100) + 99) / 100) << *spilling.begin();
+    EXPECT_LE(spilling.size(), 1u) << *spilling.begin();
 }
 
 } // namespace

@@ -53,7 +53,7 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     return words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called));
 }
 
-/// Words that folding takes beside states and slabs: elements as f64, and masked states before and after.
+/// Words that folding takes beside states and slabs, for f64 whose order matters: elements as f64, masked states before and after.
 int words_to_fold(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds) {
@@ -90,7 +90,7 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     // which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
     const bool wide = state_words(sweep, 1) > 8;
     const int wanted = (wide ? 192 : 32768 / threads) / bytes;
-    const int registers = std::min(65536 / threads, 255) - 16; // counters and pointers have the others
+    const int registers = std::min(65536 / threads, 255) - 16; // counters and pointers have those
     const int room = (registers - state_words(sweep, width) - words_to_fold(sweep, width)) /
                      words_in_flight(plan, sweep, width, wide);
     const unsigned in_flight = unsigned(std::clamp(std::min(wanted, room), 1, 16));
