@@ -34,6 +34,34 @@ template <class M, class E> struct Monoid : Folding<M, E> {
         for (std::size_t i = 0; i < count; ++i) states.store(i, M::identity());
     }
 
+    /// Every element into one lane, where any order gives the same sum. Those of a lane's rows fit RowsSum, and those of a call
+    /// 32 bits: widening each to 64 would take most of the time.
+    template <Way way, class Source> static void fold_narrow(LanesOf<way> states, const FoldInput& in) {
+        static_assert(lane_count * max_rows * 65535 <= 0x7fffffff);
+        constexpr bool masked = way == Way::masked;
+        const auto accepted = [](E x, bool m) { return masked ? int(x) & -int(m) : int(x); };
+        const std::size_t n = in.n;
+        std::size_t row = 0;
+        i32 sum = 0;
+        if (in.rows >= max_rows) {
+            const Source x0(in, 0), x1(in, 1), x2(in, 2), x3(in, 3);
+            const Elements<bool> m0 = mask_row(in, 0), m1 = mask_row(in, 1), m2 = mask_row(in, 2), m3 = mask_row(in, 3);
+            for (std::size_t i = 0; i < n; ++i)
+                sum += static_cast<RowsSum<E>>(accepted(x0[i], masked && m0[i]) + accepted(x1[i], masked && m1[i]) +
+                                               accepted(x2[i], masked && m2[i]) + accepted(x3[i], masked && m3[i]));
+            row = max_rows;
+        }
+        for (; row < in.rows; ++row) {
+            const Source x(in, row);
+            const Elements<bool> m = mask_row(in, row);
+            for (std::size_t i = 0; i < n; ++i) sum += accepted(x[i], masked && m[i]);
+        }
+        auto s = states.load(in.first);
+        auto& [total] = s;
+        total = add(total, static_cast<decltype(total + 0)>(sum));
+        states.store(in.first, s);
+    }
+
     template <Way way, class Source> static void fold_row(LanesOf<way> states, const FoldInput& in, std::size_t r) {
         const Source x(in, r);
         const Elements<bool> mask = mask_row(in, r);
@@ -62,24 +90,6 @@ template <class M, class E> struct Monoid : Folding<M, E> {
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) {
             auto s = Base::template lane_before<way>(states, first + i);
-            if constexpr (counts_bools<M>) {
-                // Added as bytes first: widening each to 64 bits would take most of the time.
-                const auto accepted = [](bool x, bool m) { return static_cast<u8>(masked ? x & m : x); };
-                s.count += static_cast<u8>(accepted(x0[i], masked && m0[i]) + accepted(x1[i], masked && m1[i]) +
-                                           accepted(x2[i], masked && m2[i]) + accepted(x3[i], masked && m3[i]));
-                states.store(first + i, s);
-                continue;
-            }
-            if constexpr (sums_narrow<M>) {
-                using Narrow = RowsSum<E>;
-                const auto accepted = [](E x, bool m) { return masked ? int(x) & -int(m) : int(x); };
-                const auto sum =
-                    static_cast<Narrow>(accepted(x0[i], masked && m0[i]) + accepted(x1[i], masked && m1[i]) +
-                                        accepted(x2[i], masked && m2[i]) + accepted(x3[i], masked && m3[i]));
-                s.sum = add(s.sum, convert<decltype(s.sum)>(sum));
-                states.store(first + i, s);
-                continue;
-            }
             const i64 at = index + static_cast<i64>(i);
             Base::template fold_element<way>(s, x0[i], masked && m0[i], at, number, origin);
             Base::template fold_element<way>(s, x1[i], masked && m1[i], at + step, number + 1, origin);
@@ -90,6 +100,7 @@ template <class M, class E> struct Monoid : Folding<M, E> {
     }
 
     template <class Source, Way way, Way next = way> static void fold_all(LanesOf<way> states, const FoldInput& in) {
+        if constexpr (sums_narrow<M> || counts_bools<M>) return fold_narrow<way, Source>(states, in);
         std::size_t row = 0;
         if constexpr (!rows_one_by_one<M>) {
             if (in.rows >= max_rows) {

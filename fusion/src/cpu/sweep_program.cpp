@@ -44,7 +44,7 @@ namespace {
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// A tile's temporaries should stay in the first-level cache, beside what streams through it. Short tiles keep several
-/// streams of memory moving; programs of many calls are worth longer ones, and ask for their next tile themselves.
+/// streams of memory moving; bytes, and programs of many calls, are worth longer ones, and those ask for their next tile themselves.
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, short_tile = 512, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
@@ -337,7 +337,10 @@ private:
         }
         const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
         program_.prefetches = program_.body.size() + program_.folds.size() >= many_calls;
-        program_.tile = program_.prefetches || program_.chunked ? long_tile : short_tile;
+        const std::vector<int>& streams = program_.streams;
+        const bool of_bytes =
+            !streams.empty() && std::ranges::all_of(streams, [&](int p) { return place(p).element_bytes == 1; });
+        program_.tile = program_.prefetches || program_.chunked || of_bytes ? long_tile : short_tile;
         while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
     }
 
