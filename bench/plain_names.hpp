@@ -10,7 +10,8 @@ namespace bench {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-/// Reports the runs that `keep` accepts, without what Google Benchmark appends to a name (iterations:1, repeats:9, manual_time).
+/// Reports the runs that `keep` accepts, without what Google Benchmark appends to a name (iterations:1, repeats:9,
+/// manual_time).
 template <class Reporter, bool (*keep)(const Run&)> class PlainNames final : public Reporter {
 public:
     void ReportRuns(const std::vector<Run>& all) override {

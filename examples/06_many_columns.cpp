@@ -1,5 +1,5 @@
-// Many small problems in one call: five statistics of each column of a table, whose columns are as long as they like. On a GPU
-// that is one launch, not one a column; the bits are those of a run for each.
+// Many small problems in one call: five statistics of each column of a table, whose columns are as long as they like.
+// On a GPU that is one launch, not one a column; the bits are those of a run for each.
 //
 //     06_many_columns [columns]
 #include <cstdint>

@@ -19,7 +19,8 @@ std::string print_lines(std::span<const Results> problems, const Files& files);
 /// One JSON object, outputs in order: numbers, "nan", "inf" and "-inf" as strings, null for empty; an array is nested
 /// lists of its elements, or {"file": path}.
 std::string print_json(std::span<const Results::Entry> entries, const Files& files);
-/// Of many problems: a list of such objects, a line each; of files, also where in them the problem is: {"file": path, "index": i}.
+/// Of many problems: a list of such objects, a line each; of files, also where in them the problem is: {"file": path,
+/// "index": i}.
 std::string print_json(std::span<const Results> problems, const Files& files);
 
 } // namespace gf::tool

@@ -21,7 +21,8 @@ struct Given {
     Binding binding(std::int64_t i) const;
 };
 
-/// How many problems the words hold. Throws InvalidGraph where none has the problems' dim, two disagree, or there is no problem.
+/// How many problems the words hold. Throws InvalidGraph where none has the problems' dim, two disagree, or there is no
+/// problem.
 std::int64_t count_problems(std::span<const Given> given);
 
 /// The extents of `count` arrays that have these.

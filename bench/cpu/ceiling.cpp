@@ -1,6 +1,6 @@
-// Contender `ceiling`: loops that only read the column, a vector of 64 bytes at a time, and add up its 64-bit words. Which is
-// fastest depends on where the column is: one thread in the caches of a core; and several streams a thread keep more of
-// memory moving than one does.
+// Contender `ceiling`: loops that only read the column, a vector of 64 bytes at a time, and add up its 64-bit words.
+// Which is fastest depends on where the column is: one thread in the caches of a core; and several streams a thread
+// keep more of memory moving than one does.
 #include <cstring>
 
 #include <benchmark/benchmark.h>

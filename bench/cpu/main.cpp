@@ -1,5 +1,5 @@
-// gridfold's CPU backend beside what a user would write without it, as one Google Benchmark: JSON by --benchmark_out, a part
-// by --benchmark_filter. A name is workload/type/bytes:B/cpu/contender.
+// gridfold's CPU backend beside what a user would write without it, as one Google Benchmark: JSON by --benchmark_out, a
+// part by --benchmark_filter. A name is workload/type/bytes:B/cpu/contender.
 //
 //     bench_cpu [--max_bytes=N, 2^30 unless told] [--rounds=N, 15 unless told; half as many of columns above 16 MiB]
 //

@@ -1,5 +1,6 @@
-// How the OpenMP contenders cut a column: into pieces that fit the first-level cache, spread over the threads, and each folded
-// by one SIMD loop. Within a piece sums may be narrow, which vectorises best; what adds up the pieces is f64 or 64 bits wide.
+// How the OpenMP contenders cut a column: into pieces that fit the first-level cache, spread over the threads, and each
+// folded by one SIMD loop. Within a piece sums may be narrow, which vectorises best; what adds up the pieces is f64 or
+// 64 bits wide.
 #pragma once
 
 #include <algorithm>

@@ -22,7 +22,8 @@ struct NoRoom : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Throws CudaError, with the place of the call, for anything but success. (clang 14 has no std::source_location with libstdc++.)
+/// Throws CudaError, with the place of the call, for anything but success. (clang 14 has no std::source_location with
+/// libstdc++.)
 inline void check(cudaError_t error, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     if (error == cudaSuccess) return;
     throw CudaError(std::string(file) + ":" + std::to_string(line) + ": " + cudaGetErrorString(error));

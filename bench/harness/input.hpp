@@ -1,5 +1,5 @@
-// Inputs in device memory: copies of one array, one after the other, so that calls in turn find nothing of themselves in the
-// cache.
+// Inputs in device memory: copies of one array, one after the other, so that calls in turn find nothing of themselves
+// in the cache.
 #pragma once
 
 #include <algorithm>

@@ -15,8 +15,8 @@ namespace bench {
 /// One call on one copy: with null storage it only says how many bytes of it it needs.
 using LibraryCall = std::function<cudaError_t(void* storage, std::size_t& storage_bytes, int copy, cudaStream_t)>;
 
-/// The calls one after the other; `results` holds `result_bytes` for each copy. Each call on each copy has zeroed storage of
-/// its own, as each Prepared has. A round trip copies the results to pinned memory and synchronises.
+/// The calls one after the other; `results` holds `result_bytes` for each copy. Each call on each copy has zeroed
+/// storage of its own, as each Prepared has. A round trip copies the results to pinned memory and synchronises.
 Contender library_contender(std::string name, int copies, const std::vector<LibraryCall>& calls,
                             std::shared_ptr<std::byte[]> results, std::size_t result_bytes);
 

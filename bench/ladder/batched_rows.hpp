@@ -16,9 +16,9 @@ struct RowFold {
     const char* type;     ///< f32, i32 or f64
     std::size_t element_bytes;
     std::size_t result_bytes; ///< sums of i32 are i64, all others of the element's type
-    /// Puts the fold of each of `rows` rows (at most 2^31 - 1) of `columns` elements into out[row]: 0 for the sum of an empty
-    /// row, the least value (-inf) for its maximum. A NaN stays a NaN. Pointers are to device memory, aligned to an element
-    /// and a result. Throws bench::CudaError.
+    /// Puts the fold of each of `rows` rows (at most 2^31 - 1) of `columns` elements into out[row]: 0 for the sum of an
+    /// empty row, the least value (-inf) for its maximum. A NaN stays a NaN. Pointers are to device memory, aligned to
+    /// an element and a result. Throws bench::CudaError.
     void (*enqueue)(cudaStream_t, const void* in, std::int64_t rows, std::int64_t columns, void* out);
 };
 

@@ -1,5 +1,5 @@
-// The sum of cubes of i32 by one thread, one block, 32 blocks and many: the classic first lesson on parallelism, timed by the
-// clocks of the kernel itself.
+// The sum of cubes of i32 by one thread, one block, 32 blocks and many: the classic first lesson on parallelism, timed
+// by the clocks of the kernel itself.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct CubesShape {
 
 std::span<const CubesShape> cubes_shapes();
 
-/// Puts the sum of the n cubes, which are computed in 64 bits, modulo 2^64, into *out, and the blocks' times into times[shape.blocks]; both are device
-/// memory. Throws bench::CudaError.
+/// Puts the sum of the n cubes, which are computed in 64 bits, modulo 2^64, into *out, and the blocks' times into
+/// times[shape.blocks]; both are device memory. Throws bench::CudaError.
 void enqueue_cubes(const CubesShape& shape, cudaStream_t stream, const std::int32_t* in, std::int64_t n,
                    std::uint64_t* out, BlockTime* times);
 

@@ -1,6 +1,6 @@
-// How a block makes one value of its threads' values: one struct a rung. block_sum is called by every thread of a block,
-// whose size is a power of two from 64 to 1,024; thread 0 is given the sum. `shared` holds a float a thread. A block may call
-// it again after a barrier.
+// How a block makes one value of its threads' values: one struct a rung. block_sum is called by every thread of a
+// block, whose size is a power of two from 64 to 1,024; thread 0 is given the sum. `shared` holds a float a thread. A
+// block may call it again after a barrier.
 #pragma once
 
 #include <cuda_runtime.h>

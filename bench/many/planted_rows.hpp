@@ -1,5 +1,5 @@
-// Rows of digits, one after the other, each with a least and a greatest element of its own that stand at places of their own: who
-// reads only a part of a row, or another row, is found out.
+// Rows of digits, one after the other, each with a least and a greatest element of its own that stand at places of
+// their own: who reads only a part of a row, or another row, is found out.
 #pragma once
 
 #include <algorithm>

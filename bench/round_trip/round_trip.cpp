@@ -1,5 +1,5 @@
-// Workload round_trip: the sum of cubes of 64K f32 from the call to the result in the caller's hands, in the three ways that
-// gridfold can be called. Its times hold the look-up of the result by name.
+// Workload round_trip: the sum of cubes of 64K f32 from the call to the result in the caller's hands, in the three ways
+// that gridfold can be called. Its times hold the look-up of the result by name.
 #include <memory>
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
-// The classic ladder (bench/ladder) at its authors' 4 Mi elements, and the sum of cubes of 1 Mi i32 by ever more threads, beside
-// gridfold and CUB.
+// The classic ladder (bench/ladder) at its authors' 4 Mi elements, and the sum of cubes of 1 Mi i32 by ever more
+// threads, beside gridfold and CUB.
 #include <cmath>
 
 #include "harness/case.hpp"
@@ -21,8 +21,8 @@ template <class Rung> std::string contender_name(const Rung& rung) { return std:
 
 std::string variant_of(const char* published) { return *published ? std::string("published: ") + published : ""; }
 
-/// A step's scratch is zeroed, as it asks for, and each copy's own. A step that is not worth timing beyond this size is slow at
-/// it: one call has to do.
+/// A step's scratch is zeroed, as it asks for, and each copy's own. A step that is not worth timing beyond this size is
+/// slow at it: one call has to do.
 Contender step_contender(const ladder::Step& step, const Input<float>& x, int copies) {
     const auto sums = device_array<float>(copies);
     const LibraryCall call = [x, sums, enqueue = step.enqueue](void* scratch, std::size_t& bytes, int copy,

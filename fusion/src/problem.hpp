@@ -1,5 +1,5 @@
-// One problem of an executable: what is bound, checked and given memory; and the results that its runs fill. Prepared has one,
-// PreparedMany several.
+// One problem of an executable: what is bound, checked and given memory; and the results that its runs fill. Prepared
+// has one, PreparedMany several.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ struct Compiled {
 
 std::vector<int> find_output_slots(const Signature& signature);
 
-/// New bindings are given, staged (checked, outputs placed), taken by a runner, and accepted: what fails before that leaves the old
-/// ones in force.
+/// New bindings are given, staged (checked, outputs placed), taken by a runner, and accepted: what fails before that
+/// leaves the old ones in force.
 class Problem {
 public:
     explicit Problem(std::shared_ptr<const Compiled> compiled);

@@ -18,7 +18,8 @@ namespace gf::detail {
 /// difference, a comparison).
 std::vector<double> output_tolerances(const Graph& graph);
 
-/// Is a value within a relative tolerance of another? Tolerance 0: the same bits; NaN is NaN always. Infinity: any value is.
+/// Is a value within a relative tolerance of another? Tolerance 0: the same bits; NaN is NaN always. Infinity: any
+/// value is.
 bool is_close(DType type, std::uint64_t a, std::uint64_t b, double tolerance);
 
 /// Immutable; shared between threads.

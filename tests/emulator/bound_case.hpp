@@ -17,7 +17,8 @@ namespace gf::emulator {
 /// Where a case's next array lies.
 Snug draw_snug(oracle::Random& random);
 
-/// Owns the arrays, guarded at one end (guarded_memory.hpp) and misaligned by whole elements, as follows from the case's seed.
+/// Owns the arrays, guarded at one end (guarded_memory.hpp) and misaligned by whole elements, as follows from the
+/// case's seed.
 class BoundCase {
 public:
     BoundCase(const Plan& plan, const oracle::Case& test, const oracle::Inputs& inputs);

@@ -52,17 +52,17 @@ struct Kernel {
     std::span<const Parameter> parameters;
 };
 
-/// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it runs
-/// alone for a while (in a grid of which all blocks run at a time), so that it waits for the others and not they for it. `starved`: half the warps, others from time to
-/// time, run only when no other can; and shuffled.
+/// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it
+/// runs alone for a while (in a grid of which all blocks run at a time), so that it waits for the others and not they
+/// for it. `starved`: half the warps, others from time to time, run only when no other can; and shuffled.
 enum class Order : std::uint8_t { forward, backward, shuffled, last_block, starved };
 inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuffled, Order::last_block,
                                     Order::starved};
 
-/// Runs a grid until every thread has returned. `threads` is a multiple of 32. Blocks start in the order of their index, and
-/// some 16,000 threads run at a time: the next block starts when one has ended. Throws std::runtime_error for misuse, for a
-/// barrier or exchange that not every thread reaches, for a race in shared memory and a read of what nobody wrote there, for
-/// an access to memory that is not there, for a grid that only polls, and for an overrun stack.
+/// Runs a grid until every thread has returned. `threads` is a multiple of 32. Blocks start in the order of their
+/// index, and some 16,000 threads run at a time: the next block starts when one has ended. Throws std::runtime_error
+/// for misuse, for a barrier or exchange that not every thread reaches, for a race in shared memory and a read of what
+/// nobody wrote there, for an access to memory that is not there, for a grid that only polls, and for an overrun stack.
 /// One launch at a time in a process.
 void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order = Order::forward,
             std::uint64_t seed = 0);

@@ -1,5 +1,5 @@
-// Accesses to memory that is not there, by a thread of a grid: the fibre that made one goes on in a function that reports it,
-// instead of the process ending.
+// Accesses to memory that is not there, by a thread of a grid: the fibre that made one goes on in a function that
+// reports it, instead of the process ending.
 #pragma once
 
 namespace gf::emulator {

@@ -1,5 +1,5 @@
-// What only a GPU has (PTX, the built-in variables and functions of CUDA) stands in device text where a host compiler does not
-// look, and has a twin for it there: else the emulator would not run what a GPU runs.
+// What only a GPU has (PTX, the built-in variables and functions of CUDA) stands in device text where a host compiler
+// does not look, and has a twin for it there: else the emulator would not run what a GPU runs.
 #include <regex>
 #include <set>
 #include <string>

@@ -13,8 +13,8 @@
 
 namespace gf::fault {
 
-/// Calls `work` in a child, one of its allocations failing, and then again, until a child gets through with all. `work` throws or
-/// says whether the answer was right; the second time it must be. Returns how many allocations failed.
+/// Calls `work` in a child, one of its allocations failing, and then again, until a child gets through with all. `work`
+/// throws or says whether the answer was right; the second time it must be. Returns how many allocations failed.
 template <class Work> std::uint64_t fail_each_of_a_fresh_process(Work&& work) {
     constexpr int served_all = 1, other_exception = 2, wrong_answer = 3;
     const auto in_child = [&](std::uint64_t served) {

@@ -1,4 +1,5 @@
-// System calls that fail when a test says so: a binary that links system_calls.cpp has its own read, write, rename and fstat.
+// System calls that fail when a test says so: a binary that links system_calls.cpp has its own read, write, rename and
+// fstat.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The CPU backend against a naive evaluation of the canonical order, bit for bit: every reduction, size and instruction set.
+// The CPU backend against a naive evaluation of the canonical order, bit for bit: every reduction, size and instruction
+// set.
 #include <cstdint>
 #include <cstring>
 #include <functional>

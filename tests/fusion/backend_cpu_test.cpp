@@ -1,5 +1,5 @@
-// The CPU backend: any number of threads, arrays of every layout, and what a run leaves of the caller's thread. The order of
-// reductions: backend_cpu_order_test.cpp.
+// The CPU backend: any number of threads, arrays of every layout, and what a run leaves of the caller's thread. The
+// order of reductions: backend_cpu_order_test.cpp.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What tests of the CPU backend share: a plan bound to memory by name, the canonical order, elements that show what goes wrong,
-// and settings.
+// What tests of the CPU backend share: a plan bound to memory by name, the canonical order, elements that show what
+// goes wrong, and settings.
 #pragma once
 
 #include <cmath>

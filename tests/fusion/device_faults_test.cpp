@@ -1,5 +1,5 @@
-// Whole programs on an emulated device that fails: at each of its calls, once or for good, in a kernel, or from the start. Always a
-// typed error or the CPU's right answer; objects stay usable, nothing is left behind, nothing hangs.
+// Whole programs on an emulated device that fails: at each of its calls, once or for good, in a kernel, or from the
+// start. Always a typed error or the CPU's right answer; objects stay usable, nothing is left behind, nothing hangs.
 #include <optional>
 #include <string>
 #include <vector>

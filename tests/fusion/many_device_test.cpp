@@ -1,5 +1,5 @@
-// Many problems on a GPU: arrays in device memory, the caller's streams and captures, threads and forks. Skipped where CUDA can't be
-// used.
+// Many problems on a GPU: arrays in device memory, the caller's streams and captures, threads and forks. Skipped where
+// CUDA can't be used.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
-// Many problems on an emulated device that fails: at each of its calls, once or for good, in a capture or in a kernel. Always a typed
-// error; what failed works when it is tried again, and nothing is left behind.
+// Many problems on an emulated device that fails: at each of its calls, once or for good, in a capture or in a kernel.
+// Always a typed error; what failed works when it is tried again, and nothing is left behind.
 #include <algorithm>
 #include <optional>
 #include <vector>

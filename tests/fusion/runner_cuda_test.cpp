@@ -1,5 +1,5 @@
-// The CUDA runner on the emulated device: what it updates, allocates and waits for, and what is left when any one of its driver
-// calls fails.
+// The CUDA runner on the emulated device: what it updates, allocates and waits for, and what is left when any one of
+// its driver calls fails.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -257,7 +257,8 @@ TEST_F(RunnerCuda, host_arrays_are_not_captured) {
     EXPECT_EQ(sum(*runner), total_of(x));
 }
 
-// Whatever call fails, with whatever code: a typed error, nothing leaked, and the runner, where there is one, right afterwards.
+// Whatever call fails, with whatever code: a typed error, nothing leaked, and the runner, where there is one, right
+// afterwards.
 template <class X> class RunnerFailures : public RunnerCuda {};
 using Kinds = ::testing::Types<DeviceNumbers, Numbers>;
 TYPED_TEST_SUITE(RunnerFailures, Kinds);

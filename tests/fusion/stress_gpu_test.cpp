@@ -1,5 +1,5 @@
-// Long use of one executable: many host threads and streams at once, and many replays of one Prepared whose pointers and extents
-// change. Sums of integers, so that the right result of every run is known.
+// Long use of one executable: many host threads and streams at once, and many replays of one Prepared whose pointers
+// and extents change. Sums of integers, so that the right result of every run is known.
 #include <atomic>
 #include <cstdint>
 #include <random>

@@ -39,8 +39,8 @@ auto tree(std::int64_t first, std::int64_t width, std::int64_t count, const Leaf
     return combine(left, tree(first + width / 2, width / 2, count, leaf, combine));
 }
 
-/// Folds in the canonical order: lanes of blocks, then lanes, then blocks. No element accepted: the identity. `start(i)`: what the
-/// lanes of a block begin with, of which i is the first element.
+/// Folds in the canonical order: lanes of blocks, then lanes, then blocks. No element accepted: the identity.
+/// `start(i)`: what the lanes of a block begin with, of which i is the first element.
 template <class Start, class Accumulate, class Combine>
 auto canonical(const Elements& x, const Start& start, const Accumulate& accumulate, const Combine& combine) {
     const std::int64_t n = x.count(), lanes = 2048, blocks = block_count(n);

@@ -94,8 +94,8 @@ bool spills(const std::string& log) {
     return false;
 }
 
-// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs. Always the same graphs, of which one did when this was
-// written; of 300 three did.
+// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs. Always the same graphs, of which one did when
+// this was written; of 300 three did.
 TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     std::vector<Compilation> compilations;

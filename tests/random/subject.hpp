@@ -31,7 +31,8 @@ private:
 /// The elements behind a host view.
 std::vector<Bits> elements_of(const View& view);
 
-/// Runs a case with host memory, misaligned by whole elements that follow from the seed; on some seeds the outputs are bound too.
+/// Runs a case with host memory, misaligned by whole elements that follow from the seed; on some seeds the outputs are
+/// bound too.
 std::vector<Result> run(const Executable& executable, const Case& test, const Inputs& inputs);
 
 /// The first difference between results, in words, or nothing. NaN equals NaN.

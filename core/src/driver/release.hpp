@@ -5,8 +5,8 @@
 
 namespace gf::driver {
 
-/// Makes `device` current, if need be at a second try, and calls `release(table)`, which gives an Outcome. Does nothing where
-/// CUDA is gone (a forked child). What fails is reported.
+/// Makes `device` current, if need be at a second try, and calls `release(table)`, which gives an Outcome. Does nothing
+/// where CUDA is gone (a forked child). What fails is reported.
 template <class Release> void release_on(int device, Release&& release, Here here = Here::current()) noexcept {
     const Table* cu = table_or_null();
     if (cu == nullptr) return;

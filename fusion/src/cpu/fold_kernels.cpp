@@ -34,8 +34,8 @@ template <class M, class E> struct Monoid : Folding<M, E> {
         for (std::size_t i = 0; i < count; ++i) states.store(i, M::identity());
     }
 
-    /// Every element into one lane, where any order gives the same sum. Those of a lane's rows fit RowsSum, and those of a call
-    /// 32 bits: widening each to 64 would take most of the time.
+    /// Every element into one lane, where any order gives the same sum. Those of a lane's rows fit RowsSum, and those
+    /// of a call 32 bits: widening each to 64 would take most of the time.
     template <Way way, class Source> static void fold_narrow(LanesOf<way> states, const FoldInput& in) {
         static_assert(lane_count * max_rows * 65535 <= 0x7fffffff);
         constexpr bool masked = way == Way::masked;

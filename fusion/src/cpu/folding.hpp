@@ -125,8 +125,8 @@ template <class M, class E> struct Folding {
     static constexpr bool in_steps = requires { &M::start; } && sizeof(State) > 8;
     static constexpr bool of_block = requires { typename M::OfBlock; };
 
-    /// How a loop over elements folds them. Without a mask, monoids that offer it fold lanes that are no States yet (monoid.cuh: in
-    /// steps, or OfBlock).
+    /// How a loop over elements folds them. Without a mask, monoids that offer it fold lanes that are no States yet
+    /// (monoid.cuh: in steps, or OfBlock).
     enum class Way {
         accumulate,
         masked,

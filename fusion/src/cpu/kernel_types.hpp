@@ -68,7 +68,8 @@ struct FoldKernels {
     void (*fold)(void* lanes, const FoldInput& input);
     /// Null, or folds map.def's mul of x and y: the same bits as fold of the products, which then need no memory.
     void (*fold_product)(void* lanes, const FoldInput& input);
-    /// Null, or finish for lanes that were folded without a mask and hold no States yet (monoid.cuh: in three steps, or OfBlock).
+    /// Null, or finish for lanes that were folded without a mask and hold no States yet (monoid.cuh: in three steps, or
+    /// OfBlock).
     void (*finish_unmasked)(void* lanes, std::size_t count, const BlockRows& rows, void* state);
     /// Combines the first `count` lanes, a power of two, pairwise by index, lowest bit first, into one State at `state`:
     /// what all lanes would give if the others held the identity. Destroys the lanes.

@@ -44,7 +44,8 @@ namespace {
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// A tile's temporaries should stay in the first-level cache, beside what streams through it. Short tiles keep several
-/// streams of memory moving; bytes, and programs of many calls, are worth longer ones, and those ask for their next tile themselves.
+/// streams of memory moving; bytes, and programs of many calls, are worth longer ones, and those ask for their next
+/// tile themselves.
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, short_tile = 512, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
@@ -240,8 +241,8 @@ private:
         return code(v).opcode == Opcode::load && is_flat(plan_.arrays[at(code(v).slot)], sweep_);
     }
 
-    /// Where the elements of so many bytes are brought together that value v is converted from. What is as wide as its value
-    /// is converted where it is.
+    /// Where the elements of so many bytes are brought together that value v is converted from. What is as wide as its
+    /// value is converted where it is.
     int place_of_raw(int v, std::size_t bytes) {
         if (bytes == size_of(code(v).type)) return v;
         Place& raw = place(raw_place());

@@ -74,7 +74,8 @@ struct Splat {
 struct SweepProgram {
     std::vector<ScalarStep> prologue, epilogue;
     std::vector<BodyStep> body;
-    /// One for each instruction of the sweep, then one for each array of the plan, then one for raw gathered elements, then none.
+    /// One for each instruction of the sweep, then one for each array of the plan, then one for raw gathered elements,
+    /// then none.
     std::vector<Place> places;
     std::vector<FoldStep> folds;
     std::vector<Splat> splats;

@@ -332,8 +332,8 @@ void SweepRun::fold_chunks(Part& part, const Tile& tile) const {
     }
 }
 
-/// Asks for the first line of each row of a chunk of the next tile (the hardware follows), before one of this tile is folded: all at once would wait for each other, and
-/// nothing would be fetched while folds are.
+/// Asks for the first line of each row of a chunk of the next tile (the hardware follows), before one of this tile is
+/// folded: all at once would wait for each other, and nothing would be fetched while folds are.
 void SweepRun::prefetch_chunk(const Part& part, const Tile& tile, std::size_t chunk) const {
     for (const int p : program_.streams) {
         const Where& where = part.where[at(p)];

@@ -1,8 +1,8 @@
 // One sweep with everything that its runs over one set of extents need: strides, scratch memory, lanes, states.
 //
 // The order of folding is the canonical one (order.hpp), whatever the number of threads: a thread takes consecutive
-// blocks, some at a time (a band, whose lanes fit the second-level cache), and walks over up to SweepProgram::rows of their slabs
-// at once, each row reading memory in order.
+// blocks, some at a time (a band, whose lanes fit the second-level cache), and walks over up to SweepProgram::rows of
+// their slabs at once, each row reading memory in order.
 #pragma once
 
 #include <cstdint>

@@ -190,7 +190,8 @@ private:
         line("    }}\n");
     }
 
-    /// May elements be shared out among lanes in any way? Then those of an array that is not aligned are from its first pack on.
+    /// May elements be shared out among lanes in any way? Then those of an array that is not aligned are from its first
+    /// pack on.
     bool shifts() const {
         const bool any_way = std::ranges::all_of(sweep_.folds, [](const Fold& fold) {
             return joins(fold) && fold.monoid->builtin >= 0 &&

@@ -1,7 +1,7 @@
 // From a sweep to the text of its kernel, and everything a launch must know about it.
 //
-// The text is self-contained (no include): the device text, the maps and monoids that the sweep uses, and the sweep. It holds
-// nothing that varies between runs or sizes, and is the same for every architecture.
+// The text is self-contained (no include): the device text, the maps and monoids that the sweep uses, and the sweep. It
+// holds nothing that varies between runs or sizes, and is the same for every architecture.
 #pragma once
 
 #include <cstddef>
@@ -49,9 +49,9 @@ struct Kernel {
 /// How many problems one launch of a kernel runs.
 enum class Problems : std::uint8_t {
     one, ///< its parameters are the kernel's
-    /// The kernel has one parameter, a pointer to device memory with a record for each block of the grid: the number of the block
-    /// among its problem's | how many those are << 32, then what the parameters would be, 8 bytes each. A problem's blocks are
-    /// neighbours, in the order of their numbers.
+    /// The kernel has one parameter, a pointer to device memory with a record for each block of the grid: the number of
+    /// the block among its problem's | how many those are << 32, then what the parameters would be, 8 bytes each. A
+    /// problem's blocks are neighbours, in the order of their numbers.
     many,
 };
 

@@ -21,7 +21,8 @@
 namespace gf::cuda {
 namespace {
 
-/// The most that a launch reads for which Launch::may_overlap is worth it: so many blocks even out better than one problem's.
+/// The most that a launch reads for which Launch::may_overlap is worth it: so many blocks even out better than one
+/// problem's.
 constexpr std::int64_t short_bytes_of_many = std::int64_t{1} << 26;
 
 /// Hands out places in one allocation, before that is made.
@@ -98,8 +99,8 @@ private:
 
 CudaManyRunner::~CudaManyRunner() { wait_before_release(loaded_->device, done_); }
 
-/// The blocks that each problem gets. Those that fold are given by the order; where a sweep only maps, they may loop. Refuses what no
-/// launch can hold, before memory is asked for.
+/// The blocks that each problem gets. Those that fold are given by the order; where a sweep only maps, they may loop.
+/// Refuses what no launch can hold, before memory is asked for.
 void CudaManyRunner::count_blocks() {
     constexpr std::int64_t most_that_map = 1024; // a table of a record a slab would be long
     const Plan& plan = *loaded_->plan;
@@ -223,7 +224,8 @@ void CudaManyRunner::upload() {
     for (ManyLaunch& launch : launches_) launch.records = {};
 }
 
-/// Calls `use(device address, host address, bytes)` for each array of this role that is bound in host memory and has elements.
+/// Calls `use(device address, host address, bytes)` for each array of this role that is bound in host memory and has
+/// elements.
 template <class Use> void CudaManyRunner::for_each_host_array(ArrayRole role, Use&& use) const {
     const Plan& plan = *loaded_->plan;
     for (std::size_t p = 0; p < problems_.size(); ++p)

@@ -53,7 +53,8 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     return words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called));
 }
 
-/// Words that folding takes beside states and slabs, for f64 whose order matters: elements as f64, masked states before and after.
+/// Words that folding takes beside states and slabs, for f64 whose order matters: elements as f64, masked states before
+/// and after.
 int words_to_fold(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds) {
@@ -73,11 +74,11 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
 }
 
 Shape choose_shape(const Plan& plan, const Sweep& sweep) {
-    // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more combine.
-    // What touches no array has nothing to be wide for.
+    // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more
+    // combine. What touches no array has nothing to be wide for.
     int width = touches_arrays(sweep) ? std::max(16 / widest_element(plan, sweep), 4) : 4;
-    // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread has more
-    // than 255 registers.
+    // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread
+    // has more than 255 registers.
     while (width > 4 && state_words(sweep, width) > 128) width /= 2;
     // What folds nothing is done soonest in many small blocks; its slabs are no part of any order.
     if (sweep.folds.empty()) return {256, width, 1};
@@ -86,8 +87,8 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep) {
     // What loads nothing waits for nothing: slabs in flight would only be more code.
     const int bytes = loaded_bytes(plan, sweep) * width;
     if (bytes == 0) return {threads, width, 1};
-    // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room for one,
-    // which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
+    // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room
+    // for one, which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
     const bool wide = state_words(sweep, 1) > 8;
     const int wanted = (wide ? 192 : 32768 / threads) / bytes;
     const int registers = std::min(65536 / threads, 255) - 16; // counters and pointers have those

@@ -9,9 +9,9 @@
 
 namespace gf::cuda {
 
-/// What an emitter is made of. Value v of a sweep is named v<v>; empty<v> says whether there is none, where there may be none.
-/// Arrays and dims are named by their place in the sweep: a user's name could clash with another, and sweeps of one form shall
-/// have one text.
+/// What an emitter is made of. Value v of a sweep is named v<v>; empty<v> says whether there is none, where there may
+/// be none. Arrays and dims are named by their place in the sweep: a user's name could clash with another, and sweeps
+/// of one form shall have one text.
 class SweepCode {
 public:
     SweepCode(const Plan& plan, const Sweep& sweep);

@@ -128,8 +128,8 @@ private:
         return sweeps;
     }
 
-    /// The fewest words with which a group has no more sweeps than with the most: none is then much wider than another, since time
-    /// grows faster than width.
+    /// The fewest words with which a group has no more sweeps than with the most: none is then much wider than another,
+    /// since time grows faster than width.
     int share_of_words(const Group& group) const {
         std::vector<std::vector<FoldKey>> sets;
         for (const std::vector<int>& sharing : sharing_reduces(group)) sets.push_back(folds_of(sharing[0]));

@@ -14,8 +14,9 @@
 
 namespace gf {
 
-/// The most 32-bit words of states that one sweep folds, for each four lanes: 512 threads of 96 words are 192 KiB, which is what
-/// the 256 KiB of registers of a GPU's multiprocessor hold beside addresses, loads and intermediate values.
+/// The most 32-bit words of states that one sweep folds, for each four lanes: 512 threads of 96 words are 192 KiB,
+/// which is what the 256 KiB of registers of a GPU's multiprocessor hold beside addresses, loads and intermediate
+/// values.
 inline constexpr int max_sweep_words = 96;
 /// The most arrays that one sweep loads and stores.
 inline constexpr int max_sweep_arrays = 64;

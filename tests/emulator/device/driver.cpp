@@ -1,4 +1,5 @@
-// The driver's entry points (core/src/driver/driver.def has them all), and those that only a user of CUDA calls, for captures.
+// The driver's entry points (core/src/driver/driver.def has them all), and those that only a user of CUDA calls, for
+// captures.
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -123,8 +124,8 @@ void count_wait() {
     ++control().waits;
 }
 
-/// CUDA waits for the device before it frees memory, and whoever could not wait itself relies on it. Elsewhere nobody shall:
-/// what is freed too early is found.
+/// CUDA waits for the device before it frees memory, and whoever could not wait itself relies on it. Elsewhere nobody
+/// shall: what is freed too early is found.
 void wait_where_a_call_failed() {
     const auto failed = [] {
         const auto lock = locked();

@@ -1,4 +1,5 @@
-// Streams and events: what was asked of each stream is done in its order, by one thread; among the streams the order is drawn.
+// Streams and events: what was asked of each stream is done in its order, by one thread; among the streams the order is
+// drawn.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,8 @@
 // compiler at all; else it is compiled again and replaced. Files are written beside their place and renamed.
 //
 // The folder is $GRIDFOLD_CACHE_DIR, $XDG_CACHE_HOME/gridfold or ~/.cache/gridfold, made with mode 0700. A folder that
-// others may write to is not used: an entry is code. Whatever is wrong with an entry or the folder is a miss, never an error.
+// others may write to is not used: an entry is code. Whatever is wrong with an entry or the folder is a miss, never an
+// error.
 #pragma once
 
 #include <memory>

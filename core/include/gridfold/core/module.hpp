@@ -59,8 +59,8 @@ struct Launch {
     std::uint32_t blocks = 1;
     std::uint32_t threads = 1;
     void** parameters = nullptr;
-    /// The kernel waits by itself for what came before it in the stream (griddepcontrol): it may start while a kernel before it
-    /// ends. Only where kernels_may_overlap(); ignored in a GraphExec.
+    /// The kernel waits by itself for what came before it in the stream (griddepcontrol): it may start while a kernel
+    /// before it ends. Only where kernels_may_overlap(); ignored in a GraphExec.
     bool may_overlap = false;
 };
 

@@ -58,8 +58,8 @@ public:
     virtual void wait(std::span<ScalarResult> scalars) = 0;
 };
 
-/// Several problems of one plan: the same bits as one by one, but on a GPU one launch a sweep for all of them. One thread at a
-/// time.
+/// Several problems of one plan: the same bits as one by one, but on a GPU one launch a sweep for all of them. One
+/// thread at a time.
 class ManyRunner {
 public:
     ManyRunner() = default;

@@ -58,12 +58,13 @@ using Bindings = std::vector<Binding>;
 /// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread.
 class Results {
 public:
-    /// The scalar result `name` as its own type T (a wrong T is an InvalidGraph that names the right one). Throws EmptyReduction if no element
-    /// contributed to it, InvalidGraph if there is no such result or it is an array.
+    /// The scalar result `name` as its own type T (a wrong T is an InvalidGraph that names the right one). Throws
+    /// EmptyReduction if no element contributed to it, InvalidGraph if there is no such result or it is an array.
     template <Element T> T get(std::string_view name) const;
     /// The same, empty where no element contributed.
     template <Element T> std::optional<T> get_optional(std::string_view name) const;
-    /// The array result `name`, in the memory it was allocated or bound in; valid while these Results (or the caller's binding) live.
+    /// The array result `name`, in the memory it was allocated or bound in; valid while these Results (or the caller's
+    /// binding) live.
     View array(std::string_view name) const;
     /// A host array result as a span.
     template <Element T> std::span<const T> span(std::string_view name) const;
@@ -97,21 +98,22 @@ public:
     Prepared& operator=(Prepared&&) noexcept;
     ~Prepared();
 
-    /// Binds another array (or scalar value) to an input or output. Checked as at prepare(); on an exception the old binding stands.
+    /// Binds another array (or scalar value) to an input or output. Checked as at prepare(); on an exception the old
+    /// binding stands.
     void rebind(std::string_view name, View array);
     void rebind(std::string_view name, Literal scalar);
     /// Several at once: extents that change together must be bound together.
     void rebind(const Bindings& bindings);
     /// Runs and waits. Arrays that the caller did not bind are this Prepared's own: the next run overwrites them.
     Results run(StreamView stream = {});
-    /// Starts a run in the stream's order without waiting. results() waits for it, and only then are arrays in host memory
-    /// filled that are bound as outputs: call it before the next rebind() or enqueue(). Inputs in host memory are read before
-    /// enqueue() returns, page-locked ones when the stream gets there.
+    /// Starts a run in the stream's order without waiting. results() waits for it, and only then are arrays in host
+    /// memory filled that are bound as outputs: call it before the next rebind() or enqueue(). Inputs in host memory
+    /// are read before enqueue() returns, page-locked ones when the stream gets there.
     ///
-    /// While the stream is capturing, the run becomes part of the graph, which then owns what it needs: one launch of it may be
-    /// in flight at a time, however often the graph is instantiated, and none beside a run of this Prepared if an array
-    /// output is not bound (both write the same array). All arrays must be in device memory. A DeviceError may leave a part of
-    /// the run in the capture: end it and start anew.
+    /// While the stream is capturing, the run becomes part of the graph, which then owns what it needs: one launch of
+    /// it may be in flight at a time, however often the graph is instantiated, and none beside a run of this Prepared
+    /// if an array output is not bound (both write the same array). All arrays must be in device memory. A DeviceError
+    /// may leave a part of the run in the capture: end it and start anew.
     void enqueue(StreamView stream);
     /// The results of the last run. InvalidGraph where nothing was run since prepare() or rebind().
     Results results();
@@ -123,8 +125,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Several problems of one executable, bound and ready to run together: on a GPU in one launch a sweep, and with the bits that each
-/// would have alone. Move-only; one thread at a time.
+/// Several problems of one executable, bound and ready to run together: on a GPU in one launch a sweep, and with the
+/// bits that each would have alone. Move-only; one thread at a time.
 class PreparedMany {
 public:
     PreparedMany(PreparedMany&&) noexcept;
@@ -133,10 +135,11 @@ public:
 
     /// The number of problems.
     std::size_t size() const noexcept;
-    /// Runs and waits; a Results for each problem, in their order. Arrays that the caller did not bind are overwritten by the next run.
+    /// Runs and waits; a Results for each problem, in their order. Arrays that the caller did not bind are overwritten
+    /// by the next run.
     std::vector<Results> run(StreamView stream = {});
-    /// As Prepared's, but page-locked inputs, too, are read before it returns. All graphs that capture it share its memory with it: of
-    /// their launches and its runs, at most one is in flight.
+    /// As Prepared's, but page-locked inputs, too, are read before it returns. All graphs that capture it share its
+    /// memory with it: of their launches and its runs, at most one is in flight.
     void enqueue(StreamView stream);
     std::vector<Results> results();
 
@@ -155,9 +158,9 @@ public:
     /// run() at the same time as others leaves one set, until the Executable is gone.
     Results run(const Bindings& inputs, const Bindings& outputs = {}, StreamView stream = {}) const;
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
-    /// Runs many problems, small ones above all, each with extents and scalars of its own: on a GPU one launch a sweep (the first
-    /// call compiles its kernels). `outputs`: empty, or one list for each problem. A mistake in one of them is an InvalidGraph that
-    /// names it, and nothing runs.
+    /// Runs many problems, small ones above all, each with extents and scalars of its own: on a GPU one launch a sweep
+    /// (the first call compiles its kernels). `outputs`: empty, or one list for each problem. A mistake in one of them
+    /// is an InvalidGraph that names it, and nothing runs.
     std::vector<Results> run_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {},
                                   StreamView stream = {}) const;
     PreparedMany prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {}) const;
@@ -194,7 +197,8 @@ template <Element T> std::span<const T> Results::span(std::string_view name) con
     return {static_cast<const T*>(view.address), element_count(view.extents)};
 }
 
-/// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct, an unknown device name), DeviceError, CompileError.
+/// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct, an unknown device name),
+/// DeviceError, CompileError.
 Executable compile(const Graph& graph, const Options& options = {});
 
 } // namespace gf

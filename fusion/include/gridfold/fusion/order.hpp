@@ -11,14 +11,14 @@ namespace gf {
 
 inline constexpr std::int64_t slab_elements = 2048;
 
-/// The most blocks of one reduction. On an H200 256 blocks reach the bandwidth of any larger grid, and what a block costs to
-/// combine is paid 256 times, not more (bench/NOTES.md).
+/// The most blocks of one reduction. On an H200 256 blocks reach the bandwidth of any larger grid, and what a block
+/// costs to combine is paid 256 times, not more (bench/NOTES.md).
 inline constexpr std::int64_t max_blocks = 256;
 
 constexpr std::int64_t slab_count(std::int64_t elements) { return (elements + slab_elements - 1) / slab_elements; }
 
-/// G: the blocks that fold this many elements. Small sums are latency: two slabs a block. From a hundred blocks on, a second
-/// block for each multiprocessor must be worth what it costs to combine: eight slabs.
+/// G: the blocks that fold this many elements. Small sums are latency: two slabs a block. From a hundred blocks on, a
+/// second block for each multiprocessor must be worth what it costs to combine: eight slabs.
 constexpr std::int64_t block_count(std::int64_t elements) {
     const std::int64_t slabs = slab_count(elements);
     if (slabs <= 8) return 1;

@@ -99,7 +99,8 @@ struct MonoidRow {
     bool exact_in_any_order(DType accumulator) const {
         return is_floating(accumulator) ? exact_in_any_order_for_floats : exact_in_any_order_for_integers;
     }
-    /// Words of what a thread keeps for `lanes` lanes of a sweep: one state for all of them where the order does not matter.
+    /// Words of what a thread keeps for `lanes` lanes of a sweep: one state for all of them where the order does not
+    /// matter.
     int thread_words(DType element, DType accumulator, bool masked, int lanes) const {
         constexpr int origin_words = 2; // what a block's lanes share
         if (!masked && of_block_words > 0) return lanes * of_block_words + origin_words;

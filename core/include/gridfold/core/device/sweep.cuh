@@ -2,36 +2,39 @@
 // text gives the particulars as a Kernel; this is their common course. Depends on grid.cuh.
 //
 // A Kernel has
-//   threads, width, in_flight, words, most_blocks   constants: a block's threads; a thread's elements of a slab; slabs loaded before
-//                                the first is folded; words of all states; the most blocks (a power of 2)
+//   threads, width, in_flight, words, most_blocks   constants: a block's threads; a thread's elements of a slab; slabs
+//                                loaded before the first is folded; words of all states; the most blocks (a power of 2)
 //   Loads                        one thread's elements of one slab
-//   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where the order
-//                                does not matter; N states of every fold
-//   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, that of its lanes (the same, or OfBlock: monoid.cuh), word
-//                                (its first of all states') and of(states)
-//   clear(lanes), close(lanes, states, elements)  lanes of no element; the State of each fold over a block's elements, from the one
-//                                lane that they were reduced to
+//   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where
+//                                the order does not matter; N states of every fold
+//   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, its LaneMonoid (the same, or OfBlock:
+//                                monoid.cuh), word (its first of all states') and of(states)
+//   clear(lanes)                 makes them lanes of no element
+//   close(lanes, states, elements)  the State of each fold over a block's elements, from the one lane that they were
+//                                reduced to
 //   block, blocks                this block's number, and how many fold the domain: of the grid, or of its part of it
 //   elements, workspace, host    the extent of the domain; device memory; what the host polls, or null
 //   aligned, stores_aligned      may loads, and stores, be of whole packs?
 //   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
 //                                whole: count == width
-//   shifts, elements_before_packs(), skip(count)  may elements be shared out in any way? Then how many there are before the array's first
-//                                whole pack; and what leaves some out
-//   realigns, Windows, load_windows(windows, loads, first), realign(loads, windows)  are there arrays of which whole packs can be
-//                                cut out? and their windows (warp.cuh): `width` elements from `first` on
+//   shifts                       may elements be shared out in any way? Then elements_before_packs() says how many there are
+//                                before the array's first whole pack, and skip(count) leaves some out
+//   realigns                     are there arrays of which whole packs can be cut out? Then load_windows(windows, loads, first)
+//                                loads their Windows (warp.cuh), `width` elements from `first` on, and realign(loads, windows)
+//                                cuts them out
 //   fold<whole>(lanes, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
-//   shares, share(lanes, loads, first)  do lanes share something of the block's first element? and what takes it from the loads of that
-//                                element
-//   ends, end(lanes, rows, more, first, stride)  is there a monoid that accumulates in steps (monoid.cuh)? and its last one, after `rows`
-//                                slabs and `more` elements of the last
-//   finishes, finish(states, tag) does it fold or yield? and what finalises the states in place 0, computes the epilogue
-//                                and yields; one thread, once
+//   shares                       do lanes share something of the block's first element? Then share(lanes, loads, first) takes
+//                                it from the loads of that element
+//   ends                         is there a monoid that accumulates in steps (monoid.cuh)? Then end(lanes, rows, more, first,
+//                                stride) is the last one, after `rows` slabs and `more` elements of the last
+//   finishes                     does it fold or yield? Then finish(states, tag) finalises the states in place 0, computes the
+//                                epilogue and yields; one thread, once
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// Consecutive elements that a block takes at a time: where they are folded, the order's 2,048; where they are not, as many as suit.
+/// Consecutive elements that a block takes at a time: where they are folded, the order's 2,048; where they are not, as
+/// many as suit.
 template <class Kernel> inline constexpr i64 slab_elements = i64(Kernel::threads) * Kernel::width;
 
 /// The coordinates of an element of a row-major domain, walked in increasing order.
@@ -91,8 +94,9 @@ GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& f
     if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
 }
 
-/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Slabs are counted in 32 bits: no domain has
-/// 2^31 of them. `before`: elements that were skipped, fewer than a thread has of a slab. Returns how many elements the block has.
+/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Slabs are counted in 32 bits: no
+/// domain has 2^31 of them. `before`: elements that were skipped, fewer than a thread has of a slab. Returns how many
+/// elements the block has.
 template <class Kernel>
 GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes, [[maybe_unused]] i32 before) {
     constexpr int in_flight = Kernel::in_flight;
@@ -105,8 +109,9 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes, 
     u32 slab = kernel.block;
     u32 row = 0; // slabs of this block that were folded
 
-    // What lanes share comes from the block's first element, which every thread loads: telling it to each other would take a barrier.
-    // It is awaited with the first slabs, in the loop; but a loop over wide states is slowed by any branch, more than the wait costs.
+    // What lanes share comes from the block's first element, which every thread loads: telling it to each other would
+    // take a barrier. It is awaited with the first slabs, in the loop; but a loop over wide states is slowed by any
+    // branch, more than the wait costs.
     constexpr bool shares_in_loop = Kernel::shares && Kernel::words <= 8;
     typename Kernel::Loads head;
     const i64 start = i64(kernel.block) * slab_size;
@@ -144,8 +149,8 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes, 
         row += count();
         slab += count() * blocks;
     };
-    // As many slabs before `end` as fill a batch, then half of one, and so on. Of wide states every batch is much code: one half, and
-    // what is left slab by slab.
+    // As many slabs before `end` as fill a batch, then half of one, and so on. Of wide states every batch is much code:
+    // one half, and what is left slab by slab.
     const auto fold_batches = [&](auto access, auto count, u32 end) {
         while (slab + (count() - 1) * blocks < end) fold_batch(access, count);
         constexpr int least = Kernel::words <= 8 ? 1 : count() / 2;
@@ -204,14 +209,14 @@ using MonoidOf = typename Choose<lanes, typename Fold::LaneMonoid, typename Fold
 template <class Fold, int warps, bool first>
 using WarpStates = Shared<typename MonoidOf<Fold, first>::State, warps, 2 * Fold::word + first>;
 
-/// Are a fold's states of so many lanes reduced by every thread for itself? Reading 16 words of shared memory takes as long as one
-/// exchange between lanes.
+/// Are a fold's states of so many lanes reduced by every thread for itself? Reading 16 words of shared memory takes as
+/// long as one exchange between lanes.
 template <class Fold, int lanes, bool all>
 inline constexpr bool one_thread_reduces =
     lanes < 32 && all && sizeof(typename MonoidOf<Fold, all>::State) == 4 && !reduces_warps<MonoidOf<Fold, all>>;
 
-/// Reduces the first states of so many lanes of a warp, a power of 2, to one, pairwise by number, lowest bit first; the first
-/// lane gets the result. `number`: of this lane. Without `all`, those from number·each ≥ count on do not exist.
+/// Reduces the first states of so many lanes of a warp, a power of 2, to one, pairwise by number, lowest bit first; the
+/// first lane gets the result. `number`: of this lane. Without `all`, those from number·each ≥ count on do not exist.
 template <class Kernel, int lanes, bool all, class States>
 GRIDFOLD_FN void reduce_lanes(States& states, i32 number, i32 count, i32 each) {
     Kernel::each_fold([&](auto f) {
@@ -234,13 +239,14 @@ GRIDFOLD_FN void reduce_lanes(States& states, i32 number, i32 count, i32 each) {
         });
 }
 
-/// Has this warp any of `count` states, of which each thread has `each`? One that has none leaves the others to it: it would poll what
-/// they wait for.
+/// Has this warp any of `count` states, of which each thread has `each`? One that has none leaves the others to it: it
+/// would poll what they wait for.
 GRIDFOLD_FN bool has_states(i32 count, i32 each) { return i32(warp_index() * 32) * each < count; }
 
-/// Reduces `count` states of every fold to one, pairwise by number, lowest bit first. Of the first Threads threads, thread t
-/// has those numbered each·t to each·t + each − 1, each ≤ K a power of two; thread 0 gets the result in its place 0. `all`:
-/// there are K · Threads states, of lanes. Every thread of the block calls it if Threads > 32, once for each value of `all`.
+/// Reduces `count` states of every fold to one, pairwise by number, lowest bit first. Of the first Threads threads,
+/// thread t has those numbered each·t to each·t + each − 1, each ≤ K a power of two; thread 0 gets the result in its
+/// place 0. `all`: there are K · Threads states, of lanes. Every thread of the block calls it if Threads > 32, once for
+/// each value of `all`.
 template <class Kernel, int Threads, bool all, class States>
 GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
     constexpr int warp_count = Threads / 32;

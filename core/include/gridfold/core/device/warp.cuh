@@ -1,6 +1,7 @@
-// The device primitives: where a thread stands, barriers, shuffles, shared memory, relaxed memory accesses, wide loads and
-// stores. All of it that depends on where a thread stands or on memory is in this file, each beside the call that stands for it
-// where kernels are executed on the host (tests/emulator provides those functions). Depends on prelude.cuh.
+// The device primitives: where a thread stands, barriers, shuffles, shared memory, relaxed memory accesses, wide loads
+// and stores. All of it that depends on where a thread stands or on memory is in this file, each beside the call that
+// stands for it where kernels are executed on the host (tests/emulator provides those functions). Depends on
+// prelude.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -13,8 +14,8 @@ GRIDFOLD_FN u32 grid_blocks() { return gridDim.x; }
 GRIDFOLD_FN void barrier() { __syncthreads(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
-/// A kernel may start while the one before it in its stream ends (programmatic dependent launch). It waits here for that one to
-/// have ended and its writes to be seen; before, it touches no memory.
+/// A kernel may start while the one before it in its stream ends (programmatic dependent launch). It waits here for
+/// that one to have ended and its writes to be seen; before, it touches no memory.
 GRIDFOLD_FN void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -62,8 +63,8 @@ GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
 }
 
-// Wide loads go through the read-only path: a sweep never writes what it reads (outputs may not overlap inputs). Volatile: none may
-// move before wait_for_previous_kernel().
+// Wide loads go through the read-only path: a sweep never writes what it reads (outputs may not overlap inputs).
+// Volatile: none may move before wait_for_previous_kernel().
 GRIDFOLD_FN void load_bytes(u32 (&w)[4], const void* p) {
     asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
@@ -178,8 +179,8 @@ template <class T, int N> union Pack {
     GRIDFOLD_FN Pack() {}
 };
 
-/// Reads elements [0, count) of p. `aligned`: p is a multiple of Pack::bytes; else each is read by itself. `whole`: count is N.
-/// Nothing beside them is read.
+/// Reads elements [0, count) of p. `aligned`: p is a multiple of Pack::bytes; else each is read by itself. `whole`:
+/// count is N. Nothing beside them is read.
 template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p, int count) {
     constexpr u32 bytes = Pack<T, N>::bytes;
     if constexpr (aligned && whole && bytes >= 4) {

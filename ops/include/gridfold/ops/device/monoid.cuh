@@ -5,19 +5,20 @@
 // increasing index order; combine(s, t) gets s from before t. A State is trivially copyable, whole 32-bit words without
 // padding, at most 64 of them. Depends on prelude.cuh alone.
 //
-// A monoid may also offer accumulate in three steps, for lanes that no mask interrupts. start() is what a lane begins with;
-// advance(s, x, row) takes each element in turn, row counting from 0 (a lane has fewer than 2^32 elements); end(s, rows, index, stride,
-// width) says how many they were, perhaps none, the index of the first, and how they stood: `width` side by side, then the next
-// `stride` further on.
+// A monoid may also offer accumulate in three steps, for lanes that no mask interrupts. start() is what a lane begins
+// with; advance(s, x, row) takes each element in turn, row counting from 0 (a lane has fewer than 2^32 elements);
+// end(s, rows, index, stride, width) says how many they were, perhaps none, the index of the first, and how they stood:
+// `width` side by side, then the next `stride` further on.
 //
-// Or the lanes of a block that no mask interrupts share something of its first element, and keep less than a State: OfBlock, a
-// monoid itself. origin(x) is what they share; OfBlock::accumulate(s, x, origin) takes an element; close(s, origin, elements) is the State
-// of all their elements: the same, of finite sums, as if each lane had closed and combined.
+// Or the lanes of a block that no mask interrupts share something of its first element, and keep less than a State:
+// OfBlock, a monoid itself. origin(x) is what they share; OfBlock::accumulate(s, x, origin) takes an element; close(s,
+// origin, elements) is the State of all their elements: the same, of finite sums, as if each lane had closed and
+// combined.
 //
 // One that is exact in any order may also offer
 //   accumulate_pack(s, x)  N elements at once, in any order
-//   reduce_warp(s, warp)   makes s of every lane the combination of all lanes', with the Warp of warp.cuh, where `reduces_warps`
-//                          is true
+//   reduce_warp(s, warp)   makes s of every lane the combination of all lanes', with the Warp of warp.cuh, where
+//                          `reduces_warps` is true
 //
 // Each definition starts with `template <` and ends with `};`, both alone at the start of a line, and needs no other:
 // a generated kernel holds the text of those that it uses (monoid_source).
@@ -34,8 +35,8 @@ template <class E, class A> struct Sum {
     GRIDFOLD_FN static State identity() { return {A(0)}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
-    /// Of elements of 16 bits and less the sum of a pack fits into 32. Where a pack was loaded as words, putting them together
-    /// again costs nothing.
+    /// Of elements of 16 bits and less the sum of a pack fits into 32. Where a pack was loaded as words, putting them
+    /// together again costs nothing.
     template <int N> GRIDFOLD_FN static void accumulate_pack(State& s, const E (&x)[N]) {
         using Narrow = typename Choose<(sizeof(E) > 2), A, typename Choose<is_signed<E>, i32, u32>::type>::type;
         Narrow sum = 0;
@@ -132,8 +133,8 @@ template <class E, class A> struct ArgMin {
         s.index_low = u32(i);
         s.index_high = u32(u64(i) >> 32);
     }
-    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the comparison.
-    // Where nothing wins over the value to begin with, every element is it.
+    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the
+    // comparison. Where nothing wins over the value to begin with, every element is it.
     GRIDFOLD_FN static State start() { return {identity().value, 0, 0}; }
     GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
         const bool better = wins(Word<A>(x), s.value);
@@ -171,8 +172,8 @@ template <class E, class A> struct ArgMax {
         s.index_low = u32(i);
         s.index_high = u32(u64(i) >> 32);
     }
-    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the comparison.
-    // Where nothing wins over the value to begin with, every element is it.
+    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the
+    // comparison. Where nothing wins over the value to begin with, every element is it.
     GRIDFOLD_FN static State start() { return {identity().value, 0, 0}; }
     GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
         const bool better = wins(Word<A>(x), s.value);
@@ -250,11 +251,12 @@ template <class E, class A> struct Count {
 
 /// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
 ///
-/// Sums of d and d² about an origin, one of the elements (or 0 instead of a huge one, an infinity or NaN): one pass, and no division until the end. The
-/// lanes of a block share its first element, so their sums just add up; a masked lane's origin is its own first. combine() moves
-/// one side to the other's origin, whichever leaves the smaller sum of squares: an outlier does not stay the origin of many others. About an
-/// element, that sum is at most n + 1 times the one about the mean, and in practice a few times: so many of f64's digits cancel. A mean
-/// loses what lies below the last digit of its origin.
+/// Sums of d and d² about an origin, one of the elements (or 0 instead of a huge one, an infinity or NaN): one pass,
+/// and no division until the end. The lanes of a block share its first element, so their sums just add up; a masked
+/// lane's origin is its own first. combine() moves one side to the other's origin, whichever leaves the smaller sum of
+/// squares: an outlier does not stay the origin of many others. About an element, that sum is at most n + 1 times the
+/// one about the mean, and in practice a few times: so many of f64's digits cancel. A mean loses what lies below the
+/// last digit of its origin.
 template <class E, class A> struct Moments {
     static constexpr bool associative_and_commutative = true;
     struct State {
