@@ -50,7 +50,7 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
         const bool divides = i.map == &map_row::divide || i.map == &map_row::floor_div || i.map == &map_row::remainder;
         return divides || !i.map->facts.exact;
     };
-    return words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called));
+    return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called)), 1);
 }
 
 /// Words that folding takes beside states and slabs, for f64 whose order matters: elements as f64, masked states before
