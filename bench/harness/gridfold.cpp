@@ -36,6 +36,13 @@ std::vector<double> scalars(const gf::Results& results) {
     return values;
 }
 
+std::vector<double> scalars(const std::vector<gf::Results>& all) {
+    std::vector<double> values;
+    for (const gf::Results& results : all)
+        for (const double value : scalars(results)) values.push_back(value);
+    return values;
+}
+
 gf::Options on_gpu() { return {.device = "cuda"}; }
 gf::Options on_gpu_unfused() { return {.device = "cuda", .fuse = false}; }
 
@@ -53,7 +60,7 @@ Contender gridfold_contender(std::string name, const gf::Graph& graph, const gf:
             .results = [of](int copy) { return scalars(of(copy).results()); }};
 }
 
-Contender gridfold_many_contender(const gf::Graph& graph, int copies, const BindMany& inputs, const Join& join) {
+Contender gridfold_many_contender(const gf::Graph& graph, int copies, const BindMany& inputs) {
     const gf::Executable exe = gf::compile(graph, on_gpu());
     const auto prepared = std::make_shared<std::vector<gf::PreparedMany>>();
     for (int copy = 0; copy < copies; ++copy) prepared->push_back(exe.prepare_many(inputs(copy)));
@@ -61,7 +68,7 @@ Contender gridfold_many_contender(const gf::Graph& graph, int copies, const Bind
     return {.name = "gridfold",
             .enqueue = [of, inputs](cudaStream_t stream, int copy) { of(copy).enqueue(stream); },
             .call = [of] { of(0).run(); },
-            .results = [of, join](int copy) { return join(of(copy).results()); }};
+            .results = [of](int copy) { return scalars(of(copy).results()); }};
 }
 
 } // namespace bench

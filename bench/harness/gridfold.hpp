@@ -24,11 +24,12 @@ Contender gridfold_contender(std::string name, const gf::Graph& graph, const gf:
 
 /// The same graph over several problems a copy, in one launch.
 using BindMany = std::function<std::vector<gf::Bindings>(int copy)>;
-using Join = std::function<std::vector<double>(const std::vector<gf::Results>&)>;
-Contender gridfold_many_contender(const gf::Graph& graph, int copies, const BindMany& inputs, const Join& join);
+Contender gridfold_many_contender(const gf::Graph& graph, int copies, const BindMany& inputs);
 
 /// The scalar results, as doubles; one that is empty is NaN.
 std::vector<double> scalars(const gf::Results& results);
+/// Those of one after the other.
+std::vector<double> scalars(const std::vector<gf::Results>& all);
 
 /// Adds `gridfold` and `gridfold_unfused`, those of them that the case wants, of one input "x".
 template <class T>

@@ -22,14 +22,6 @@ std::vector<gf::Bindings> columns_of(const Input<float>& x, int copy) {
     return problems;
 }
 
-/// The five of each column, one column after the other.
-std::vector<double> joined(const std::vector<gf::Results>& all) {
-    std::vector<double> numbers;
-    for (const gf::Results& column : all)
-        for (const double number : scalars(column)) numbers.push_back(number);
-    return numbers;
-}
-
 std::vector<Expected> expected_of(const std::vector<RowFacts>& all) {
     std::vector<Expected> expected;
     for (const RowFacts& column : all)
@@ -51,7 +43,7 @@ Contender one_by_one(const Input<float>& x) {
                 [prepared](int) {
                     std::vector<gf::Results> all;
                     for (gf::Prepared& column : *prepared) all.push_back(column.results());
-                    return joined(all);
+                    return scalars(all);
                 },
             .calls = 1};
 }
@@ -61,8 +53,7 @@ Make make_many() {
         Input<float> x(columns * rows, made.copies());
         const std::vector<Expected> expected = expected_of(plant_rows(x, columns));
         const BindMany bind = [x](int copy) { return columns_of(x, copy); };
-        if (made.wants("gridfold"))
-            made.add(gridfold_many_contender(five_statistics(), made.copies(), bind, joined), expected);
+        if (made.wants("gridfold")) made.add(gridfold_many_contender(five_statistics(), made.copies(), bind), expected);
         if (made.wants("cub")) made.add(five_cub_segmented(x, columns, made.copies()), expected);
         if (made.wants("cub_struct"))
             for (Contender& variant : five_cub_struct_segmented(x, columns, made.copies()))

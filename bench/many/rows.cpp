@@ -32,11 +32,7 @@ template <class T> Contender gridfold_rows(bool sum, const Input<T>& x, int copi
             problems.push_back({{"x", gf::device_view(x.copy(copy) + row * columns, {columns})}});
         return problems;
     };
-    return gridfold_many_contender(g, copies, bind, [](const std::vector<gf::Results>& all) {
-        std::vector<double> of_rows;
-        for (const gf::Results& row : all) of_rows.push_back(scalars(row).at(0));
-        return of_rows;
-    });
+    return gridfold_many_contender(g, copies, bind);
 }
 
 template <class T, class Result> Contender ladder_rows(const ladder::RowFold& fold, const Input<T>& x, int copies) {
