@@ -5,19 +5,21 @@
 
 namespace bench {
 
-void add_sums(Suite& suite);       ///< sum, cubes, misaligned_sum
-void add_ladder(Suite& suite);     ///< the classic ladder of sums, and cubes by ever more threads
-void add_five(Suite& suite);       ///< five statistics of a column
-void add_folds(Suite& suite);      ///< dozen, dozen_arg, and 1 … 64 folds of a column
-void add_sixteen(Suite& suite);    ///< sixteen statistics of four columns
-void add_many(Suite& suite);       ///< five statistics of many short columns
-void add_rows(Suite& suite);       ///< one function of each row of a matrix
-void add_zscore(Suite& suite);     ///< an array result
-void add_round_trip(Suite& suite); ///< what a small call costs the host
-void add_compile(Suite& suite);    ///< what gf::compile costs
+void add_sums(Suite& suite);        ///< sum, cubes, ragged_sum, misaligned_sum
+void add_other_folds(Suite& suite); ///< max, argmax, dot
+void add_ladder(Suite& suite);      ///< the classic ladder of sums, and cubes by ever more threads
+void add_five(Suite& suite);        ///< five statistics of a column
+void add_folds(Suite& suite);       ///< dozen, dozen_arg, and 1 … 64 folds of a column
+void add_sixteen(Suite& suite);     ///< sixteen statistics of four columns
+void add_many(Suite& suite);        ///< five statistics of many short columns
+void add_rows(Suite& suite);        ///< one function of each row of a matrix
+void add_zscore(Suite& suite);      ///< an array result
+void add_round_trip(Suite& suite);  ///< what a small call costs the host
+void add_compile(Suite& suite);     ///< what gf::compile costs
 
 inline void add_workloads(Suite& suite) {
     add_sums(suite);
+    add_other_folds(suite);
     add_ladder(suite);
     add_five(suite);
     add_folds(suite);

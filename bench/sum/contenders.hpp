@@ -1,5 +1,7 @@
-// Whoever sums a column beside gridfold.
+// Whoever folds a column beside gridfold.
 #pragma once
+
+#include <vector>
 
 #include "harness/contender.hpp"
 #include "harness/input.hpp"
@@ -12,6 +14,13 @@ template <class T> Contender cub_sum(const Input<T>& x, int copies);
 
 /// cub::DeviceReduce::TransformReduce. f32 and i32.
 template <class T> Contender cub_cubes(const Input<T>& x, int copies);
+
+/// cub::DeviceReduce::Max and ArgMax.
+Contender cub_max(const Input<float>& x, int copies);
+Contender cub_argmax(const Input<float>& x, int copies);
+
+/// cub::DeviceReduce::TransformReduce of two columns of as many elements, by ones and by fours.
+std::vector<Contender> cub_dot(const Input<float>& x, const Input<float>& y, int copies);
 
 /// thrust::reduce and thrust::transform_reduce with a caching allocator. They return to the host, so they can be called and
 /// not captured.

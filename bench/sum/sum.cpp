@@ -1,4 +1,5 @@
-// Workloads of one fold of one column: sum of every type, sum of cubes, and sum of a column that is not aligned.
+// Workloads of one fold of one column: sum of every type, sum of cubes, sums of a column that is not
+// aligned, and of one whose elements fill no slab.
 #include <cmath>
 #include <type_traits>
 
@@ -93,6 +94,16 @@ template <class T> void add_cubes(Suite& suite) {
     }
 }
 
+/// Lengths as people choose them: 1, 2, 5, 10 thousand and so on.
+template <class T> void add_ragged(Suite& suite) {
+    for (std::int64_t thousands = 1; thousands <= 1'000'000; thousands *= 10)
+        for (const std::int64_t first_digit : {1, 2, 5})
+            if (const std::int64_t elements = first_digit * thousands * 1000; elements <= 1'000'000'000)
+                suite.add(graph_case(
+                    column<T>("ragged_sum", elements * std::int64_t{sizeof(T)}, {"gridfold", "cub", "ceiling"}),
+                    make_sum<T>(elements)));
+}
+
 template <class T> void add_misaligned(Suite& suite) {
     for (const int exponent : {12, 16, 20, 24, 28, 30, 32, 34}) {
         CaseFacts facts = column<T>("misaligned_sum", std::int64_t{1} << exponent, {"gridfold", "gridfold_aligned"});
@@ -115,6 +126,10 @@ void add_sums(Suite& suite) {
     add_sum<double>(suite);
     add_cubes<float>(suite);
     add_cubes<std::int32_t>(suite);
+    add_ragged<std::int8_t>(suite);
+    add_ragged<__half>(suite);
+    add_ragged<float>(suite);
+    add_ragged<double>(suite);
     add_misaligned<std::int8_t>(suite);
     add_misaligned<__half>(suite);
     add_misaligned<float>(suite);
