@@ -15,13 +15,15 @@
 
 namespace {
 
-gf::cuda::Kernel emit(std::string_view graph, int sweep = 0) {
-    return gf::cuda::emit_cuda(gf::fuse(gf::parse(graph)), sweep);
+using gf::cuda::Problems;
+
+gf::cuda::Kernel emit(std::string_view graph, int sweep = 0, Problems problems = Problems::one) {
+    return gf::cuda::emit_cuda(gf::fuse(gf::parse(graph)), sweep, problems);
 }
 
-gf::cuda::Shape shape(std::string_view graph) {
+gf::cuda::Shape shape(std::string_view graph, Problems problems = Problems::one) {
     const gf::Plan plan = gf::fuse(gf::parse(graph));
-    return gf::cuda::choose_shape(plan, plan.sweeps.at(0));
+    return gf::cuda::choose_shape(plan, plan.sweeps.at(0), problems);
 }
 
 bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -118,6 +120,60 @@ TEST(EmitCuda, slabs_in_flight_leave_registers_for_what_folding_takes) {
               in_flight("s(x: i8[i, j], y: i8[i, j]) -> s = max(x - y)"));
     EXPECT_LT(in_flight("s(x: f32[n]) -> a = variance(x where x > f32(0)), b = variance(x + f32(1))"),
               in_flight("s(x: f32[n]) -> a = variance(x - f32(2)), b = variance(x + f32(1))"));
+}
+
+TEST(EmitCuda, of_many_problems_more_and_smaller_blocks_are_under_way) {
+    EXPECT_EQ(shape(cubes).threads, 512);
+    EXPECT_EQ(shape(cubes, Problems::many).threads, 256);
+    EXPECT_EQ(shape(cubes, Problems::many).resident, 4);
+    // Neither where states are wide, nor where packs of 16 bytes would be fewer.
+    EXPECT_EQ(shape(dozen, Problems::many).threads, 512);
+    EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 512);
+}
+
+TEST(EmitCuda, two_blocks_share_a_multiprocessor_unless_states_are_wide) {
+    EXPECT_EQ(shape(cubes).resident, 2);
+    EXPECT_EQ(shape("s(x: f64[n]) -> m = mean(x)").resident, 2);
+    EXPECT_EQ(shape(dozen).resident, 1);
+    EXPECT_TRUE(holds(emit(dozen).source, "__launch_bounds__(512, 1)"));
+}
+
+TEST(EmitCuda, the_last_slab_is_loaded_early_where_it_is_cheap) {
+    EXPECT_TRUE(shape(cubes).last_early);
+    EXPECT_FALSE(shape(dozen).last_early);                                          // wide states need the registers
+    EXPECT_FALSE(shape("s(x: f32[i, j], y: f32[j]) -> s = sum(x * y)").last_early); // y goes by its strides
+    EXPECT_FALSE(shape("s(x: f32[i, j]) -> s = sum(x * f32(index(j)))").last_early);
+}
+
+TEST(EmitCuda, memory_is_prefetched_before_the_kernel_before_has_ended_and_read_after) {
+    const auto prefetches = [](std::string_view graph, Problems problems = Problems::one) {
+        return holds(emit(graph, 0, problems).source, "prefetches = true");
+    };
+    EXPECT_TRUE(prefetches(cubes));
+    EXPECT_TRUE(prefetches(dozen));
+    EXPECT_FALSE(prefetches(cubes, Problems::many));
+    EXPECT_FALSE(prefetches("s([n]) -> s = sum(index(n))"));
+    EXPECT_FALSE(prefetches("m(x: f32[n]) -> y = x * f32(2)"));
+    // A scalar that an earlier sweep yields is read in the prologue, which waits for it.
+    const std::string second = emit("z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)", 1).source;
+    const std::size_t prologue = second.find("void prologue()"), wait = second.find("wait_for_previous", prologue);
+    ASSERT_NE(prologue, std::string::npos);
+    EXPECT_LT(wait, second.find("scalars[", prologue));
+    const std::string text = emit(cubes).source;
+    const std::size_t own = text.find("void prologue()");
+    EXPECT_GT(text.find("wait_for_previous", own), text.find("struct Loads", own));
+}
+
+TEST(Order, blocks_follow_from_the_number_of_elements) {
+    using gf::block_count;
+    EXPECT_EQ(block_count(0), 1);
+    EXPECT_EQ(block_count(5 * 2048), 1);
+    EXPECT_EQ(block_count(5 * 2048 + 1), 3);
+    EXPECT_EQ(block_count(254 * 2048), 127);
+    EXPECT_EQ(block_count(1 << 20), 128);
+    EXPECT_EQ(block_count(1032 * 2048), 129);
+    EXPECT_EQ(block_count(1 << 22), 256);
+    EXPECT_EQ(block_count(std::int64_t{1} << 40), 256);
 }
 
 TEST(EmitCuda, what_any_order_serves_begins_at_the_first_whole_pack) {

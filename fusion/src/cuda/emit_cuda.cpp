@@ -24,7 +24,8 @@ namespace {
 class Emitter : SweepCode {
 public:
     Emitter(const Plan& plan, int number, Problems problems)
-        : SweepCode(plan, plan.sweeps[std::size_t(number)]), problems_(problems), shape_(choose_shape(plan, sweep_)) {
+        : SweepCode(plan, plan.sweeps[std::size_t(number)]), problems_(problems),
+          shape_(choose_shape(plan, sweep_, problems)) {
         kernel_.threads = shape_.threads;
         kernel_.slab = shape_.threads * shape_.width;
         kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
@@ -77,9 +78,11 @@ private:
         line("\nstruct Sweep {{");
         line("    static constexpr int threads = {}, width = {}, in_flight = {}, words = {};", shape_.threads,
              shape_.width, shape_.in_flight, kernel_.words);
-        line("    static constexpr int most_blocks = {};", max_blocks);
-        line("    static constexpr bool finishes = {}, shifts = {}, realigns = {}, shares = {}, ends = {};\n",
-             kernel_.finishes, shifts(), realigns(), shares(), ends());
+        line("    static constexpr int windows_in_flight = {}, most_blocks = {};", shape_.windows_in_flight,
+             max_blocks);
+        line("    static constexpr bool finishes = {}, last_early = {}, prefetches = {}, shifts = {}, realigns = {};",
+             kernel_.finishes, shape_.last_early, prefetches(), shifts(), realigns());
+        line("    static constexpr bool shares = {}, ends = {};\n", shares(), ends());
         members();
         prologue();
         loads();
@@ -176,6 +179,17 @@ private:
             if (flat(a)) line("        load_pack<packs, whole>(l.{0}, {0} + first, count);", pointer(a));
         if (by_coordinates_) line("        gather<whole>(l, first, count);");
         line("    }}\n");
+        if (prefetches()) {
+            line("    GRIDFOLD_FN void prefetch_elements(i64 first, u32 count) const {{");
+            for (const int a : arrays_)
+                if (flat(a)) line("        prefetch({0} + first, count * u32(sizeof(*{0})));", pointer(a));
+            line("    }}\n");
+        }
+        if (shape_.last_early) {
+            line("    GRIDFOLD_FN void load_if(bool wanted, Loads& l, i64 first) const {{");
+            for (const int a : arrays_) line("        load_pack_if(wanted, l.{0}, {0} + first);", pointer(a));
+            line("    }}\n");
+        }
         if (!by_coordinates_) return;
         line("    template <bool whole> GRIDFOLD_FN void gather(Loads& l, i64 first, int count) const {{");
         line("        Coordinates<{}> at(first, extents);", std::max<std::size_t>(sweep_.dims.size(), 1));
@@ -210,6 +224,12 @@ private:
         line("    GRIDFOLD_FN void skip(i64 count) {{");
         line("        {} += count, elements -= count, aligned = true;", pointer(arrays_[0]));
         line("    }}\n");
+    }
+
+    /// Of many problems, the table is awaited first; and a sweep that only maps has many blocks, which do not wait together.
+    bool prefetches() const {
+        return problems_ == Problems::one && kernel_.words > 0 &&
+               std::ranges::any_of(arrays_, [&](int a) { return flat(a); });
     }
 
     bool realigns() const {
@@ -363,7 +383,11 @@ private:
         line("        stores_aligned = {};", stores_alignment());
         if (by_coordinates_)
             for (std::size_t d = 0; d < sweep_.dims.size(); ++d) line("        extents[{0}] = extent_{0};", d);
+        // What is read may be the previous kernel's; all else is computed while it ends.
+        bool waits = false;
         for (int v = 0; v < sweep_.body; ++v) {
+            if (code(v).opcode == Opcode::read && !waits) line("        wait_for_previous_kernel();");
+            waits = waits || code(v).opcode == Opcode::read;
             if (code(v).may_be_empty) line("        empty{} = {};", v, emptiness(v));
             line("        v{} = {};", v, value(v));
         }
@@ -399,16 +423,16 @@ private:
                                                  : fmt::format("from_bytes<{}>(own[{}]), ", member.type, i + 1);
         }
         if (problems_ == Problems::many) parameters = "const u64* launches";
-        // With "1 block a multiprocessor", the compiler does not spill registers for the sake of more.
-        line("extern \"C\" __global__ void __launch_bounds__({}, 1) gridfold_sweep({}) {{", shape_.threads, parameters);
-        line("    wait_for_previous_kernel();");
+        // With the blocks named, the compiler does not spill registers for the sake of more.
+        line("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", shape_.threads,
+             shape_.resident, parameters);
         if (problems_ == Problems::many) {
+            line("    wait_for_previous_kernel();");
             line("    const u64* const own = launches + u64(block_index()) * {};", members_.size() + 1);
             line("    Sweep kernel{{{}u32(own[0]), u32(own[0] >> 32)}};", values);
         } else {
             line("    Sweep kernel{{{}block_index(), grid_blocks()}};", values);
         }
-        line("    kernel.prologue();");
         line("    sweep(kernel);");
         line("}}");
         line("\n}} // namespace GRIDFOLD_NAMESPACE");

@@ -61,13 +61,17 @@ Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one)
 /// approximated: the CPU backend gives the same bits.
 std::vector<std::string> compiler_options(bool fast_math);
 
-/// A thread's share of a sweep: what tunes a device and changes no bit. threads · width = 2,048 where anything is folded.
+/// How a sweep is shared out among threads: what tunes a device and changes no bit. threads · width = 2,048 where anything is
+/// folded.
 struct Shape {
     int threads;
-    int width;     ///< elements of one slab
-    int in_flight; ///< slabs loaded before the first is folded
+    int width;                 ///< elements of one slab that a thread has
+    int in_flight = 1;         ///< slabs loaded before the first is folded
+    int windows_in_flight = 1; ///< the same where arrays are not aligned
+    int resident = 1;          ///< blocks a multiprocessor that the compiler leaves registers for
+    bool last_early = false;   ///< is the last slab, which may have a gap, loaded beside the first ones?
 };
-Shape choose_shape(const Plan& plan, const Sweep& sweep);
+Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
 int loaded_bytes(const Plan& plan, const Sweep& sweep);
 
 /// What is wrong with a launch over so many elements; empty if nothing is.

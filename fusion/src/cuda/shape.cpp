@@ -24,6 +24,19 @@ bool touches_arrays(const Sweep& sweep) {
            std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::load; });
 }
 
+int flat_arrays(const Plan& plan, const Sweep& sweep) {
+    return int(std::ranges::count_if(sweep.code, [&](const Instruction& i) {
+        return i.opcode == Opcode::load && is_flat(plan.arrays[std::size_t(i.slot)], sweep);
+    }));
+}
+
+bool by_coordinates(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
+        return i.opcode == Opcode::index ||
+               (i.opcode == Opcode::load && !is_flat(plan.arrays[std::size_t(i.slot)], sweep));
+    });
+}
+
 /// Words of a thread's states, of `width` lanes each where the order matters.
 int state_words(const Sweep& sweep, int width) {
     int words = 0;
@@ -53,13 +66,16 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called)), 1);
 }
 
-/// Words that folding takes beside states and slabs, for f64 whose order matters: elements as f64, masked states before
-/// and after.
+/// Words that folding takes beside states and slabs, where the order matters: masked states before and after, and elements
+/// as f64.
 int words_to_fold(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds) {
-        if (f.accumulator != DType::f64 || f.monoid->exact_in_any_order(f.accumulator)) continue;
-        words += width * (f.mask < 0 ? 2 : f.monoid->state_words(f.element, f.accumulator));
+        if (f.monoid->exact_in_any_order(f.accumulator)) continue;
+        if (f.mask >= 0)
+            words += width * f.monoid->state_words(f.element, f.accumulator);
+        else if (f.accumulator == DType::f64)
+            words += width * 2;
     }
     return words;
 }
@@ -73,29 +89,49 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     return int(bytes);
 }
 
-Shape choose_shape(const Plan& plan, const Sweep& sweep) {
+Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
+    const int widest = widest_element(plan, sweep);
+    const bool wide = state_words(sweep, 1) > 8;
     // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more
-    // combine. What touches no array has nothing to be wide for.
-    int width = touches_arrays(sweep) ? std::max(16 / widest_element(plan, sweep), 4) : 4;
+    // combine. Of many problems each is short, as a rule: in blocks of half as many threads, more are under way.
+    const bool small_blocks = problems == Problems::many && !wide && widest <= 4;
+    int width = touches_arrays(sweep) ? std::max(16 / widest, small_blocks ? 8 : 4) : 4;
     // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread
     // has more than 255 registers.
     while (width > 4 && state_words(sweep, width) > 128) width /= 2;
     // What folds nothing is done soonest in many small blocks; its slabs are no part of any order.
-    if (sweep.folds.empty()) return {256, width, 1};
+    if (sweep.folds.empty()) return {.threads = 256, .width = width};
     const int threads = int(slab_elements) / width;
 
     // What loads nothing waits for nothing: slabs in flight would only be more code.
     const int bytes = loaded_bytes(plan, sweep) * width;
-    if (bytes == 0) return {threads, width, 1};
+    if (bytes == 0) return {.threads = threads, .width = width};
     // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room
     // for one, which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
-    const bool wide = state_words(sweep, 1) > 8;
     const int wanted = (wide ? 192 : 32768 / threads) / bytes;
-    const int registers = std::min(65536 / threads, 255) - 16; // counters and pointers have those
-    const int room = (registers - state_words(sweep, width) - words_to_fold(sweep, width)) /
-                     words_in_flight(plan, sweep, width, wide);
-    const unsigned in_flight = unsigned(std::clamp(std::min(wanted, room), 1, 16));
-    return {threads, width, int(wide ? in_flight : std::bit_floor(in_flight))}; // what is left is taken by halves
+    const int used = 16 + state_words(sweep, width) + words_to_fold(sweep, width); // 16: counters and pointers
+    const int of_a_slab = words_in_flight(plan, sweep, width, wide);
+    const int room = (std::min(65536 / threads, 255) - used) / of_a_slab;
+    const unsigned most = unsigned(std::clamp(std::min(wanted, room), 1, 16));
+    const int in_flight = int(wide ? most : std::bit_floor(most)); // what is left is taken by halves
+
+    // Arrays that are not aligned have more words of a slab.
+    const int windows = std::min(in_flight, std::max(in_flight / 2, 2));
+
+    // How many blocks share a multiprocessor: of one problem no more than two (there are 256 in all), if the compiler need
+    // save but a fifth of the registers for it, which it can; of many as many as fit.
+    const bool last_early = !wide && !by_coordinates(plan, sweep);
+    const int registers = used + std::max(of_a_slab * (in_flight + int(last_early)),
+                                          windows * (of_a_slab + 4 * flat_arrays(plan, sweep)) + of_a_slab);
+    int resident = !wide && registers * threads <= 65536 / 2 * 5 / 4 ? 2 : 1;
+    if (!wide && problems == Problems::many)
+        resident = std::clamp(65536 / (registers * threads), resident, 1024 / threads);
+    return {.threads = threads,
+            .width = width,
+            .in_flight = in_flight,
+            .windows_in_flight = windows,
+            .resident = resident,
+            .last_early = last_early};
 }
 
 } // namespace gf::cuda

@@ -18,9 +18,9 @@ struct Workspace {
     /// Of one record. Even, so that slots can be read in pairs; but many a state is one word.
     GRIDFOLD_FN static constexpr int record_slots(int words) { return words == 1 ? 1 : (words + 1) / 2 * 2; }
 
-    /// The number of the launch before this one, whose tag is one more. Read before the block publishes: the last block
-    /// moves it on only when all have.
-    GRIDFOLD_FN u32 last_tag() const { return u32(load_relaxed(memory)); }
+    /// The number of the launch before this one, whose tag is one more; anything if not `wanted`. Read before the block
+    /// publishes: the last block moves it on only when all have.
+    GRIDFOLD_FN u32 last_tag(bool wanted) const { return u32(load_relaxed_if(wanted, memory)); }
     template <int Words> GRIDFOLD_FN u64* record(i64 block) const {
         return memory + header + block * record_slots(Words);
     }

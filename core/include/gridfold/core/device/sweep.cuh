@@ -2,8 +2,9 @@
 // text gives the particulars as a Kernel; this is their common course. Depends on grid.cuh.
 //
 // A Kernel has
-//   threads, width, in_flight, words, most_blocks   constants: a block's threads; a thread's elements of a slab; slabs
-//                                loaded before the first is folded; words of all states; the most blocks (a power of 2)
+//   threads, width, in_flight, windows_in_flight, words, most_blocks   constants: a block's threads; a thread's elements of a
+//                                slab; slabs loaded before the first is folded, and of arrays that are not aligned; words
+//                                of all states; the most blocks (a power of 2)
 //   Loads                        one thread's elements of one slab
 //   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where
 //                                the order does not matter; N states of every fold
@@ -15,8 +16,13 @@
 //   block, blocks                this block's number, and how many fold the domain: of the grid, or of its part of it
 //   elements, workspace, host    the extent of the domain; device memory; what the host polls, or null
 //   aligned, stores_aligned      may loads, and stores, be of whole packs?
+//   prologue()                   computes what is the same for all elements
 //   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
 //                                whole: count == width
+//   last_early                   is there room for the last slab beside the others? Then load_if(wanted, loads, first) reads
+//                                `width` elements in packs, if wanted
+//   prefetches                   may it start before the kernel before it has ended, and fold? Then prefetch_elements(first, count)
+//                                asks the L2 for elements
 //   shifts                       may elements be shared out in any way? Then elements_before_packs() says how many there are
 //                                before the array's first whole pack, and skip(count) leaves some out
 //   realigns                     are there arrays of which whole packs can be cut out? Then load_windows(windows, loads, first)
@@ -94,17 +100,61 @@ GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& f
     if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
 }
 
-/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Slabs are counted in 32 bits: no
-/// domain has 2^31 of them. `before`: elements that were skipped, fewer than a thread has of a slab. Returns how many
-/// elements the block has.
+/// What a thread has of the ends of the domain. It is computed before the kernel waits for the one before it, as it asks
+/// memory for nothing. Slabs are counted in 32 bits: no domain has 2^31 of them.
+template <class Kernel> struct Ends {
+    u32 whole_slabs; ///< of the domain
+    u32 rest;        ///< elements of the last slab, which has a gap at its end, if it is this block's turn, else 0
+    i64 first;       ///< its first, of this thread's
+    i32 count;       ///< this thread's of them
+    bool in_packs;   ///< do they fill packs?
+    i32 before;      ///< elements that were skipped, if they are this thread's, else 0
+
+    /// `skipped`: fewer elements than a thread has of a slab.
+    GRIDFOLD_FN Ends(const Kernel& kernel, [[maybe_unused]] i32 skipped) {
+        constexpr i64 slab_size = slab_elements<Kernel>;
+        const u32 lane = thread_index() * Kernel::width;
+        const auto has_slab = [&](u32 slab) { // without a division where there is no need
+            if (kernel.blocks == 1) return true;
+            return (slab < kernel.blocks ? slab : slab % kernel.blocks) == kernel.block;
+        };
+        whole_slabs = u32(u64(kernel.elements) / slab_size);
+        rest = u32(kernel.elements) % slab_size;
+        if (rest > 0 && !has_slab(whole_slabs)) rest = 0;
+        first = i64(whole_slabs) * slab_size + lane;
+        count = rest > lane ? smaller(i32(rest - lane), Kernel::width) : 0;
+        in_packs = Kernel::last_early && kernel.aligned && count == Kernel::width;
+        // A thread that has none of the last slab, as a rule, in a block that has fewer slabs than most.
+        before = 0;
+        if constexpr (Kernel::shifts)
+            if (skipped > 0 && thread_index() + 1 == Kernel::threads && has_slab(whole_slabs + 1)) before = skipped;
+    }
+};
+
+/// Asks the L2 for what this block needs first, where that is much of all it needs. Whatever the kernel before this one
+/// still writes, the L2 will hold: that lines are on their way does no harm.
+template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, const Ends<Kernel>& ends) {
+    constexpr u32 most = 4; // slabs of a block
+    constexpr i64 slab_size = slab_elements<Kernel>;
+    if (ends.whole_slabs > most * kernel.blocks) return;
+    if (thread_index() == 0) prefetch(kernel.workspace);
+    const u32 slab = kernel.block + thread_index() * kernel.blocks;
+    if (thread_index() <= most && slab <= ends.whole_slabs)
+        kernel.prefetch_elements(i64(slab) * slab_size, slab < ends.whole_slabs ? u32(slab_size) : ends.rest);
+}
+
+/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Returns how many elements the block has.
 template <class Kernel>
-GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes, [[maybe_unused]] i32 before) {
+GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Ends<Kernel>& ends, typename Kernel::Lanes& lanes) {
     constexpr int in_flight = Kernel::in_flight;
     constexpr int width = Kernel::width;
     constexpr i64 slab_size = slab_elements<Kernel>;
     const u32 blocks = kernel.blocks;
-    const u32 whole_slabs = u32(u64(kernel.elements) / slab_size);
     const u32 lane = thread_index() * width;
+
+    // Asked for before the others are folded: its way from memory would be one more.
+    typename Kernel::Loads last;
+    if constexpr (Kernel::last_early) kernel.load_if(ends.in_packs, last, ends.first);
 
     u32 slab = kernel.block;
     u32 row = 0; // slabs of this block that were folded
@@ -157,15 +207,14 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes, 
         if constexpr (count() > 1)
             fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
     };
-    while (slab < whole_slabs) { // once, but for the first block of arrays that are not aligned
-        u32 end = whole_slabs;
+    while (slab < ends.whole_slabs) { // once, but for the first block of arrays that are not aligned
+        u32 end = ends.whole_slabs;
         if (kernel.aligned) {
             fold_batches(Constant<Access::packs>{}, Constant<in_flight>{}, end);
         } else if constexpr (Kernel::realigns) {
             // What is beside the first slab, or the last, may not be there.
-            constexpr int most = smaller(in_flight, in_flight < 4 ? 2 : in_flight / 2);
             if (slab > 0)
-                fold_batches(Constant<Access::windows>{}, Constant<most>{}, end - 1);
+                fold_batches(Constant<Access::windows>{}, Constant<Kernel::windows_in_flight>{}, end - 1);
             else
                 end = 1;
         }
@@ -173,31 +222,27 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, typename Kernel::Lanes& lanes, 
         while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{});
     }
 
-    // The last slab may have a gap at its end.
-    const u32 rest = u32(kernel.elements) % slab_size;
-    i64 elements = i64(row) * slab_size;
-    int count = 0;                         // of this thread's elements in it
-    if (rest > 0 && slab == whole_slabs) { // it is this block's turn
-        elements += rest;
-        if (rest > lane) {
-            count = smaller(i32(rest - lane), width);
-            const i64 first = i64(whole_slabs) * slab_size + lane;
+    if (ends.in_packs) {
+        load_head();
+        share_head();
+        kernel.template fold<true>(lanes, last, ends.first, width, row);
+    }
+    // What fills no packs goes by its elements: of the last slab, then of what was skipped.
+    i64 first = ends.first;
+    i32 count = ends.in_packs ? 0 : ends.count;
+#pragma unroll 1
+    for (int piece = 0; piece < (Kernel::shifts ? 2 : 1); ++piece) {
+        if (count > 0) {
             typename Kernel::Loads loads;
             load_head();
             kernel.template load<false, false>(loads, first, count);
             share_head();
             kernel.template fold<false>(lanes, loads, first, count, row);
         }
+        first = -ends.before, count = ends.before;
     }
-    // What was skipped: one thread's, which has none of the last slab as a rule, in a block that has fewer slabs than most.
-    if constexpr (Kernel::shifts)
-        if (before > 0 && (whole_slabs + 1) % blocks == kernel.block && thread_index() + 1 == Kernel::threads) {
-            typename Kernel::Loads loads;
-            kernel.template load<false, false>(loads, -before, before);
-            kernel.template fold<false>(lanes, loads, -before, before, row);
-        }
-    if constexpr (Kernel::ends) kernel.end(lanes, row, count, start + lane, blocks * slab_size);
-    return elements;
+    if constexpr (Kernel::ends) kernel.end(lanes, row, ends.count, start + lane, blocks * slab_size);
+    return i64(row) * slab_size + ends.rest;
 }
 
 /// Lanes are reduced within a block, and States across blocks.
@@ -322,14 +367,15 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, con
         });
 }
 
-/// Combines the grid's lanes into one state a fold and finishes the sweep. `elements`: the block's.
+/// Combines the grid's lanes into one state a fold and finishes the sweep. `elements`: the block's. `tagged`: does anybody
+/// read the tag? Then it is known.
 template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i64 elements, const Workspace& workspace,
-                         u32 tag) {
+                         bool tagged, u32 tag) {
     static_assert((Kernel::most_blocks & (Kernel::most_blocks - 1)) == 0, "shared out among a power of two of threads");
     // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for wide states.
     constexpr int most = smaller(Kernel::threads, Kernel::most_blocks);
-    constexpr int collectors = Kernel::words <= 4 ? 32 : most;
+    constexpr int collectors = Kernel::words <= 2 ? 32 : most;
     const i32 blocks = i32(kernel.blocks);
 
     reduce<Kernel, Kernel::threads, true>(lanes, i32(slab_elements<Kernel>), Kernel::width);
@@ -351,30 +397,34 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i6
         }
     if (thread_index() != 0) return;
     kernel.finish(states, tag);
-    // Only what others read carries a tag.
-    if (blocks > 1 || kernel.host != nullptr) workspace.template advance<Kernel::words, Kernel::most_blocks>(tag);
+    if (tagged) workspace.template advance<Kernel::words, Kernel::most_blocks>(tag);
 }
 
 /// The whole kernel.
 template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
+    kernel.prologue();
     typename Kernel::Lanes lanes;
     Kernel::clear(lanes);
-    i32 before = 0;
+    i32 skipped = 0;
     if constexpr (Kernel::shifts) {
-        before = i32(smaller(kernel.elements_before_packs(), kernel.elements));
-        kernel.skip(before);
+        skipped = i32(smaller(kernel.elements_before_packs(), kernel.elements));
+        kernel.skip(skipped);
     }
+    const Ends<Kernel> ends(kernel, skipped);
+    if constexpr (Kernel::prefetches) prefetch_first(kernel, ends);
+    wait_for_previous_kernel();
     if constexpr (Kernel::finishes) {
         const Workspace workspace{kernel.workspace};
         // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
-        const u32 last_tag = workspace.last_tag();
+        const bool tagged = kernel.blocks > 1 || kernel.host != nullptr;
+        const u32 last_tag = workspace.last_tag(tagged);
         if (Kernel::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
             workspace.template prefetch_records<Kernel::words>(Kernel::threads, kernel.blocks);
-        const i64 elements = fold_slabs(kernel, lanes, before);
+        const i64 elements = fold_slabs(kernel, ends, lanes);
         let_next_kernel_start();
-        combine(kernel, lanes, elements, workspace, last_tag + 1u);
+        combine(kernel, lanes, elements, workspace, tagged, last_tag + 1u);
     } else {
-        fold_slabs(kernel, lanes, before);
+        fold_slabs(kernel, ends, lanes);
     }
 }
 

@@ -46,6 +46,15 @@ GRIDFOLD_FN u64 load_relaxed(const u64* p) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
     return word;
 }
+/// The same if `wanted`, else anything. A branch around a load, or a choice of its result, would wait for it at once.
+GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) {
+    u64 word;
+    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %2, 0; @wanted ld.relaxed.gpu.global.u64 %0, [%1]; }"
+                 : "=l"(word)
+                 : "l"(p), "r"(int(wanted))
+                 : "memory");
+    return word;
+}
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
 }
@@ -58,6 +67,13 @@ GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) {
 }
 /// Brings the line of `p` into the L2 without waiting for it.
 GRIDFOLD_FN void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+/// The same for `bytes` from p on, but for what is beside whole pieces of 16. From Hopper on; elsewhere nothing is asked.
+GRIDFOLD_FN void prefetch([[maybe_unused]] const void* p, [[maybe_unused]] u32 bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    const u64 from = (u64(p) + 15) / 16 * 16, to = (u64(p) + bytes) / 16 * 16;
+    if (from < to) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(u32(to - from)));
+#endif
+}
 /// Relaxed, system scope: the host polls it.
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
@@ -74,6 +90,22 @@ GRIDFOLD_FN void load_bytes(u32 (&w)[2], const void* p) {
     asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
 }
 GRIDFOLD_FN void load_bytes(u32 (&w)[1], const void* p) { w[0] = *static_cast<const u32*>(p); }
+/// The same if `wanted`, else w holds anything.
+GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[4], const void* p) {
+    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %5, 0; @wanted ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "l"(p), "r"(int(wanted)));
+}
+GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[2], const void* p) {
+    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %3, 0; @wanted ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
+                 : "=r"(w[0]), "=r"(w[1])
+                 : "l"(p), "r"(int(wanted)));
+}
+GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[1], const void* p) {
+    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %2, 0; @wanted ld.global.nc.u32 %0, [%1]; }"
+                 : "=r"(w[0])
+                 : "l"(p), "r"(int(wanted)));
+}
 GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[1]) { *static_cast<u32*>(p) = w[0]; }
 GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[4]) {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
@@ -105,13 +137,18 @@ private:
 };
 
 GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
+GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) { return wanted ? emulator::load_relaxed(p) : 0; }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
 GRIDFOLD_FN void prefetch(const void*) {}
+GRIDFOLD_FN void prefetch(const void*, u32) {}
 GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) { emulator::load_relaxed(p, first, second); }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) { emulator::store_relaxed(p, first, second); }
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) { emulator::store_relaxed_system(p, word); }
 
 template <int N> GRIDFOLD_FN void load_bytes(u32 (&w)[N], const void* p) { emulator::load_bytes(w, p, sizeof(w)); }
+template <int N> GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[N], const void* p) {
+    if (wanted) load_bytes(w, p);
+}
 template <int N> GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[N]) { emulator::store_bytes(p, w, sizeof(w)); }
 
 #endif
@@ -194,6 +231,16 @@ template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(P
         for (int i = 0; i < N; ++i)
             if (whole || i < count) to.element[i] = p[i];
     }
+}
+
+/// Reads N elements of p by packs, if `wanted`; p then is a multiple of Pack::bytes. To be used where Pack::bytes >= 4.
+template <class T, int N> GRIDFOLD_FN void load_pack_if(bool wanted, Pack<T, N>& to, const T* p) {
+    constexpr u32 bytes = Pack<T, N>::bytes;
+    constexpr int words = bytes / 4;
+#pragma unroll
+    for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
+        load_bytes_if(wanted, reinterpret_cast<u32(&)[words]>(to.word[i * words]),
+                      reinterpret_cast<const char*>(p) + i * bytes);
 }
 
 /// What holds N consecutive elements of T, wherever they begin: one more piece of Pack::bytes than they fill, the first of
