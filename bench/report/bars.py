@@ -74,6 +74,9 @@ def gpu_bars(results):
     for type in types:
         yield Bar(f"sum {type}: cub ÷ gridfold", ">= 1.0, mean >= 1.08",
                   points(results, "sum", "cub", 1.0, type=type, low=1 << 10, high=1 << 34), tie=TIE, mean_need=1.08)
+    yield Bar("sum of round lengths: cub ÷ gridfold", ">= 1.0", points(results, "ragged_sum", "cub", 1.0), tie=TIE)
+    for workload in ("max", "argmax", "dot"):
+        yield Bar(f"{workload}: cub ÷ gridfold", ">= 1.0", points(results, workload, "cub", 1.0), tie=TIE)
     for type in types:
         yield Bar(f"sum {type}: ceiling ÷ gridfold, from 2^30 bytes", ">= 0.97",
                   points(results, "sum", "ceiling", 0.97, type=type, low=1 << 30))

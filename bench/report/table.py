@@ -19,35 +19,45 @@ from results import read_all, size_text
 
 BETWEEN = re.compile(r"(?<=<!-- bench:begin -->\n).*?(?=<!-- bench:end -->)", re.DOTALL)
 
-# The rows of the GPU's table where they were measured: workload, type (None: each), sizes as powers of two (None: all).
+def two_to(*exponents):
+    return tuple(1 << exponent for exponent in exponents)
+
+
+# The rows of the GPU's table where they were measured: workload, type (None: each), sizes in bytes (None: all).
 GPU_ROWS = (
-    ("sum", "f32", (12, 16, 20, 24, 28, 30, 32, 34)),
-    ("sum", None, (20, 30)),
-    ("misaligned_sum", "f32", (20, 30)),
-    ("cubes", "f32", (20, 30)),
-    ("five", "f32", (16, 20, 24, 28, 30, 32)),
-    ("dozen", "f32", (16, 24, 30)),
-    ("dozen_arg", "f32", (30,)),
+    ("sum", "f32", two_to(12, 16, 20, 24, 28, 30, 32, 34)),
+    ("sum", None, two_to(20, 30)),
+    ("ragged_sum", "f32", tuple(4 * 10 ** exponent for exponent in range(3, 10))),
+    ("ragged_sum", None, (1000000, 2000000, 8000000)),
+    ("misaligned_sum", "f32", two_to(20, 30)),
+    ("cubes", "f32", two_to(20, 30)),
+    ("max", "f32", two_to(12, 16, 20, 24, 30)),
+    ("argmax", "f32", two_to(12, 16, 20, 24, 30)),
+    ("dot", "f32", two_to(12, 16, 20, 24, 30)),
+    ("five", "f32", two_to(16, 20, 24, 28, 30, 32)),
+    ("dozen", "f32", two_to(16, 24, 30)),
+    ("dozen_arg", "f32", two_to(30)),
     ("sixteen", "mixed", None),
-    ("zscore", "f32", (20, 24, 30, 32)),
+    ("zscore", "f32", two_to(20, 24, 30, 32)),
     ("many", None, None),
     ("row_sums", None, None),
     ("row_maxima", None, None),
 )
 BRIEF_ROWS = (
-    ("sum", "f32", (12, 16, 20, 24, 28, 30, 34)),
-    ("sum", "i8", (20, 30)),
-    ("sum", "f16", (20, 30)),
-    ("sum", "i64", (20, 30)),
-    ("five", "f32", (16, 20, 24, 30)),
-    ("dozen", "f32", (30,)),
+    ("sum", "f32", two_to(12, 16, 20, 24, 28, 30, 34)),
+    ("sum", "i8", two_to(20, 30)),
+    ("sum", "f16", two_to(20, 30)),
+    ("sum", "i64", two_to(20, 30)),
+    ("argmax", "f32", two_to(20, 30)),
+    ("five", "f32", two_to(16, 20, 24, 30)),
+    ("dozen", "f32", two_to(30)),
     ("sixteen", "mixed", None),
-    ("zscore", "f32", (24, 32)),
+    ("zscore", "f32", two_to(24, 32)),
     ("many", None, None),
 )
 WORDS = {"five": "five statistics", "dozen": "a dozen statistics", "dozen_arg": "… with argmin and argmax",
          "sixteen": "sixteen statistics of four columns", "zscore": "z-score", "cubes": "sum of cubes",
-         "misaligned_sum": "sum, not aligned", "many": "five statistics of 1,000 columns of 10,000, one launch",
+         "misaligned_sum": "sum, not aligned", "ragged_sum": "sum of round lengths", "dot": "dot product", "many": "five statistics of 1,000 columns of 10,000, one launch",
          "row_sums": "sums of 1,000 rows of 10,000", "row_maxima": "their maxima"}
 
 
@@ -87,9 +97,9 @@ def others(results, case):
 
 def gpu_rows(results, wanted_rows=GPU_ROWS):
     seen = set()
-    for workload, type, exponents in wanted_rows:
+    for workload, type, sizes in wanted_rows:
         for case in results.cases(workload, type, "graph"):
-            wanted = exponents is None or case.bytes in [1 << exponent for exponent in exponents]
+            wanted = sizes is None or case.bytes in sizes
             ours = results.us(case, "gridfold")
             if not wanted or not ours or case in seen:
                 continue

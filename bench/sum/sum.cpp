@@ -1,5 +1,5 @@
 // Workloads of one fold of one column: sum of every type, sum of cubes, sums of a column that is not
-// aligned, and of one whose elements fill no slab.
+// aligned, and of one whose length is no multiple of a slab's.
 #include <cmath>
 #include <type_traits>
 

@@ -109,8 +109,8 @@ void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFa
     if (sweep.folds.empty())
         fmt::format_to(out, "  grid:    as many blocks as its elements fill once\n");
     else
-        fmt::format_to(out, "  grid:    by the number of elements alone: {} block up to 2^13, {} at 2^20, {} at 2^28\n",
-                       block_count(1 << 13), block_count(1 << 20), block_count(1 << 28));
+        fmt::format_to(out, "  grid:    by the number of elements alone: 1 block up to {}, {} at 2^20, {} at 2^28\n",
+                       one_block_slabs * slab_elements, block_count(1 << 20), block_count(1 << 28));
     if (facts) explain_kernel(out, *facts);
 }
 

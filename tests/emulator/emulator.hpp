@@ -112,6 +112,12 @@ inline void store_relaxed(u64* p, u64 first, u64 second) {
 inline void store_relaxed_system(u64* p, u64 word) {
     if (!*attached->loses_system_stores) store_relaxed(p, word);
 }
+/// Touches the first and the last of these bytes.
+inline void prefetch(const char* from, const char* to) {
+    attached->require_aligned(from, 16);
+    (void)*static_cast<const volatile char*>(from);
+    (void)*static_cast<const volatile char*>(to - 1);
+}
 inline void load_bytes(void* to, const void* from, std::size_t bytes) {
     attached->require_aligned(from, bytes);
     __builtin_memcpy(to, from, bytes);

@@ -19,7 +19,8 @@ using gf::test::Elements;
 using gf::test::sets_of_this_machine;
 using gf::test::ThreadCount;
 
-/// Blocks of 8 slabs are one group of rows, of 16 two; the others leave 1 to 7 rows over, and a slab that is not full.
+/// Blocks of 8 slabs (the sizes from 1,024 on) are one group of rows, of 16 two; the others leave rows over, and a slab that
+/// is not full.
 const std::vector<std::int64_t> sizes{1,
                                       2047,
                                       7 * 2048,
@@ -160,7 +161,11 @@ template <class E> void expect_together_as_alone(const std::vector<std::int64_t>
     }
 }
 
-const std::vector<std::int64_t> few_sizes{8 * 2048 - 1, 8 * 2048};
+/// 128 blocks of 8 slabs.
+constexpr std::int64_t whole_groups = 1024 * 2048;
+static_assert(whole_groups / gf::slab_elements == 8 * gf::block_count(whole_groups));
+
+const std::vector<std::int64_t> few_sizes{whole_groups - 1, whole_groups};
 
 TEST(BackendCpuChunk, folds_of_a_column_give_together_what_they_give_alone) {
     expect_together_as_alone<float>(sizes, Kind::any);
@@ -172,14 +177,14 @@ TEST(BackendCpuChunk, of_every_type) {
     expect_together_as_alone<std::uint16_t>(few_sizes, Kind::any);
     expect_together_as_alone<std::int32_t>(few_sizes, Kind::any);
     expect_together_as_alone<std::uint64_t>(few_sizes, Kind::any);
-    expect_together_as_alone<double>({8 * 2048 - 1, 2 * 8 * 256 * 2048}, Kind::any);
+    expect_together_as_alone<double>({whole_groups - 1, 2 * 8 * 256 * 2048}, Kind::any);
 }
 
 TEST(BackendCpuChunk, of_special_values) {
     using enum Kind;
     for (const Kind kind : {zeros, negative, positive, with_infinities, with_nan, with_negative_nan}) {
-        expect_together_as_alone<float>({8 * 2048}, kind);
-        expect_together_as_alone<double>({8 * 2048}, kind);
+        expect_together_as_alone<float>({whole_groups}, kind);
+        expect_together_as_alone<double>({whole_groups}, kind);
     }
 }
 

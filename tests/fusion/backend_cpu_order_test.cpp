@@ -27,9 +27,10 @@ template <class T> bool same_bits(T a, T b) {
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-const std::vector<std::int64_t> sizes{1,     2,     3,     31,    32,    33,       255,
-                                      256,   257,   2047,  2048,  2049,  4095,     16383,
-                                      16384, 16385, 20480, 65535, 65537, 9 * 2048, 37 * 2048 + 5};
+const std::vector<std::int64_t> sizes{1,     2,     3,     31,    32,    33,    255,      256,          257,
+                                      2047,  2048,  2049,  4095,  8192,  8193,  10239,    10240,        10241,
+
+                                      16383, 16384, 16385, 20480, 65535, 65537, 9 * 2048, 37 * 2048 + 5};
 
 /// The accumulator and the result type of a reduction that leaves them to its rules.
 template <class E, gf::AccumulatorRule rule> constexpr auto accumulator_of() {

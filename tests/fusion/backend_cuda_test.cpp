@@ -118,8 +118,8 @@ constexpr const char* standardise = "z(x: f32[n]) -> z = (x - mean(x)) / stddev(
 
 TEST_F(BackendCuda, scalars_are_the_cpus_at_every_size) {
     build(three_results);
-    for (const std::size_t n :
-         {1u, 2u, 31u, 33u, 257u, 2047u, 2048u, 2049u, 16384u, 16385u, 65536u, scaled(1000003u), scaled(5000000u)}) {
+    for (const std::size_t n : {1u, 2u, 31u, 33u, 257u, 2047u, 2048u, 2049u, 8192u, 10240u, 10241u, 16384u, 16385u,
+                                65536u, scaled(1000003u), scaled(5000000u)}) {
         const auto x = digits<float>(n);
         const DeviceBuffer there = upload(x);
         EXPECT_TRUE(same(run_on(*cuda, bound({extent_of(n)}, {on_device(there)})),

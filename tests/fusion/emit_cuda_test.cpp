@@ -125,27 +125,26 @@ TEST(EmitCuda, slabs_in_flight_leave_registers_for_what_folding_takes) {
 TEST(EmitCuda, of_many_problems_more_and_smaller_blocks_are_under_way) {
     EXPECT_EQ(shape(cubes).threads, 512);
     EXPECT_EQ(shape(cubes, Problems::many).threads, 256);
-    EXPECT_EQ(shape(cubes, Problems::many).resident, 4);
-    // Neither where states are wide, nor where packs of 16 bytes would be fewer.
+    EXPECT_TRUE(holds(emit(cubes, 0, Problems::many).source, "__launch_bounds__(256, 2)"));
+    EXPECT_TRUE(holds(emit(cubes).source, "__launch_bounds__(512, 1)"));
+    // Neither where states are wide, nor where packs of 16 bytes would be fewer, nor where nothing is folded.
     EXPECT_EQ(shape(dozen, Problems::many).threads, 512);
     EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 512);
+    EXPECT_EQ(shape("m(x: f32[n]) -> y = x * f32(2)", Problems::many).width, 4);
 }
 
-TEST(EmitCuda, two_blocks_share_a_multiprocessor_unless_states_are_wide) {
-    EXPECT_EQ(shape(cubes).resident, 2);
-    EXPECT_EQ(shape("s(x: f64[n]) -> m = mean(x)").resident, 2);
-    EXPECT_EQ(shape(dozen).resident, 1);
-    EXPECT_TRUE(holds(emit(dozen).source, "__launch_bounds__(512, 1)"));
+TEST(EmitCuda, the_tail_is_loaded_early_where_it_is_cheap) {
+    EXPECT_TRUE(shape(cubes).tail_early);
+    EXPECT_TRUE(shape("s(x: f32[n]) -> s = sum(x * f32(index(n)))").tail_early);
+    EXPECT_FALSE(shape(dozen).tail_early);                                          // wide states need the registers
+    EXPECT_FALSE(shape("s(x: f32[i, j], y: f32[j]) -> s = sum(x * y)").tail_early); // y goes by its strides
+    EXPECT_FALSE(shape("s(x: f32[i, j]) -> s = sum(x * f32(index(j)))").tail_early);
+    EXPECT_FALSE(shape("s(a: f64[n], b: f64[n], c: f64[n], d: f64[n], e: f64[n], f: f64[n], g: f64[n], h: f64[n]) -> "
+                       "s = sum(a * b * c * d * e * f * g * h)")
+                     .tail_early); // nor does a slab leave room
 }
 
-TEST(EmitCuda, the_last_slab_is_loaded_early_where_it_is_cheap) {
-    EXPECT_TRUE(shape(cubes).last_early);
-    EXPECT_FALSE(shape(dozen).last_early);                                          // wide states need the registers
-    EXPECT_FALSE(shape("s(x: f32[i, j], y: f32[j]) -> s = sum(x * y)").last_early); // y goes by its strides
-    EXPECT_FALSE(shape("s(x: f32[i, j]) -> s = sum(x * f32(index(j)))").last_early);
-}
-
-TEST(EmitCuda, memory_is_prefetched_before_the_kernel_before_has_ended_and_read_after) {
+TEST(EmitCuda, what_is_prefetched_is_read_by_one_problem_that_folds_arrays) {
     const auto prefetches = [](std::string_view graph, Problems problems = Problems::one) {
         return holds(emit(graph, 0, problems).source, "prefetches = true");
     };
@@ -154,26 +153,28 @@ TEST(EmitCuda, memory_is_prefetched_before_the_kernel_before_has_ended_and_read_
     EXPECT_FALSE(prefetches(cubes, Problems::many));
     EXPECT_FALSE(prefetches("s([n]) -> s = sum(index(n))"));
     EXPECT_FALSE(prefetches("m(x: f32[n]) -> y = x * f32(2)"));
-    // A scalar that an earlier sweep yields is read in the prologue, which waits for it.
-    const std::string second = emit("z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)", 1).source;
-    const std::size_t prologue = second.find("void prologue()"), wait = second.find("wait_for_previous", prologue);
-    ASSERT_NE(prologue, std::string::npos);
-    EXPECT_LT(wait, second.find("scalars[", prologue));
-    const std::string text = emit(cubes).source;
-    const std::size_t own = text.find("void prologue()");
-    EXPECT_GT(text.find("wait_for_previous", own), text.find("struct Loads", own));
 }
 
-TEST(Order, blocks_follow_from_the_number_of_elements) {
-    using gf::block_count;
-    EXPECT_EQ(block_count(0), 1);
-    EXPECT_EQ(block_count(5 * 2048), 1);
-    EXPECT_EQ(block_count(5 * 2048 + 1), 3);
-    EXPECT_EQ(block_count(254 * 2048), 127);
-    EXPECT_EQ(block_count(1 << 20), 128);
-    EXPECT_EQ(block_count(1032 * 2048), 129);
-    EXPECT_EQ(block_count(1 << 22), 256);
-    EXPECT_EQ(block_count(std::int64_t{1} << 40), 256);
+// Emulated kernels run one after the other: what comes before the wait is only seen in the text.
+TEST(EmitCuda, nothing_is_read_before_the_kernel_before_has_ended) {
+    const std::string_view wait = "wait_for_previous_kernel();";
+    const std::string text = emit("z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)", 1).source;
+    const std::size_t course = text.find("GRIDFOLD_FN void sweep(Kernel& kernel) {");
+    ASSERT_NE(course, std::string::npos);
+    std::size_t waits = 0;
+    for (const std::string_view reads :
+         {"kernel.read_scalars();", "last_tag(tagged)", "fold_slabs(kernel, edges, lanes)"})
+        for (std::size_t at = text.find(reads, course); at != std::string::npos; at = text.find(reads, at + 1)) {
+            EXPECT_LT(text.find(wait, course), at) << reads;
+            ++waits;
+        }
+    EXPECT_EQ(waits, 5u);
+    const std::size_t prologue = text.find("void prologue() {"), read = text.find("void read_scalars() {");
+    ASSERT_LT(prologue, read);
+    EXPECT_GT(text.find("scalars[", prologue), read);
+    const std::string many = emit(cubes, 0, Problems::many).source;
+    const std::size_t entry = many.find("extern \"C\" __global__");
+    EXPECT_LT(many.find(wait, entry), many.find("own = launches", entry));
 }
 
 TEST(EmitCuda, what_any_order_serves_begins_at_the_first_whole_pack) {

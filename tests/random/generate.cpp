@@ -127,7 +127,8 @@ private:
 
     void choose_extents() {
         constexpr std::array<std::int64_t, 14> few{1, 2, 3, 31, 32, 33, 255, 256, 257, 511, 1000, 2047, 2048, 2049};
-        constexpr std::array<std::int64_t, 8> some{4095, 4097, 6000, 10'241, 16'384, 16'385, 18'433, 24'577};
+        constexpr std::array<std::int64_t, 11> some{4095,   4097,   6000,   8'192,  9'001, 10'240,
+                                                    10'241, 16'384, 16'385, 18'433, 24'577};
         constexpr std::array<std::int64_t, 5> many{32'767, 40'961, 65'535, 65'536, 65'537};
         std::int64_t elements = random_.chance(0.6)   ? random_.pick(few)
                                 : random_.chance(0.9) ? random_.pick(some)

@@ -80,8 +80,8 @@ private:
              shape_.width, shape_.in_flight, kernel_.words);
         line("    static constexpr int windows_in_flight = {}, most_blocks = {};", shape_.windows_in_flight,
              max_blocks);
-        line("    static constexpr bool finishes = {}, last_early = {}, prefetches = {}, shifts = {}, realigns = {};",
-             kernel_.finishes, shape_.last_early, prefetches(), shifts(), realigns());
+        line("    static constexpr bool finishes = {}, tail_early = {}, prefetches = {}, shifts = {}, realigns = {};",
+             kernel_.finishes, shape_.tail_early, prefetches(), shifts(), realigns());
         line("    static constexpr bool shares = {}, ends = {};\n", shares(), ends());
         members();
         prologue();
@@ -185,7 +185,7 @@ private:
                 if (flat(a)) line("        prefetch({0} + first, count * u32(sizeof(*{0})));", pointer(a));
             line("    }}\n");
         }
-        if (shape_.last_early) {
+        if (shape_.tail_early) {
             line("    GRIDFOLD_FN void load_if(bool wanted, Loads& l, i64 first) const {{");
             for (const int a : arrays_) line("        load_pack_if(wanted, l.{0}, {0} + first);", pointer(a));
             line("    }}\n");
@@ -383,15 +383,19 @@ private:
         line("        stores_aligned = {};", stores_alignment());
         if (by_coordinates_)
             for (std::size_t d = 0; d < sweep_.dims.size(); ++d) line("        extents[{0}] = extent_{0};", d);
-        // What is read may be the previous kernel's; all else is computed while it ends.
-        bool waits = false;
-        for (int v = 0; v < sweep_.body; ++v) {
-            if (code(v).opcode == Opcode::read && !waits) line("        wait_for_previous_kernel();");
-            waits = waits || code(v).opcode == Opcode::read;
-            if (code(v).may_be_empty) line("        empty{} = {};", v, emptiness(v));
-            line("        v{} = {};", v, value(v));
-        }
+        // From the first scalar on that an earlier sweep yielded, all waits for it.
+        int v = 0;
+        for (; v < sweep_.body && code(v).opcode != Opcode::read; ++v) compute(v);
+        line("    }}");
+        line("    GRIDFOLD_FN void read_scalars() {{");
+        for (; v < sweep_.body; ++v) compute(v);
         line("    }}\n");
+    }
+
+    /// A value of the prologue, as a member.
+    void compute(int v) {
+        if (code(v).may_be_empty) line("        empty{} = {};", v, emptiness(v));
+        line("        v{} = {};", v, value(v));
     }
 
     /// Can all of these addresses be accessed by whole packs?
@@ -423,7 +427,7 @@ private:
                                                  : fmt::format("from_bytes<{}>(own[{}]), ", member.type, i + 1);
         }
         if (problems_ == Problems::many) parameters = "const u64* launches";
-        // With the blocks named, the compiler does not spill registers for the sake of more.
+        // Without a number of blocks, ptxas spills registers for the sake of more.
         line("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", shape_.threads,
              shape_.resident, parameters);
         if (problems_ == Problems::many) {

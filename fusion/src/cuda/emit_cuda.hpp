@@ -69,7 +69,7 @@ struct Shape {
     int in_flight = 1;         ///< slabs loaded before the first is folded
     int windows_in_flight = 1; ///< the same where arrays are not aligned
     int resident = 1;          ///< blocks a multiprocessor that the compiler leaves registers for
-    bool last_early = false;   ///< is the last slab, which may have a gap, loaded beside the first ones?
+    bool tail_early = false;   ///< is the tail, which is part of a slab, loaded beside the slabs in flight?
 };
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
 int loaded_bytes(const Plan& plan, const Sweep& sweep);

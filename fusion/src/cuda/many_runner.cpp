@@ -129,8 +129,7 @@ void CudaManyRunner::place(Layout& layout) {
     const Plan& plan = *loaded_->plan;
     layout.take(scalar_count() * sizeof(DeviceScalar)); // at 0
     zeroed_ = layout.bytes();
-    const std::size_t unused =
-        layout.take(workspace_bytes(Kernel{})); // of those of one block: read, and not written where no host waits
+    const std::size_t unused = layout.take(workspace_bytes(Kernel{})); // neither read nor written: no host waits
     workspaces_.assign(plan.sweeps.size(), std::vector<std::size_t>(problems_.size(), unused));
     for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
         const Kernel& kernel = loaded_->kernels[s].emitted;

@@ -32,9 +32,19 @@ int flat_arrays(const Plan& plan, const Sweep& sweep) {
 
 bool by_coordinates(const Plan& plan, const Sweep& sweep) {
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
-        return i.opcode == Opcode::index ||
+        return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||
                (i.opcode == Opcode::load && !is_flat(plan.arrays[std::size_t(i.slot)], sweep));
     });
+}
+
+/// Words of a kernel's parameters where no constant memory holds them.
+int parameter_words(const Plan& plan, const Sweep& sweep) {
+    constexpr int own = 8; // elements, scalars, workspace, host, and what is computed from them
+    const auto count = [&](auto predicate) { return int(std::ranges::count_if(sweep.code, predicate)); };
+    const int arrays = count([](const Instruction& i) { return i.opcode == Opcode::load; }),
+              values = count([](const Instruction& i) { return i.opcode == Opcode::parameter; });
+    const int dims = by_coordinates(plan, sweep) ? int(sweep.dims.size()) : 0; // an extent each, and strides
+    return 2 * (own + arrays + int(sweep.stores.size()) + values + dims * (1 + arrays));
 }
 
 /// Words of a thread's states, of `width` lanes each where the order matters.
@@ -94,7 +104,7 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     const bool wide = state_words(sweep, 1) > 8;
     // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more
     // combine. Of many problems each is short, as a rule: in blocks of half as many threads, more are under way.
-    const bool small_blocks = problems == Problems::many && !wide && widest <= 4;
+    const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide && widest <= 4;
     int width = touches_arrays(sweep) ? std::max(16 / widest, small_blocks ? 8 : 4) : 4;
     // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread
     // has more than 255 registers.
@@ -109,7 +119,8 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room
     // for one, which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
     const int wanted = (wide ? 192 : 32768 / threads) / bytes;
-    const int used = 16 + state_words(sweep, width) + words_to_fold(sweep, width); // 16: counters and pointers
+    const int used = 16 + state_words(sweep, width) + words_to_fold(sweep, width) + // 16: counters and addresses
+                     (problems == Problems::many ? parameter_words(plan, sweep) : 0);
     const int of_a_slab = words_in_flight(plan, sweep, width, wide);
     const int room = (std::min(65536 / threads, 255) - used) / of_a_slab;
     const unsigned most = unsigned(std::clamp(std::min(wanted, room), 1, 16));
@@ -118,20 +129,21 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     // Arrays that are not aligned have more words of a slab.
     const int windows = std::min(in_flight, std::max(in_flight / 2, 2));
 
-    // How many blocks share a multiprocessor: of one problem no more than two (there are 256 in all), if the compiler need
-    // save but a fifth of the registers for it, which it can; of many as many as fit.
-    const bool last_early = !wide && !by_coordinates(plan, sweep);
-    const int registers = used + std::max(of_a_slab * (in_flight + int(last_early)),
-                                          windows * (of_a_slab + 4 * flat_arrays(plan, sweep)) + of_a_slab);
-    int resident = !wide && registers * threads <= 65536 / 2 * 5 / 4 ? 2 : 1;
-    if (!wide && problems == Problems::many)
-        resident = std::clamp(65536 / (registers * threads), resident, 1024 / threads);
+    // The tail takes as much as a slab; it waits where that is not to be had.
+    const bool tail_early = !wide && !by_coordinates(plan, sweep) && in_flight < room;
+    const int registers = used + of_a_slab * int(tail_early) +
+                          std::max(of_a_slab * in_flight, windows * (of_a_slab + 4 * flat_arrays(plan, sweep)));
+    // Of one problem there are no more than two blocks a multiprocessor, which leave the compiler nothing to save. Of many,
+    // as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights.
+    const int most_resident = wide || problems == Problems::one ? 1 : 1024 / threads;
+    int resident = 1;
+    while (resident < most_resident && registers <= 65536 / (threads * (resident + 1)) / 8 * 8) ++resident;
     return {.threads = threads,
             .width = width,
             .in_flight = in_flight,
             .windows_in_flight = windows,
             .resident = resident,
-            .last_early = last_early};
+            .tail_early = tail_early};
 }
 
 } // namespace gf::cuda

@@ -17,12 +17,15 @@ inline constexpr std::int64_t max_blocks = 256;
 
 constexpr std::int64_t slab_count(std::int64_t elements) { return (elements + slab_elements - 1) / slab_elements; }
 
-/// G: the blocks that fold this many elements. Small sums are latency: one block as long as it reads memory once, for four
-/// slabs and the beginning of a fifth, then two slabs a block. From a hundred blocks on, a second block for each
+/// As many slabs as one block folds alone.
+inline constexpr std::int64_t one_block_slabs = 5;
+
+/// G: the blocks that fold this many elements. Small sums are latency: one block as long as it reads memory once or twice,
+/// then two slabs a block. From a hundred blocks on, a second block for each
 /// multiprocessor must be worth what it costs to combine: eight slabs.
 constexpr std::int64_t block_count(std::int64_t elements) {
     const std::int64_t slabs = slab_count(elements);
-    if (slabs <= 5) return 1;
+    if (slabs <= one_block_slabs) return 1;
     const std::int64_t few = (slabs + 1) / 2, many = (slabs + 7) / 8;
     const std::int64_t wanted = few < max_blocks / 2 ? few : many < max_blocks / 2 ? max_blocks / 2 : many;
     return wanted < max_blocks ? wanted : max_blocks;

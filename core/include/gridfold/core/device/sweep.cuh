@@ -2,9 +2,9 @@
 // text gives the particulars as a Kernel; this is their common course. Depends on grid.cuh.
 //
 // A Kernel has
-//   threads, width, in_flight, windows_in_flight, words, most_blocks   constants: a block's threads; a thread's elements of a
-//                                slab; slabs loaded before the first is folded, and of arrays that are not aligned; words
-//                                of all states; the most blocks (a power of 2)
+//   threads, width, words, most_blocks   constants: a block's threads; a thread's elements of a slab; words of all states; the
+//                                most blocks (a power of 2)
+//   in_flight, windows_in_flight slabs loaded before the first is folded; the same of arrays that are not aligned
 //   Loads                        one thread's elements of one slab
 //   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where
 //                                the order does not matter; N states of every fold
@@ -16,13 +16,14 @@
 //   block, blocks                this block's number, and how many fold the domain: of the grid, or of its part of it
 //   elements, workspace, host    the extent of the domain; device memory; what the host polls, or null
 //   aligned, stores_aligned      may loads, and stores, be of whole packs?
-//   prologue()                   computes what is the same for all elements
+//   prologue(), read_scalars()   compute what is the same for all elements: from parameters, and from what earlier sweeps
+//                                yielded
 //   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
 //                                whole: count == width
-//   last_early                   is there room for the last slab beside the others? Then load_if(wanted, loads, first) reads
-//                                `width` elements in packs, if wanted
-//   prefetches                   may it start before the kernel before it has ended, and fold? Then prefetch_elements(first, count)
-//                                asks the L2 for elements
+//   tail_early                   is there room for the tail, in packs, beside the slabs in flight? Then
+//                                load_if(wanted, loads, first) reads `width` elements in packs, if wanted
+//   prefetches                   does it ask the L2 for what it reads first, before it waits for the kernel before it? Then
+//                                prefetch_elements(first, count) does so
 //   shifts                       may elements be shared out in any way? Then elements_before_packs() says how many there are
 //                                before the array's first whole pack, and skip(count) leaves some out
 //   realigns                     are there arrays of which whole packs can be cut out? Then load_windows(windows, loads, first)
@@ -100,61 +101,63 @@ GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& f
     if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
 }
 
-/// What a thread has of the ends of the domain. It is computed before the kernel waits for the one before it, as it asks
-/// memory for nothing. Slabs are counted in 32 bits: no domain has 2^31 of them.
-template <class Kernel> struct Ends {
-    u32 whole_slabs; ///< of the domain
-    u32 rest;        ///< elements of the last slab, which has a gap at its end, if it is this block's turn, else 0
-    i64 first;       ///< its first, of this thread's
-    i32 count;       ///< this thread's of them
-    bool in_packs;   ///< do they fill packs?
-    i32 before;      ///< elements that were skipped, if they are this thread's, else 0
+/// What does not go by whole slabs: the domain's tail, which is part of a slab, and elements that were skipped before its
+/// first. It is computed before the kernel waits for the one before it, as it asks memory for nothing.
+template <class Kernel> struct Edges {
+    u32 whole_slabs;   ///< of the domain; in 32 bits, as no domain has 2^31 of them
+    u32 tail_elements; ///< of this block: 0 where the tail is not its turn
+    i32 skipped;       ///< elements that were skipped, if they are this thread's, else 0
 
-    /// `skipped`: fewer elements than a thread has of a slab.
-    GRIDFOLD_FN Ends(const Kernel& kernel, [[maybe_unused]] i32 skipped) {
-        constexpr i64 slab_size = slab_elements<Kernel>;
-        const u32 lane = thread_index() * Kernel::width;
+    /// `skipped_elements`: fewer than a thread has of a slab.
+    GRIDFOLD_FN Edges(const Kernel& kernel, i32 skipped_elements) : skipped(0) {
         const auto has_slab = [&](u32 slab) { // without a division where there is no need
             if (kernel.blocks == 1) return true;
             return (slab < kernel.blocks ? slab : slab % kernel.blocks) == kernel.block;
         };
-        whole_slabs = u32(u64(kernel.elements) / slab_size);
-        rest = u32(kernel.elements) % slab_size;
-        if (rest > 0 && !has_slab(whole_slabs)) rest = 0;
-        first = i64(whole_slabs) * slab_size + lane;
-        count = rest > lane ? smaller(i32(rest - lane), Kernel::width) : 0;
-        in_packs = Kernel::last_early && kernel.aligned && count == Kernel::width;
-        // A thread that has none of the last slab, as a rule, in a block that has fewer slabs than most.
-        before = 0;
-        if constexpr (Kernel::shifts)
-            if (skipped > 0 && thread_index() + 1 == Kernel::threads && has_slab(whole_slabs + 1)) before = skipped;
+        whole_slabs = u32(u64(kernel.elements) / slab_elements<Kernel>);
+        tail_elements = u32(kernel.elements) % slab_elements<Kernel>;
+        if (tail_elements > 0 && !has_slab(whole_slabs)) tail_elements = 0;
+        // A thread that has none of the tail, as a rule, in a block that has fewer slabs than most.
+        if (skipped_elements > 0 && thread_index() + 1 == Kernel::threads && has_slab(whole_slabs + 1))
+            skipped = skipped_elements;
+    }
+    /// Of the tail: a thread's first element, and how many it has.
+    GRIDFOLD_FN i64 tail_first() const {
+        return i64(whole_slabs) * slab_elements<Kernel> + thread_index() * Kernel::width;
+    }
+    GRIDFOLD_FN i32 tail_count() const {
+        const u32 lane = thread_index() * Kernel::width;
+        return tail_elements > lane ? smaller(i32(tail_elements - lane), Kernel::width) : 0;
     }
 };
 
-/// Asks the L2 for what this block needs first, where that is much of all it needs. Whatever the kernel before this one
-/// still writes, the L2 will hold: that lines are on their way does no harm.
-template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, const Ends<Kernel>& ends) {
-    constexpr u32 most = 4; // slabs of a block
+/// Asks the L2 for what a block reads first, if that is much of all it reads: up to four whole slabs and the tail. Before the
+/// kernel before this one has ended: the L2 is where all of the device's writes go, so what it still writes is not missed.
+template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, const Edges<Kernel>& edges, bool tagged) {
+    constexpr u32 most_slabs = 4;
     constexpr i64 slab_size = slab_elements<Kernel>;
-    if (ends.whole_slabs > most * kernel.blocks) return;
-    if (thread_index() == 0) prefetch(kernel.workspace);
-    const u32 slab = kernel.block + thread_index() * kernel.blocks;
-    if (thread_index() <= most && slab <= ends.whole_slabs)
-        kernel.prefetch_elements(i64(slab) * slab_size, slab < ends.whole_slabs ? u32(slab_size) : ends.rest);
+    if (edges.whole_slabs > most_slabs * kernel.blocks) return;
+    if (tagged && thread_index() == 0) prefetch(kernel.workspace);
+    const u32 slab = kernel.block + thread_index() * kernel.blocks; // a thread, a slab
+    if (thread_index() <= most_slabs && slab <= edges.whole_slabs)
+        kernel.prefetch_elements(i64(slab) * slab_size,
+                                 slab < edges.whole_slabs ? u32(slab_size) : edges.tail_elements);
 }
 
 /// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Returns how many elements the block has.
 template <class Kernel>
-GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Ends<Kernel>& ends, typename Kernel::Lanes& lanes) {
+GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typename Kernel::Lanes& lanes) {
     constexpr int in_flight = Kernel::in_flight;
     constexpr int width = Kernel::width;
     constexpr i64 slab_size = slab_elements<Kernel>;
     const u32 blocks = kernel.blocks;
     const u32 lane = thread_index() * width;
 
-    // Asked for before the others are folded: its way from memory would be one more.
-    typename Kernel::Loads last;
-    if constexpr (Kernel::last_early) kernel.load_if(ends.in_packs, last, ends.first);
+    // The tail, where a thread has whole packs of it, is asked for before slabs are folded: its way from memory would be
+    // one more.
+    typename Kernel::Loads tail;
+    const bool tail_in_packs = Kernel::tail_early && kernel.aligned && edges.tail_count() == width;
+    if constexpr (Kernel::tail_early) kernel.load_if(tail_in_packs, tail, edges.tail_first());
 
     u32 slab = kernel.block;
     u32 row = 0; // slabs of this block that were folded
@@ -207,8 +210,8 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Ends<Kernel>& ends, typen
         if constexpr (count() > 1)
             fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
     };
-    while (slab < ends.whole_slabs) { // once, but for the first block of arrays that are not aligned
-        u32 end = ends.whole_slabs;
+    while (slab < edges.whole_slabs) { // once, but for the first block of arrays that are not aligned
+        u32 end = edges.whole_slabs;
         if (kernel.aligned) {
             fold_batches(Constant<Access::packs>{}, Constant<in_flight>{}, end);
         } else if constexpr (Kernel::realigns) {
@@ -222,14 +225,14 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Ends<Kernel>& ends, typen
         while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{});
     }
 
-    if (ends.in_packs) {
+    if (tail_in_packs) {
         load_head();
         share_head();
-        kernel.template fold<true>(lanes, last, ends.first, width, row);
+        kernel.template fold<true>(lanes, tail, edges.tail_first(), width, row);
     }
-    // What fills no packs goes by its elements: of the last slab, then of what was skipped.
-    i64 first = ends.first;
-    i32 count = ends.in_packs ? 0 : ends.count;
+    // What fills no packs goes by its elements: of the tail, then what was skipped.
+    i64 first = edges.tail_first();
+    i32 count = tail_in_packs ? 0 : edges.tail_count();
 #pragma unroll 1
     for (int piece = 0; piece < (Kernel::shifts ? 2 : 1); ++piece) {
         if (count > 0) {
@@ -239,10 +242,10 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Ends<Kernel>& ends, typen
             share_head();
             kernel.template fold<false>(lanes, loads, first, count, row);
         }
-        first = -ends.before, count = ends.before;
+        first = -edges.skipped, count = edges.skipped;
     }
-    if constexpr (Kernel::ends) kernel.end(lanes, row, ends.count, start + lane, blocks * slab_size);
-    return i64(row) * slab_size + ends.rest;
+    if constexpr (Kernel::ends) kernel.end(lanes, row, edges.tail_count(), start + lane, blocks * slab_size);
+    return i64(row) * slab_size + edges.tail_elements;
 }
 
 /// Lanes are reduced within a block, and States across blocks.
@@ -373,7 +376,8 @@ template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i64 elements, const Workspace& workspace,
                          bool tagged, u32 tag) {
     static_assert((Kernel::most_blocks & (Kernel::most_blocks - 1)) == 0, "shared out among a power of two of threads");
-    // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for wide states.
+    // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for more than two
+    // words of each of so many.
     constexpr int most = smaller(Kernel::threads, Kernel::most_blocks);
     constexpr int collectors = Kernel::words <= 2 ? 32 : most;
     const i32 blocks = i32(kernel.blocks);
@@ -410,21 +414,25 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
         skipped = i32(smaller(kernel.elements_before_packs(), kernel.elements));
         kernel.skip(skipped);
     }
-    const Ends<Kernel> ends(kernel, skipped);
-    if constexpr (Kernel::prefetches) prefetch_first(kernel, ends);
-    wait_for_previous_kernel();
+    const Edges<Kernel> edges(kernel, skipped);
     if constexpr (Kernel::finishes) {
-        const Workspace workspace{kernel.workspace};
+        const bool tagged =
+            (Kernel::words > 0 && kernel.blocks > 1) || kernel.host != nullptr; // does anybody read tags?
+        if constexpr (Kernel::prefetches) prefetch_first(kernel, edges, tagged);
+        wait_for_previous_kernel();
+        kernel.read_scalars();
         // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
-        const bool tagged = kernel.blocks > 1 || kernel.host != nullptr;
+        const Workspace workspace{kernel.workspace};
         const u32 last_tag = workspace.last_tag(tagged);
         if (Kernel::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
             workspace.template prefetch_records<Kernel::words>(Kernel::threads, kernel.blocks);
-        const i64 elements = fold_slabs(kernel, ends, lanes);
+        const i64 elements = fold_slabs(kernel, edges, lanes);
         let_next_kernel_start();
         combine(kernel, lanes, elements, workspace, tagged, last_tag + 1u);
     } else {
-        fold_slabs(kernel, ends, lanes);
+        wait_for_previous_kernel();
+        kernel.read_scalars();
+        fold_slabs(kernel, edges, lanes);
     }
 }
 

@@ -6,6 +6,10 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
+/// The whole pieces of 16 bytes of so many from p on.
+GRIDFOLD_FN u64 prefetched_from(const void* p) { return (u64(p) + 15) / 16 * 16; }
+GRIDFOLD_FN u64 prefetched_to(const void* p, u32 bytes) { return (u64(p) + bytes) / 16 * 16; }
+
 #if defined(__CUDACC__)
 
 GRIDFOLD_FN u32 thread_index() { return threadIdx.x; }
@@ -15,7 +19,7 @@ GRIDFOLD_FN void barrier() { __syncthreads(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
 /// A kernel may start while the one before it in its stream ends (programmatic dependent launch). It waits here for
-/// that one to have ended and its writes to be seen; before, it touches no memory.
+/// that one to have ended and its writes to be seen; before, it neither reads nor writes memory, but may prefetch.
 GRIDFOLD_FN void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -70,7 +74,7 @@ GRIDFOLD_FN void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0]
 /// The same for `bytes` from p on, but for what is beside whole pieces of 16. From Hopper on; elsewhere nothing is asked.
 GRIDFOLD_FN void prefetch([[maybe_unused]] const void* p, [[maybe_unused]] u32 bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const u64 from = (u64(p) + 15) / 16 * 16, to = (u64(p) + bytes) / 16 * 16;
+    const u64 from = prefetched_from(p), to = prefetched_to(p, bytes);
     if (from < to) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(u32(to - from)));
 #endif
 }
@@ -140,7 +144,11 @@ GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
 GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) { return wanted ? emulator::load_relaxed(p) : 0; }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
 GRIDFOLD_FN void prefetch(const void*) {}
-GRIDFOLD_FN void prefetch(const void*, u32) {}
+/// What is asked for must be there.
+GRIDFOLD_FN void prefetch(const void* p, u32 bytes) {
+    const u64 from = prefetched_from(p), to = prefetched_to(p, bytes);
+    if (from < to) emulator::prefetch(reinterpret_cast<const char*>(from), reinterpret_cast<const char*>(to));
+}
 GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) { emulator::load_relaxed(p, first, second); }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) { emulator::store_relaxed(p, first, second); }
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) { emulator::store_relaxed_system(p, word); }
