@@ -125,11 +125,11 @@ TEST(EmitCuda, slabs_in_flight_leave_registers_for_what_folding_takes) {
 TEST(EmitCuda, of_many_problems_more_and_smaller_blocks_are_under_way) {
     EXPECT_EQ(shape(cubes).threads, 512);
     EXPECT_EQ(shape(cubes, Problems::many).threads, 256);
-    EXPECT_TRUE(holds(emit(cubes, 0, Problems::many).source, "__launch_bounds__(256, 2)"));
+    EXPECT_TRUE(holds(emit(cubes, 0, Problems::many).source, "__launch_bounds__(256, 3)"));
     EXPECT_TRUE(holds(emit(cubes).source, "__launch_bounds__(512, 1)"));
-    // Neither where states are wide, nor where packs of 16 bytes would be fewer, nor where nothing is folded.
+    // Neither where states are wide nor where nothing is folded.
     EXPECT_EQ(shape(dozen, Problems::many).threads, 512);
-    EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 512);
+    EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 256);
     EXPECT_EQ(shape("m(x: f32[n]) -> y = x * f32(2)", Problems::many).width, 4);
 }
 

@@ -95,26 +95,38 @@ bool spills(const std::string& log) {
     return false;
 }
 
-// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs. Always the same graphs, of which one did when
-// this was written; of 300 three did.
-TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
-    if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+/// Those of 100 graphs, always the same, of which a kernel spills.
+std::set<std::string> spilling(cuda::Problems problems) {
     std::vector<Compilation> compilations;
     Coverage coverage;
     constexpr std::uint64_t graphs = 100;
     for (std::uint64_t seed = 1; seed <= graphs; ++seed)
         add_kernels(compilations,
                     oracle::generate(seed, {.inexact = seed % 8 == 0 ? Inexact::anywhere : Inexact::never}, coverage),
-                    {"sm_90"}, seed % 4 == 3 ? cuda::Problems::many : cuda::Problems::one);
-    std::set<std::string> spilling;
+                    {"sm_90"}, problems);
+    std::set<std::string> found;
     const auto look = [&](const Compilation& compilation, const nvrtc::Compiled& compiled) {
         ASSERT_NE(compiled.log.find(" bytes spill stores"), std::string::npos) << compiled.log;
-        if (spills(compiled.log)) spilling.insert(compilation.graph);
+        if (spills(compiled.log)) found.insert(compilation.graph);
     };
     const std::vector<std::string> errors = compile_all(compilations, {"--ptxas-options=-v"}, look);
     fmt::print("count: {} random graphs looked at for spills\n", graphs);
     EXPECT_TRUE(errors.empty()) << errors.size() << " kernels do not compile; the first for " << errors.front();
-    EXPECT_LE(spilling.size(), 1u) << fmt::format("{}", fmt::join(spilling, "\n"));
+    return found;
+}
+
+// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs. When this was written, one of these graphs
+// spilled; of many problems, whose parameters take registers too, and where more blocks are worth a few bytes, four.
+TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
+    if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    const std::set<std::string> found = spilling(cuda::Problems::one);
+    EXPECT_LE(found.size(), 1u) << fmt::format("{}", fmt::join(found, "\n"));
+}
+
+TEST(RandomKernels, of_many_problems_of_few_graphs_spill_registers) {
+    if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    const std::set<std::string> found = spilling(cuda::Problems::many);
+    EXPECT_LE(found.size(), 4u) << fmt::format("{}", fmt::join(found, "\n"));
 }
 
 } // namespace

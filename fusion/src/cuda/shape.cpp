@@ -104,7 +104,7 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     const bool wide = state_words(sweep, 1) > 8;
     // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more
     // combine. Of many problems each is short, as a rule: in blocks of half as many threads, more are under way.
-    const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide && widest <= 4;
+    const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide;
     int width = touches_arrays(sweep) ? std::max(16 / widest, small_blocks ? 8 : 4) : 4;
     // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread
     // has more than 255 registers.
@@ -134,10 +134,12 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     const int registers = used + of_a_slab * int(tail_early) +
                           std::max(of_a_slab * in_flight, windows * (of_a_slab + 4 * flat_arrays(plan, sweep)));
     // Of one problem there are no more than two blocks a multiprocessor, which leave the compiler nothing to save. Of many,
-    // as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights.
+    // as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights. The compiler
+    // finds room for a seventh more, but for sums in f64.
     const int most_resident = wide || problems == Problems::one ? 1 : 1024 / threads;
+    const int needed = words_to_fold(sweep, width) > 0 ? registers : registers * 6 / 7;
     int resident = 1;
-    while (resident < most_resident && registers <= 65536 / (threads * (resident + 1)) / 8 * 8) ++resident;
+    while (resident < most_resident && needed <= 65536 / (threads * (resident + 1)) / 8 * 8) ++resident;
     return {.threads = threads,
             .width = width,
             .in_flight = in_flight,
