@@ -57,7 +57,8 @@ BRIEF_ROWS = (
 )
 WORDS = {"five": "five statistics", "dozen": "a dozen statistics", "dozen_arg": "… with argmin and argmax",
          "sixteen": "sixteen statistics of four columns", "zscore": "z-score", "cubes": "sum of cubes",
-         "misaligned_sum": "sum, not aligned", "ragged_sum": "sum of round lengths", "dot": "dot product", "many": "five statistics of 1,000 columns of 10,000, one launch",
+         "misaligned_sum": "sum, not aligned", "ragged_sum": "sum of round lengths", "dot": "dot product",
+         "many": "five statistics of 1,000 columns of 10,000, one launch",
          "row_sums": "sums of 1,000 rows of 10,000", "row_maxima": "their maxima"}
 
 

@@ -227,13 +227,11 @@ private:
     }
 
     /// Of many problems, the table is awaited first; and a sweep that only maps has many blocks, which do not wait together.
-    bool prefetches() const {
-        return problems_ == Problems::one && kernel_.words > 0 &&
-               std::ranges::any_of(arrays_, [&](int a) { return flat(a); });
-    }
+    bool prefetches() const { return problems_ == Problems::one && kernel_.words > 0 && reads_in_order(); }
 
-    bool realigns() const {
-        return !shifts() && std::ranges::any_of(arrays_, [&](int a) { return flat(a); });
+    bool realigns() const { return !shifts() && reads_in_order(); }
+    bool reads_in_order() const {
+        return std::ranges::any_of(arrays_, [&](int a) { return flat(a); });
     }
 
     void realign() {
