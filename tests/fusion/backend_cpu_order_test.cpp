@@ -1,5 +1,6 @@
 // The CPU backend against a naive evaluation of the canonical order, bit for bit: every reduction, size and instruction
 // set.
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -60,10 +61,28 @@ template <class E, class A, gf::ResultRule rule> constexpr auto result_of() {
         return std::conditional_t<std::is_same_v<E, float>, float, double>{};
 }
 
+/// Elements of one kind: what minima and maxima tell apart.
+enum class Kind { any, zeros, negative, positive, infinities, a_nan, a_negative_nan };
+
+template <class E> void fill(E* x, std::size_t n, Kind kind) {
+    if constexpr (std::is_floating_point_v<E>) {
+        constexpr E infinity = std::numeric_limits<E>::infinity(), nan = std::numeric_limits<E>::quiet_NaN();
+        for (std::size_t i = 0; i < n; ++i) {
+            E& e = x[i];
+            if (kind == Kind::zeros) e = std::copysign(E(0), e);
+            if (kind == Kind::negative) e = i % 5 == 0 ? E(-0.0) : -std::abs(e);
+            if (kind == Kind::positive) e = i % 5 == 0 ? E(0) : std::abs(e);
+            if (kind == Kind::infinities && i % 1000 == 1) e = std::copysign(infinity, e);
+            if (kind == Kind::a_nan && i % 3001 == 20) e = nan;
+            if (kind == Kind::a_negative_nan && i % 3001 == 20) e = std::copysign(nan, E(-1));
+        }
+    }
+}
+
 /// Runs one reduction over each size and instruction set, and compares it with what `expected` says of (x, size, accept).
 template <class E, class R>
 void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool masked,
-                      const std::function<R(const E*, std::int64_t, Mask)>& expected) {
+                      const std::function<R(const E*, std::int64_t, Mask)>& expected, Kind kind = Kind::any) {
     gf::Graph g;
     const gf::Dim n = g.dim("n");
     const gf::Value x = g.input<E>("x", {n});
@@ -71,6 +90,7 @@ void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool 
     g.output("r", gf::reduce(row, x, options));
     const auto most = static_cast<std::size_t>(sizes.back()) + 1;
     const Elements<E> data(most);
+    fill(data.data(), most, kind);
     const Elements<bool> keep(most, 2);
     std::vector<BoundPlan> runs;
     for (const char* set : sets_of_this_machine()) {
@@ -86,7 +106,8 @@ void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool 
                 if (masked) run.array("keep", keep.data());
                 ASSERT_TRUE(same_bits(run.now().get<R>("r"), right))
                     << row.name << (masked ? " masked" : "") << " of " << gf::to_text(gf::dtype_of<E>) << ", " << size
-                    << " elements, " << run.device() << ": " << +run.get<R>("r") << ", not " << +right;
+                    << " elements, kind " << static_cast<int>(kind) << ", " << run.device() << ": " << +run.get<R>("r")
+                    << ", not " << +right;
             }
         }
     }
@@ -117,11 +138,11 @@ namespace gf::device {
 
 namespace {
 
-template <class E, class Reduction> void expect_canonical() {
+template <class E, class Reduction> void expect_canonical(Kind kind = Kind::any) {
     for (const bool masked : {false, true})
         expect_reduction<E, typename Reduction::template R<E>>(
             Reduction::row(), {.ddof = Reduction::takes_ddof ? 1 : 0}, masked,
-            [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); });
+            [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); }, kind);
 }
 
 #define REDUCE(id, ...)                                                \
@@ -136,6 +157,21 @@ template <class E, class Reduction> void expect_canonical() {
 #include <gridfold/ops/reduce.def>
 #undef REDUCE
 #undef MONOID
+
+TEST(BackendCpuOrder, of_special_values) {
+    using enum Kind;
+    for (const Kind kind : {zeros, negative, positive, infinities, a_nan, a_negative_nan}) {
+        expect_canonical<float, gf::device::Reduction_min>(kind);
+        expect_canonical<float, gf::device::Reduction_max>(kind);
+        expect_canonical<float, gf::device::Reduction_argmin>(kind);
+        expect_canonical<float, gf::device::Reduction_any>(kind);
+        expect_canonical<float, gf::device::Reduction_all>(kind);
+        expect_canonical<float, gf::device::Reduction_count>(kind);
+        expect_canonical<double, gf::device::Reduction_min>(kind);
+        expect_canonical<double, gf::device::Reduction_max>(kind);
+        expect_canonical<double, gf::device::Reduction_argmax>(kind);
+    }
+}
 
 TEST(BackendCpuOrder, wider_accumulators) {
     for (const bool masked : {false, true}) {

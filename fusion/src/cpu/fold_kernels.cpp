@@ -1,5 +1,5 @@
 // The monoids of monoid.cuh as kernels over planar lanes, for the instruction set that this file is compiled for.
-#include "folding.hpp"
+#include "any_order.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
 
@@ -34,87 +34,44 @@ template <class M, class E> struct Monoid : Folding<M, E> {
         for (std::size_t i = 0; i < count; ++i) states.store(i, M::identity());
     }
 
-    /// Every element into one lane, where any order gives the same sum. Those of a lane's rows fit RowsSum, and those
-    /// of a call 32 bits: widening each to 64 would take most of the time.
-    template <Way way, class Source> static void fold_narrow(LanesOf<way> states, const FoldInput& in) {
-        static_assert(lane_count * max_rows * 65535 <= 0x7fffffff);
-        constexpr bool masked = way == Way::masked;
-        const auto accepted = [](E x, bool m) { return masked ? int(x) & -int(m) : int(x); };
-        const std::size_t n = in.n;
-        std::size_t row = 0;
-        i32 sum = 0;
-        if (in.rows >= max_rows) {
-            const Source x0(in, 0), x1(in, 1), x2(in, 2), x3(in, 3);
-            const Elements<bool> m0 = mask_row(in, 0), m1 = mask_row(in, 1), m2 = mask_row(in, 2), m3 = mask_row(in, 3);
-            for (std::size_t i = 0; i < n; ++i)
-                sum += static_cast<RowsSum<E>>(accepted(x0[i], masked && m0[i]) + accepted(x1[i], masked && m1[i]) +
-                                               accepted(x2[i], masked && m2[i]) + accepted(x3[i], masked && m3[i]));
-            row = max_rows;
-        }
-        for (; row < in.rows; ++row) {
-            const Source x(in, row);
-            const Elements<bool> m = mask_row(in, row);
-            for (std::size_t i = 0; i < n; ++i) sum += accepted(x[i], masked && m[i]);
-        }
-        auto s = states.load(in.first);
-        auto& [total] = s;
-        total = add(total, static_cast<decltype(total + 0)>(sum));
-        states.store(in.first, s);
-    }
-
-    template <Way way, class Source> static void fold_row(LanesOf<way> states, const FoldInput& in, std::size_t r) {
-        const Source x(in, r);
-        const Elements<bool> mask = mask_row(in, r);
-        const i64 index = in.index + static_cast<i64>(r) * in.index_row;
-        const u32 number = static_cast<u32>(in.first_row) + static_cast<u32>(r);
-        const std::size_t n = in.n, first = in.first;
-        const f64 origin = Base::template origin<way>(states);
-        GRIDFOLD_INDEPENDENT
-        for (std::size_t i = 0; i < n; ++i) {
-            auto s = Base::template lane_before<way>(states, first + i);
-            Base::template fold_element<way>(s, x[i], way == Way::masked && mask[i], index + static_cast<i64>(i),
-                                             number, origin);
-            states.store(first + i, s);
-        }
-    }
-
-    template <Way way, class Source> static void fold_rows(LanesOf<way> states, const FoldInput& in) {
-        static_assert(max_rows == 4);
-        constexpr bool masked = way == Way::masked;
-        const Source x0(in, 0), x1(in, 1), x2(in, 2), x3(in, 3);
-        const Elements<bool> m0 = mask_row(in, 0), m1 = mask_row(in, 1), m2 = mask_row(in, 2), m3 = mask_row(in, 3);
-        const i64 index = in.index, step = in.index_row;
-        const u32 number = static_cast<u32>(in.first_row);
+    /// Folds rows first_row + r.
+    template <Way way, class Source, std::size_t... r>
+    static void fold_rows(LanesOf<way> states, const FoldInput& in, std::size_t first_row, Rows<r...>) {
+        const Source x[] = {Source(in, first_row + r)...};
+        const Elements<bool> mask[] = {mask_row(in, first_row + r)...};
+        const i64 step = in.index_row, index = in.index + static_cast<i64>(first_row) * step;
+        const u32 number = static_cast<u32>(in.first_row) + static_cast<u32>(first_row);
         const std::size_t n = in.n, first = in.first;
         const f64 origin = Base::template origin<way>(states);
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) {
             auto s = Base::template lane_before<way>(states, first + i);
             const i64 at = index + static_cast<i64>(i);
-            Base::template fold_element<way>(s, x0[i], masked && m0[i], at, number, origin);
-            Base::template fold_element<way>(s, x1[i], masked && m1[i], at + step, number + 1, origin);
-            Base::template fold_element<way>(s, x2[i], masked && m2[i], at + 2 * step, number + 2, origin);
-            Base::template fold_element<way>(s, x3[i], masked && m3[i], at + 3 * step, number + 3, origin);
+            (Base::template fold_element<way>(s, x[r][i], way == Way::masked && mask[r][i],
+                                              at + static_cast<i64>(r) * step, number + static_cast<u32>(r), origin),
+             ...);
             states.store(first + i, s);
         }
     }
 
     template <class Source, Way way, Way next = way> static void fold_all(LanesOf<way> states, const FoldInput& in) {
-        if constexpr (sums_narrow<M> || counts_bools<M>) return fold_narrow<way, Source>(states, in);
         std::size_t row = 0;
         if constexpr (!rows_one_by_one<M>) {
-            if (in.rows >= max_rows) {
-                fold_rows<way, Source>(states, in);
-                row = max_rows;
+            if (in.rows == max_rows) return fold_rows<way, Source>(states, in, 0, AllRows());
+            if (in.rows >= 2) {
+                fold_rows<way, Source>(states, in, 0, TwoRows());
+                row = 2;
             }
         }
-        if (row == 0) fold_row<way, Source>(states, in, row++);
-        for (; row < in.rows; ++row) fold_row<next, Source>(states, in, row);
+        if (row == 0) fold_rows<way, Source>(states, in, row++, OneRow());
+        for (; row < in.rows; ++row) fold_rows<next, Source>(states, in, row, OneRow());
     }
 
     template <class Source> static void fold(void* lanes, const FoldInput& in) {
         auto* const base = static_cast<char*>(lanes);
-        if (in.mask != nullptr) {
+        if constexpr (in_any_order<M>) {
+            AnyOrder<M, E>::template fold<Source>(lanes, in);
+        } else if (in.mask != nullptr) {
             fold_all<Source, Way::masked>({base}, in);
         } else if constexpr (in_steps || of_block) {
             if constexpr (of_block)
@@ -171,9 +128,10 @@ template <class M, class E> struct Monoid : Folding<M, E> {
             return nullptr;
     }
 
-    static constexpr FoldKernels kernels{
-        sizeof(State), identity, fold<Single<E>>, product(), in_steps || of_block ? &finish_unmasked : nullptr,
-        finish,        pairwise};
+    static constexpr FoldKernels kernels{sizeof(State), in_any_order<M>,
+                                         identity,      fold<Single<E>>,
+                                         product(),     in_steps || of_block ? &finish_unmasked : nullptr,
+                                         finish,        pairwise};
 };
 
 template <template <class, class> class M, Accumulator rule, Type element, Type accumulator>

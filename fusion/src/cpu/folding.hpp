@@ -5,13 +5,6 @@
 
 #include <gridfold/ops/device/monoid.cuh>
 
-// The next loop is over the lanes of a chunk: independent, and for the vectoriser, which comes after full unrolling.
-#if defined(__clang__)
-#define GRIDFOLD_CHUNK_LANES _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define GRIDFOLD_CHUNK_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
-#endif
-
 namespace GRIDFOLD_NAMESPACE::kernels {
 
 /// Calls f(field of s, field of t, bytes before it) for each field of a State, in order. States are aggregates of 1 to 4
@@ -87,6 +80,13 @@ template <class E> struct Products {
     Products(const FoldInput& in, std::size_t r) : x(row<E>(in.x, in.x_row, r)), y(row<E>(in.y, in.y_row, r)) {}
     [[gnu::always_inline]] E operator[](std::size_t i) const { return mul(x[i], y[i]); }
 };
+/// The numbers of the rows that one loop folds, as a pack: vectorisers take straight code.
+template <std::size_t...> struct Rows {};
+using OneRow = Rows<0>;
+using TwoRows = Rows<0, 1>;
+using AllRows = Rows<0, 1, 2, 3>;
+static_assert(max_rows == 4);
+
 [[gnu::always_inline]] inline Elements<bool> mask_row(const FoldInput& in, std::size_t r) {
     return {row<u8>(in.mask, in.mask_row, r)};
 }
@@ -98,16 +98,16 @@ template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T 
     return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask));
 }
 
-template <class M> inline constexpr bool counts_bools = false;
-template <class A> inline constexpr bool counts_bools<Count<bool, A>> = true;
-
-/// Of bytes and 16-bit integers, those of a lane are added up before they are widened to 64 bits, which would take most of
-/// the time: those of the rows that one call folds fit twice the width.
-template <class E> using RowsSum = typename Choose<sizeof(E) == 1, i16, i32>::type;
-static_assert(chunk_rows * 255 <= 32767 && max_rows <= chunk_rows);
-template <class M> inline constexpr bool sums_narrow = false;
-template <class E, class A>
-inline constexpr bool sums_narrow<Sum<E, A>> = sizeof(E) <= 2 && sizeof(A) == 8 && !is_floating<A> && !is_floating<E>;
+/// Exact in any order (reduce.def), and without an index, which wants to see its elements in order.
+template <class M> inline constexpr bool in_any_order = false;
+#define MONOID(id, for_integers, for_floats)       \
+    template <class E, class A>                    \
+    inline constexpr bool in_any_order<id<E, A>> = \
+        (is_floating<A> ? for_floats : for_integers) && sizeof(typename id<E, A>::State) <= sizeof(u64);
+#define REDUCE(...)
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
 
 /// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
 template <class M> inline constexpr bool rows_one_by_one = false;

@@ -30,27 +30,6 @@ struct FoldInput {
     std::int64_t first_row = 0;
 };
 
-/// A chunk: chunk_lanes lanes of chunk_rows slabs of a block, row after row. So small that a core works on the folds of one
-/// side by side, and so regular that their kernels are straight code.
-constexpr std::size_t chunk_rows = 8, chunk_lanes = 16, chunk_elements = chunk_rows * chunk_lanes;
-
-/// Copies n lanes of chunk_rows rows of an array, row_bytes apart, as chunks one after the other. n is a multiple of
-/// chunk_lanes.
-using ChunkCopy = void (*)(void* out, const void* in, std::size_t row_bytes, std::size_t n);
-
-/// The chunks of a tile: what FoldInput says, with x, y and mask made of chunks one after the other.
-struct Chunks {
-    std::size_t first = 0; ///< the lane of the first element
-    const void* x = nullptr;
-    const void* y = nullptr;
-    const bool* mask = nullptr;
-    std::int64_t index = 0, index_row = 0;
-    std::int64_t first_row = 0;
-};
-
-/// Folds chunk number `chunk` of a tile.
-using ChunkKernel = void (*)(void* lanes, const Chunks& in, std::size_t chunk);
-
 /// The elements of a block: lanes [0, longer) folded `rows` of them, the others one less; element r of lane i has index
 /// index + i + r * index_row.
 struct BlockRows {
@@ -63,6 +42,8 @@ struct BlockRows {
 /// lane_count lanes, then the second field of all lanes, and so on; state_bytes * lane_count bytes, 64-byte aligned.
 struct FoldKernels {
     std::size_t state_bytes;
+    /// Exact in any order: there is one State, in place of lanes.
+    bool in_any_order;
     /// Of the first `count` lanes, a power of two.
     void (*identity)(void* lanes, std::size_t count);
     void (*fold)(void* lanes, const FoldInput& input);

@@ -13,14 +13,12 @@ namespace gf::cpu {
 static_assert(lane_count == static_cast<std::size_t>(slab_elements));
 
 // What each of the files compiled for an instruction set defines, in the namespace of that set.
-#define GRIDFOLD_KERNELS(set)                                                         \
-    namespace set {                                                                   \
-    MapKernel map_kernel(int map, int compute);                                       \
-    ConvertKernel cast_kernel(int from, int to);                                      \
-    ConvertKernel round_kernel(int from, int to);                                     \
-    const FoldKernels* fold_kernels(int monoid, int element, int accumulator);        \
-    ChunkKernel chunk_kernel(int monoid, int element, int accumulator, bool product); \
-    ChunkCopy chunk_copy(std::size_t element_bytes);                                  \
+#define GRIDFOLD_KERNELS(set)                                                  \
+    namespace set {                                                            \
+    MapKernel map_kernel(int map, int compute);                                \
+    ConvertKernel cast_kernel(int from, int to);                               \
+    ConvertKernel round_kernel(int from, int to);                              \
+    const FoldKernels* fold_kernels(int monoid, int element, int accumulator); \
     }
 GRIDFOLD_KERNELS(baseline)
 #if defined(__x86_64__)
@@ -39,24 +37,18 @@ struct Tables {
     ConvertKernel (*cast)(int, int);
     ConvertKernel (*round)(int, int);
     const FoldKernels* (*fold)(int, int, int);
-    ChunkKernel (*chunk)(int, int, int, bool);
-    ChunkCopy (*copy)(std::size_t);
 };
 
 Tables tables([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
     switch (set) {
     case InstructionSet::avx512:
-        return {avx512::map_kernel,   avx512::cast_kernel,  avx512::round_kernel,
-                avx512::fold_kernels, avx512::chunk_kernel, avx512::chunk_copy};
-    case InstructionSet::avx2:
-        return {avx2::map_kernel,   avx2::cast_kernel,  avx2::round_kernel,
-                avx2::fold_kernels, avx2::chunk_kernel, avx2::chunk_copy};
+        return {avx512::map_kernel, avx512::cast_kernel, avx512::round_kernel, avx512::fold_kernels};
+    case InstructionSet::avx2: return {avx2::map_kernel, avx2::cast_kernel, avx2::round_kernel, avx2::fold_kernels};
     case InstructionSet::baseline: break;
     }
 #endif
-    return {baseline::map_kernel,   baseline::cast_kernel,  baseline::round_kernel,
-            baseline::fold_kernels, baseline::chunk_kernel, baseline::chunk_copy};
+    return {baseline::map_kernel, baseline::cast_kernel, baseline::round_kernel, baseline::fold_kernels};
 }
 
 constexpr int number(DType type) { return static_cast<int>(type); }
@@ -125,12 +117,6 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set) {
 const FoldKernels* fold_kernels(const MonoidRow& row, DType element, DType accumulator, InstructionSet set) {
     return row.builtin < 0 ? nullptr : tables(set).fold(row.builtin, number(element), number(accumulator));
 }
-
-ChunkKernel chunk_kernel(const MonoidRow& row, DType element, DType accumulator, bool product, InstructionSet set) {
-    return row.builtin < 0 ? nullptr : tables(set).chunk(row.builtin, number(element), number(accumulator), product);
-}
-
-ChunkCopy chunk_copy(std::size_t element_bytes, InstructionSet set) { return tables(set).copy(element_bytes); }
 
 FinalizeKernel finalize_kernel(const ReduceRow& row, DType element, DType accumulator, DType result) {
     if (row.builtin < 0) return nullptr;

@@ -40,10 +40,6 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set = Instructio
 /// The kernels of a built-in monoid; null where it has no meaning for the types. (A user's: MonoidRow::user_kernels.)
 const FoldKernels* fold_kernels(const MonoidRow& row, DType element, DType accumulator, InstructionSet set);
 
-/// The kernel that folds chunks of elements, or of products (FoldKernels::fold_product); null where there is none.
-ChunkKernel chunk_kernel(const MonoidRow& row, DType element, DType accumulator, bool product, InstructionSet set);
-ChunkCopy chunk_copy(std::size_t element_bytes, InstructionSet set);
-
 /// What a built-in reduction reads off a state, as a `result`; null where that has no meaning. (A user's:
 /// ReduceRow::user_finalize.)
 FinalizeKernel finalize_kernel(const ReduceRow& row, DType element, DType accumulator, DType result);

@@ -43,18 +43,12 @@ namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// A tile's temporaries should stay in the first-level cache, beside what streams through it. Short tiles keep several
-/// streams of memory moving; bytes, and programs of many calls, are worth longer ones, and those ask for their next
-/// tile themselves.
+/// A tile's temporaries should stay in the first-level cache, beside what streams through it. While a kernel works on them
+/// memory would stand still, so programs of several calls ask for their next tile; few calls do that best for half as
+/// much (bench/NOTES.md).
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
-constexpr std::size_t shortest_tile = 256, short_tile = 512, long_tile = 2048;
+constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
-
-/// An array in place that so many calls read is copied to a temporary first: aligned, and its rows one after the other.
-constexpr int many_readers = 4;
-
-/// So many folds of a sweep are worth chunks: two or three are up to a quarter faster without (bench/NOTES.md).
-constexpr std::size_t many_folds = 4;
 
 class Builder {
 public:
@@ -70,8 +64,6 @@ public:
                                                                      .element_bytes = size_of(plan_.arrays[a].type),
                                                                      .array = static_cast<int>(a)};
         find_uses();
-        program_.chunked = can_chunk();
-        if (program_.chunked) program_.rows = chunk_rows;
         for (int v = sweep_.body; v < sweep_.epilogue; ++v) {
             if (is_folded_product(v)) continue;
             if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).slot));
@@ -96,16 +88,6 @@ private:
     template <class Kernel> Kernel checked(Kernel kernel, int v) const {
         if (kernel == nullptr) fail(fmt::format("instruction %{}", v));
         return kernel;
-    }
-
-    /// Do so many folds share what they read that copying it into chunks pays, and does nothing else happen to it?
-    bool can_chunk() const {
-        if (sweep_.folds.size() < many_folds || !sweep_.stores.empty()) return false;
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
-            if (code(v).opcode == Opcode::index || (code(v).opcode == Opcode::load && !is_flat_load(v))) return false;
-        return std::ranges::all_of(sweep_.folds, [&](const Fold& fold) {
-            return chunk_kernel(*fold.monoid, fold.element, fold.accumulator, false, set_) != nullptr;
-        });
     }
 
     /// How often each value is read, and the last instruction that does. What is folded or stored lives to the end of
@@ -251,15 +233,14 @@ private:
         return raw_place();
     }
 
-    /// Flat arrays whose elements are values are read where they are, unless they are read often.
+    /// Flat arrays whose elements are values are read where they are.
     void append_load(int v) {
         const int number = code(v).slot;
         const Array& array = plan_.arrays[at(number)];
         const bool as_it_is = array.type == code(v).type && array.type != DType::boolean;
         const std::size_t bytes = size_of(array.type);
         if (is_flat_load(v)) {
-            if (program_.chunked) return append_copy(v, number);
-            if (as_it_is && readers_[at(v)] < many_readers) {
+            if (as_it_is) {
                 place(v) = place(array_place(number));
                 return;
             }
@@ -273,19 +254,6 @@ private:
         step.number = number;
         program_.body.push_back(step);
         if (!as_it_is) append_conversion(array.type, raw, code(v).type, v);
-    }
-
-    void append_copy(int v, int number) {
-        const Array& array = plan_.arrays[at(number)];
-        give_place(v, false);
-        const int raw = place_of_raw(v, size_of(array.type));
-        BodyStep step = call(BodyStep::Kind::copy, raw);
-        step.operands[0] = array_place(number);
-        step.number = number;
-        step.copy = chunk_copy(size_of(array.type), set_);
-        program_.body.push_back(step);
-        if (array.type != code(v).type || array.type == DType::boolean)
-            append_conversion(array.type, raw, code(v).type, v);
     }
 
     void append(const Store& store) {
@@ -318,14 +286,11 @@ private:
         step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
         const bool product = fold.value >= sweep_.body && is_folded_product(fold.value);
         if (step.built_in) step.kernel = product ? step.built_in->fold_product : step.built_in->fold;
-        if (program_.chunked) step.chunk = chunk_kernel(monoid, fold.element, fold.accumulator, product, set_);
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
         step.finishes_unmasked = step.built_in != nullptr && step.built_in->finish_unmasked != nullptr && fold.mask < 0;
-        // A State of more than one word may hold an index, and wants to see its elements in order.
-        step.in_any_order = step.built_in != nullptr && step.state_bytes <= sizeof(std::uint64_t) &&
-                            monoid.exact_in_any_order(fold.accumulator);
+        step.in_any_order = step.built_in != nullptr && step.built_in->in_any_order;
         if (!step.in_any_order) program_.lane_bytes += step.state_bytes;
         program_.folds.push_back(step);
     }
@@ -337,11 +302,12 @@ private:
                           is_array(step.out) || std::ranges::any_of(step.operands, is_array);
         }
         const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
-        program_.prefetches = program_.body.size() + program_.folds.size() >= many_calls;
+        const std::size_t calls = program_.body.size() + program_.folds.size();
+        program_.prefetches = calls > 1;
         const std::vector<int>& streams = program_.streams;
         const bool of_bytes =
             !streams.empty() && std::ranges::all_of(streams, [&](int p) { return place(p).element_bytes == 1; });
-        program_.tile = program_.prefetches || program_.chunked || of_bytes ? long_tile : short_tile;
+        program_.tile = program_.prefetches && calls < many_calls && !of_bytes ? short_tile : long_tile;
         while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
     }
 

@@ -1,6 +1,6 @@
 // A sweep as the CPU runs it: kernels by address, and a place in memory for every value of the body.
 //
-// The body is interpreted instruction by instruction over tiles: some lanes of up to `rows` slabs of a block, one row a
+// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row a
 // slab. A tile is small enough that its temporaries stay in the first-level cache; its rows are short, so that memory is
 // read as that many streams side by side, which hardware prefetchers follow.
 #pragma once
@@ -15,6 +15,9 @@
 #include "scalar_section.hpp"
 
 namespace gf::cpu {
+
+/// Of a cache.
+constexpr std::size_t line_bytes = 64;
 
 /// Where the elements of a tile are.
 struct Place {
@@ -32,15 +35,14 @@ struct Place {
 
 /// One kernel call for each tile or row. `out` and `operands` number SweepProgram::places.
 struct BodyStep {
-    enum class Kind : std::uint8_t { map, convert, copy, gather, index };
+    enum class Kind : std::uint8_t { map, convert, gather, index };
     Kind kind;
     int out;
     std::array<int, max_arity> operands; ///< those that there are not: the last place, which is none
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr;
-    ChunkCopy copy = nullptr; ///< copy: of an array, into chunks where the tile is made of them
-    int number = -1;          ///< gather: the array; index: the dim
-    bool by_row = false;      ///< its rows are not one after the other everywhere: one call for each
+    int number = -1;     ///< gather: the array; index: the dim
+    bool by_row = false; ///< its rows are not one after the other everywhere: one call for each
 };
 
 /// One fold. Its lanes are planar for built-in monoids, State after State for users'.
@@ -49,11 +51,10 @@ struct FoldStep {
     const MonoidKernels* user = nullptr;
     /// Of `built_in`: fold or fold_product. Null for a user's monoid.
     void (*kernel)(void* lanes, const FoldInput& input) = nullptr;
-    ChunkKernel chunk = nullptr; ///< where SweepProgram::chunked
     std::size_t state_bytes = 0;
     int value = -1, mask = -1; ///< places; without a mask the last one
     int factor = -1;           ///< the place of y where products are folded that no step computes; else the last one
-    /// Exact in any order: one set of lanes serves all elements that a thread sees.
+    /// FoldKernels::in_any_order: one State serves all elements that a thread sees.
     bool in_any_order = false;
     /// By FoldKernels::finish_unmasked.
     bool finishes_unmasked = false;
@@ -79,14 +80,14 @@ struct SweepProgram {
     std::vector<Place> places;
     std::vector<FoldStep> folds;
     std::vector<Splat> splats;
-    /// Tiles of chunk_rows slabs are made of chunks, of which all folds fold one before the next.
-    bool chunked = false;
-    std::size_t rows = max_rows;                      ///< slabs that a tile has at most
     std::vector<int> streams;                         ///< the places of the arrays that are read flat
     bool prefetches = false;                          ///< asks for the streams of the next tile
-    std::size_t tile = 0;                             ///< elements; tile / rows divides lane_count
+    std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
     std::size_t temporary_bytes = 0, splat_bytes = 0; ///< for each element of a tile
     std::size_t lane_bytes = 0;                       ///< of one lane of all folds that keep the order
+
+    /// Elements that a place of a tile has room for: its rows may be longer by what an array has before a cache line.
+    std::size_t room() const { return tile + max_rows * line_bytes; }
 };
 
 /// Throws InternalError for a sweep that breaks plan.hpp's rules or has an operation without a kernel.

@@ -25,8 +25,8 @@ const pid_t loading_process = getpid();
 /// The lanes of a band share the second-level cache with the data that streams through it.
 constexpr std::size_t band_budget_bytes = 512 * 1024;
 
-/// A thread costs some microseconds: work of so many elements times kernel calls an element is done by one.
-constexpr std::int64_t work_of_a_thread = 1 << 17;
+/// Threads cost some microseconds: less work, in elements times kernel calls an element, is done by one.
+constexpr std::int64_t work_worth_threads = 1 << 18;
 
 } // namespace
 
@@ -35,7 +35,7 @@ bool may_start_threads() { return getpid() == loading_process; }
 SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program,
                    std::span<const std::int64_t> extents, int threads)
     : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), dim_extent_(plan.dims.size()),
-      dim_inner_(plan.dims.size()) {
+      dim_inner_(plan.dims.size()), threads_(threads) {
     elements_ = *detail::element_count(sweep.dims, extents); // the front end has checked that it fits
     std::int64_t inner = 1;
     for (auto dim = sweep.dims.rbegin(); dim != sweep.dims.rend() && elements_ > 0; ++dim) {
@@ -48,8 +48,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
 
     const std::size_t steps = program.body.size() + program.folds.size();
     const std::int64_t work = elements_ * static_cast<std::int64_t>(steps);
-    const std::int64_t parts =
-        std::clamp<std::int64_t>(work / work_of_a_thread, 1, std::min<std::int64_t>(threads, blocks_));
+    const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads, blocks_);
     const std::size_t block_bytes = program.lane_bytes * lane_count;
     if (elements_ == 0)
         band_ = 1;
@@ -74,31 +73,31 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         if (program.places[p].kind == Place::Kind::temporary) temporary_places_.push_back(static_cast<int>(p));
     }
 
-    std::size_t common_bytes = 0, kept_bytes = 0;
+    constexpr std::size_t word_bytes = sizeof(std::uint64_t); // a State in any order is one word
+    std::size_t common_bytes = 0, lane_bytes = 0;
     for (const FoldStep& fold : program.folds) {
-        std::size_t& offset = fold.in_any_order ? common_bytes : kept_bytes;
+        std::size_t& offset = fold.in_any_order ? common_bytes : lane_bytes;
         const std::size_t count = unsigned_of(fold.in_any_order ? parts : blocks_);
         folds_.push_back({offset, count, allocate(count * fold.state_bytes)});
         states_.push_back(folds_.back().states.get());
-        offset += fold.state_bytes;
+        offset += fold.in_any_order ? word_bytes : fold.state_bytes;
     }
 
-    splats_ = allocate(program.splat_bytes * program.tile);
+    splats_ = allocate(program.splat_bytes * program.room());
     filled_.resize(program.splats.size());
     values_.resize(sweep.code.size());
     for (std::int64_t p = 0; p < parts; ++p) {
         Part& part = parts_.emplace_back();
-        part.scratch = allocate(program.temporary_bytes * program.tile);
+        part.scratch = allocate(program.temporary_bytes * program.room());
         part.lanes = allocate_for_stores(block_bytes * unsigned_of(band_));
-        part.common_lanes = allocate_for_stores(common_bytes * lane_count);
+        part.common = allocate_for_stores(common_bytes);
         part.where.resize(program.places.size());
         part.block.resize(program.folds.size());
-        part.chunk_folds.resize(program.folds.size());
         for (std::size_t i = 0; i < program.places.size(); ++i) {
             const Place& place = program.places[i];
-            if (place.kind == Place::Kind::scalar) part.where[i].at = splats_.get() + place.offset * program.tile;
+            if (place.kind == Place::Kind::scalar) part.where[i].at = splats_.get() + place.offset * program.room();
             if (place.kind == Place::Kind::temporary)
-                part.where[i].at = part.scratch.get() + place.offset * program.tile;
+                part.where[i].at = part.scratch.get() + place.offset * program.room();
         }
     }
 }
@@ -112,7 +111,8 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     if (parts == 1 || !may_start_threads()) {
         for (int part = 0; part < parts; ++part) walk(at(part), arrays);
     } else {
-#pragma omp parallel for schedule(static, 1) num_threads(parts)
+        // All threads, whatever the parts: OpenMP runtimes end threads that a smaller team leaves over, and start them anew.
+#pragma omp parallel for schedule(static, 1) num_threads(threads_)
         for (int part = 0; part < parts; ++part) {
             const FloatingMode mode_of_thread;
             walk(at(part), arrays);
@@ -136,23 +136,23 @@ void SweepRun::fill_splats() {
         const std::uint64_t bits = values_[at(splat.value)].bits;
         if (filled_[s] == bits) continue;
         const Place& place = program_.places[at(splat.place)];
-        char* out = splats_.get() + place.offset * program_.tile;
-        for (std::size_t i = 0; i < program_.tile; ++i)
+        char* out = splats_.get() + place.offset * program_.room();
+        for (std::size_t i = 0; i < program_.room(); ++i)
             std::memcpy(out + i * place.element_bytes, &bits, place.element_bytes);
         filled_[s] = bits;
     }
 }
 
 std::size_t SweepRun::used_lanes(std::size_t fold) const {
-    const std::size_t most = program_.folds[fold].in_any_order ? program_.tile : lane_count;
-    return std::min({most, lane_count, std::bit_ceil(unsigned_of(elements_))});
+    if (program_.folds[fold].in_any_order) return 1;
+    return std::min(lane_count, std::bit_ceil(unsigned_of(elements_)));
 }
 
 char* SweepRun::lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const {
     const FoldMemory& memory = folds_[fold];
-    if (program_.folds[fold].in_any_order) return part.common_lanes.get() + memory.lane_offset * lane_count;
+    if (program_.folds[fold].in_any_order) return part.common.get() + memory.offset;
     return part.lanes.get() +
-           (memory.lane_offset * unsigned_of(band_) + program_.folds[fold].state_bytes * unsigned_of(block_in_band)) *
+           (memory.offset * unsigned_of(band_) + program_.folds[fold].state_bytes * unsigned_of(block_in_band)) *
                lane_count;
 }
 
@@ -182,7 +182,7 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
     }
 
     const std::size_t rest = unsigned_of(elements_ % slab_elements);
-    const auto group = static_cast<std::int64_t>(program_.rows) * blocks_;
+    const auto group = static_cast<std::int64_t>(max_rows) * blocks_;
     for (std::int64_t start = 0; start < slabs; start += group) {
         for (std::int64_t b = first_block; b < end_block; ++b) {
             const std::int64_t slab = start + b, end = std::min(start + group, full_slabs);
@@ -215,19 +215,27 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
 void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
                          std::span<char* const> arrays) {
     const std::size_t n = program_.tile / std::bit_ceil(rows);
-    const bool chunked = program_.chunked && rows == chunk_rows && lanes == lane_count;
     const std::int64_t first_row = slab / blocks_;
     for (std::size_t f = 0; f < folds_.size(); ++f) part.block[f] = this->lanes(part, f, block_in_band);
-    for (std::size_t first = 0; first < lanes; first += n) {
+    const std::size_t before_line = lanes_before_line(slab, arrays);
+    for (std::size_t first = 0, end = 0; first < lanes; first = end) {
+        end = std::min(first + n + (first == 0 ? before_line : 0), lanes);
         const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);
-        const Tile tile{element, first_row, first, std::min(n, lanes - first), rows, chunked};
+        const Tile tile{element, first_row, first, end - first, rows};
         place(part, tile, arrays);
         run_body(part, tile, arrays);
-        if (chunked)
-            fold_chunks(part, tile);
-        else
-            fold(part, tile);
+        fold(part, tile);
     }
+}
+
+/// Of the array that is read first, from a slab's beginning on: all tiles but the first begin with a line of it, since a
+/// vector that lies across two takes twice the time.
+std::size_t SweepRun::lanes_before_line(std::int64_t slab, std::span<char* const> arrays) const {
+    if (program_.streams.empty()) return 0;
+    const Place& stream = program_.places[at(program_.streams.front())];
+    const auto slab_bytes = unsigned_of(slab) * lane_count * stream.element_bytes;
+    const auto address = reinterpret_cast<std::uintptr_t>(arrays[at(stream.array)]) + slab_bytes;
+    return (line_bytes - address % line_bytes) % line_bytes / stream.element_bytes;
 }
 
 /// Finds out where the tile's elements are.
@@ -242,12 +250,8 @@ void SweepRun::place(Part& part, const Tile& tile, std::span<char* const> arrays
 
 void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const {
     const std::int64_t row_elements = blocks_ * slab_elements;
-    for (const BodyStep& step : program_.body) {
-        if (tile.chunked && step.kind == BodyStep::Kind::copy) {
-            const Where& array = part.where[at(step.operands[0])];
-            step.copy(part.where[at(step.out)].at, array.at, array.row_bytes, tile.n);
-            continue;
-        }
+    for (std::size_t number = 0; const BodyStep& step : program_.body) {
+        if (program_.prefetches) prefetch(part, tile, number++);
         const std::size_t calls = step.by_row ? tile.rows : 1;
         const std::size_t n = step.by_row ? tile.n : tile.n * tile.rows;
         Where out = part.where[at(step.out)];
@@ -258,9 +262,6 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
             switch (step.kind) {
             case BodyStep::Kind::map: step.map(out.at, in[0].at, in[1].at, in[2].at, n); break;
             case BodyStep::Kind::convert: step.convert(out.at, in[0].at, n); break;
-            case BodyStep::Kind::copy:
-                std::memcpy(out.at, in[0].at, n * program_.places[at(step.out)].element_bytes);
-                break;
             case BodyStep::Kind::gather:
                 gather(out.at, arrays[at(step.number)], program_.places[at(step.out)].element_bytes,
                        strides_[at(step.number)], element, n);
@@ -277,31 +278,33 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
     }
 }
 
-/// Asks for the f-th share of the next tile's elements, one for each fold: all at once would wait for each other. Past
-/// an array's end a prefetch does nothing.
-void SweepRun::prefetch(const Part& part, const Tile& tile, std::size_t f) const {
+/// Asks for a share of the next tile's elements, one for each call of a step or fold: all at once would wait for each
+/// other. Past an array's end a prefetch does nothing.
+void SweepRun::prefetch(const Part& part, const Tile& tile, std::size_t call) const {
+    const std::size_t calls = program_.body.size() + folds_.size();
     for (const int p : program_.streams) {
         const Where& where = part.where[at(p)];
         const std::size_t bytes = tile.n * program_.places[at(p)].element_bytes;
         const auto next = reinterpret_cast<std::uintptr_t>(where.at) + bytes;
-        for (std::size_t line = bytes * f / folds_.size() / 64; line < bytes * (f + 1) / folds_.size() / 64; ++line)
+        for (std::size_t line = bytes * call / calls / line_bytes; line < bytes * (call + 1) / calls / line_bytes;
+             ++line)
             for (std::size_t row = 0; row < tile.rows; ++row)
-                __builtin_prefetch(reinterpret_cast<const void*>(next + row * where.row_bytes + line * 64));
+                __builtin_prefetch(reinterpret_cast<const void*>(next + row * where.row_bytes + line * line_bytes));
     }
 }
 
 void SweepRun::fold(const Part& part, const Tile& tile) const {
-    FoldInput input{.n = tile.n,
+    FoldInput input{.first = tile.first,
+                    .n = tile.n,
                     .rows = tile.rows,
                     .index = tile.element,
                     .index_row = blocks_ * slab_elements,
                     .first_row = tile.first_row};
     for (std::size_t f = 0; f < folds_.size(); ++f) {
-        if (program_.prefetches) prefetch(part, tile, f);
+        if (program_.prefetches) prefetch(part, tile, program_.body.size() + f);
         const FoldStep& step = program_.folds[f];
         const Where &x = part.where[at(step.value)], &y = part.where[at(step.factor)],
                     &mask = part.where[at(step.mask)];
-        input.first = step.in_any_order ? 0 : tile.first;
         input.x = x.at;
         input.x_row = x.row_bytes;
         input.y = y.at;
@@ -309,38 +312,6 @@ void SweepRun::fold(const Part& part, const Tile& tile) const {
         input.mask = reinterpret_cast<const bool*>(mask.at);
         input.mask_row = mask.row_bytes;
         step.fold(part.block[f], input);
-    }
-}
-
-/// All folds fold a chunk before any folds the next: its elements stay in the first-level cache.
-void SweepRun::fold_chunks(Part& part, const Tile& tile) const {
-    for (std::size_t f = 0; f < folds_.size(); ++f) {
-        const FoldStep& step = program_.folds[f];
-        part.chunk_folds[f] = {step.chunk,
-                               part.block[f],
-                               {.first = step.in_any_order ? 0 : tile.first,
-                                .x = part.where[at(step.value)].at,
-                                .y = part.where[at(step.factor)].at,
-                                .mask = reinterpret_cast<const bool*>(part.where[at(step.mask)].at),
-                                .index = tile.element,
-                                .index_row = blocks_ * slab_elements,
-                                .first_row = tile.first_row}};
-    }
-    for (std::size_t chunk = 0; chunk < tile.n / chunk_lanes; ++chunk) {
-        prefetch_chunk(part, tile, chunk);
-        for (const ChunkFold& fold : part.chunk_folds) fold.kernel(fold.lanes, fold.in, chunk);
-    }
-}
-
-/// Asks for the first line of each row of a chunk of the next tile (the hardware follows), before one of this tile is
-/// folded: all at once would wait for each other, and nothing would be fetched while folds are.
-void SweepRun::prefetch_chunk(const Part& part, const Tile& tile, std::size_t chunk) const {
-    for (const int p : program_.streams) {
-        const Where& where = part.where[at(p)];
-        const std::size_t bytes = program_.places[at(p)].element_bytes;
-        const auto next = reinterpret_cast<std::uintptr_t>(where.at) + (tile.n + chunk * chunk_lanes) * bytes;
-        for (std::size_t row = 0; row < chunk_rows; ++row)
-            __builtin_prefetch(reinterpret_cast<const void*>(next + row * where.row_bytes));
     }
 }
 

@@ -1,7 +1,7 @@
 // One sweep with everything that its runs over one set of extents need: strides, scratch memory, lanes, states.
 //
 // The order of folding is the canonical one (order.hpp), whatever the number of threads: a thread takes consecutive
-// blocks, some at a time (a band, whose lanes fit the second-level cache), and walks over up to SweepProgram::rows of
+// blocks, some at a time (a band, whose lanes fit the second-level cache), and walks over up to max_rows of
 // their slabs at once, each row reading memory in order.
 #pragma once
 
@@ -38,21 +38,13 @@ private:
         std::size_t row_bytes = 0;
     };
 
-    /// A fold of the chunks of a tile.
-    struct ChunkFold {
-        ChunkKernel kernel;
-        void* lanes;
-        Chunks in;
-    };
-
     /// What one thread works in.
     struct Part {
-        Bytes scratch;                      ///< temporaries
-        std::vector<Where> where;           ///< by place
-        std::vector<char*> block;           ///< by fold: the lanes of the block that is folded
-        std::vector<ChunkFold> chunk_folds; ///< by fold
-        Bytes lanes;        ///< of the folds that keep the order: fold after fold, each block of the band
-        Bytes common_lanes; ///< of the folds in any order
+        Bytes scratch;            ///< temporaries
+        std::vector<Where> where; ///< by place
+        std::vector<char*> block; ///< by fold: the lanes of the block that is folded
+        Bytes lanes;              ///< of the folds that keep the order: fold after fold, each block of the band
+        Bytes common;             ///< the States of the folds in any order
     };
 
     /// Lanes [first, first + n) of `rows` slabs of one block, as many blocks apart as there are.
@@ -60,12 +52,12 @@ private:
         std::int64_t element;   ///< the first of its first row
         std::int64_t first_row; ///< the number of its first row in the block
         std::size_t first, n, rows;
-        bool chunked; ///< its temporaries are chunks
     };
 
     struct FoldMemory {
-        std::size_t lane_offset = 0; ///< bytes a lane before this fold's lanes, in Part::lanes or common_lanes
-        std::size_t count = 0;       ///< partial states: of the blocks, or of the parts
+        std::size_t offset =
+            0; ///< bytes a lane before this fold's lanes in Part::lanes, or of its State in Part::common
+        std::size_t count = 0; ///< partial states: of the blocks, or of the parts
         Bytes states;
     };
 
@@ -74,12 +66,11 @@ private:
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
     void run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
                    std::span<char* const> arrays);
+    std::size_t lanes_before_line(std::int64_t slab, std::span<char* const> arrays) const;
     void place(Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;
-    void prefetch(const Part& part, const Tile& tile, std::size_t f) const;
+    void prefetch(const Part& part, const Tile& tile, std::size_t call) const;
     void fold(const Part& part, const Tile& tile) const;
-    void fold_chunks(Part& part, const Tile& tile) const;
-    void prefetch_chunk(const Part& part, const Tile& tile, std::size_t chunk) const;
     /// A power of two; the other lanes of a fold stay empty.
     std::size_t used_lanes(std::size_t fold) const;
     char* lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const;
@@ -91,6 +82,7 @@ private:
     std::vector<Strides> strides_;                     ///< by array; of those that are gathered
     std::vector<std::int64_t> dim_extent_, dim_inner_; ///< by dim: of those in the domain
     std::vector<int> array_places_, temporary_places_; ///< those that are used
+    int threads_;
     Bytes splats_;
     std::vector<Part> parts_;
     std::vector<FoldMemory> folds_;

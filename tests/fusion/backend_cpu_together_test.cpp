@@ -1,7 +1,5 @@
-// Folds that share a sweep, and are folded chunk by chunk, against the same folds each in a sweep of its own, bit for bit.
-#include <cmath>
+// Folds that share a sweep against the same folds each in a sweep of its own, bit for bit.
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "fusion/cpu_run.hpp"
-#include "random/settings.hpp"
 
 namespace {
 
@@ -19,18 +16,10 @@ using gf::test::Elements;
 using gf::test::sets_of_this_machine;
 using gf::test::ThreadCount;
 
-/// Blocks of 8 slabs (the sizes from 1,024 on) are one group of rows, of 16 two; the others leave rows over, and a slab that
-/// is not full.
-const std::vector<std::int64_t> sizes{1,
-                                      2047,
-                                      7 * 2048,
-                                      8 * 2048 - 1,
-                                      8 * 2048,
-                                      8 * 2048 + 1,
-                                      1024 * 2048 - 5,
-                                      (2048 + 256) * 2048 + 7,
-                                      2 * 8 * 256 * 2048,
-                                      (2 * 8 + 3) * 256 * 2048 + 77 * 2048 + 1023};
+/// Blocks of up to four slabs, of a multiple of four, and others; with a slab that is not full, and without.
+const std::vector<std::int64_t> sizes{1, 2047, 7 * 2048, 8 * 2048 + 1, 1024 * 2048, (2048 + 256) * 2048 + 7};
+const std::vector<std::int64_t> few_sizes{7 * 2048 + 5, 1024 * 2048 - 1};
+static_assert(1024 * 2048 / gf::slab_elements == 8 * gf::block_count(1024 * 2048));
 
 /// The sources of the folds of one sweep: of x, of y of another type, of maps of them, with and without a mask.
 template <class E> struct Inputs {
@@ -73,25 +62,6 @@ template <class E> Outputs outputs(const Inputs<E>& in) {
     return all;
 }
 
-/// Elements of one kind: what min and max tell apart.
-enum class Kind { any, zeros, negative, positive, with_infinities, with_nan, with_negative_nan };
-
-template <class E> void fill(const Elements<E>& x, std::size_t n, Kind kind) {
-    if constexpr (std::is_floating_point_v<E>) {
-        constexpr E infinity = std::numeric_limits<E>::infinity();
-        const E nan = std::numeric_limits<E>::quiet_NaN();
-        for (std::size_t i = 0; i < n; ++i) {
-            E& e = x.data()[i];
-            if (kind == Kind::zeros) e = std::copysign(E(0), e);
-            if (kind == Kind::negative) e = i % 5 == 0 ? E(-0.0) : -std::abs(e);
-            if (kind == Kind::positive) e = i % 5 == 0 ? E(0) : std::abs(e);
-            if (kind == Kind::with_infinities && i % 1000 == 1) e = std::copysign(infinity, e);
-            if (kind == Kind::with_nan && i == n / 2) e = nan;
-            if (kind == Kind::with_negative_nan && i == n / 3) e = std::copysign(nan, E(-1));
-        }
-    }
-}
-
 std::uint64_t comparable(const gf::ScalarResult& scalar, gf::DType type) {
     const auto is_nan = [&] {
         if (type == gf::DType::f32) {
@@ -106,12 +76,11 @@ std::uint64_t comparable(const gf::ScalarResult& scalar, gf::DType type) {
     return is_nan() ? ~std::uint64_t{0} : scalar.bits;
 }
 
-template <class E> void expect_together_as_alone(const std::vector<std::int64_t>& of_sizes, Kind kind) {
+template <class E> void expect_together_as_alone(const std::vector<std::int64_t>& of_sizes) {
     const auto most = static_cast<std::size_t>(of_sizes.back()) + 1;
     const Elements<E> x(most);
     const Elements<std::int8_t> y(most, 2);
     const Elements<bool> keep(most, 3);
-    fill(x, most, kind);
 
     gf::Graph together;
     const Inputs<E> inputs(together);
@@ -129,8 +98,6 @@ template <class E> void expect_together_as_alone(const std::vector<std::int64_t>
             alone.emplace_back(g);
         }
         for (const std::int64_t size : of_sizes) {
-            // Under a sanitizer more than one group of rows in each block would take minutes.
-            if (gf::oracle::sanitized && size > (2048 + 256) * 2048 + 7) continue;
             for (const int misaligned : {0, 1}) {
                 const auto bind = [&](BoundPlan& run) -> BoundPlan& {
                     run.extent("n", size);
@@ -150,9 +117,8 @@ template <class E> void expect_together_as_alone(const std::vector<std::int64_t>
                     for (std::size_t i = 0; i < all.size(); ++i) {
                         const gf::DType type = all[i].second.type();
                         ASSERT_EQ(comparable(run.scalar(all[i].first), type), comparable(right[i], type))
-                            << all[i].first << " of " << gf::to_text(gf::dtype_of<E>) << ", kind "
-                            << static_cast<int>(kind) << ", " << size << " elements, " << run.device() << ", "
-                            << threads << " threads";
+                            << all[i].first << " of " << gf::to_text(gf::dtype_of<E>) << ", " << size << " elements, "
+                            << run.device() << ", " << threads << " threads";
                         ASSERT_EQ(run.scalar(all[i].first).empty, right[i].empty);
                     }
                 }
@@ -161,31 +127,15 @@ template <class E> void expect_together_as_alone(const std::vector<std::int64_t>
     }
 }
 
-/// 128 blocks of 8 slabs.
-constexpr std::int64_t whole_groups = 1024 * 2048;
-static_assert(whole_groups / gf::slab_elements == 8 * gf::block_count(whole_groups));
+TEST(BackendCpuTogether, folds_of_a_column_give_what_they_give_alone) { expect_together_as_alone<float>(sizes); }
 
-const std::vector<std::int64_t> few_sizes{whole_groups - 1, whole_groups};
-
-TEST(BackendCpuChunk, folds_of_a_column_give_together_what_they_give_alone) {
-    expect_together_as_alone<float>(sizes, Kind::any);
-}
-
-TEST(BackendCpuChunk, of_every_type) {
-    expect_together_as_alone<bool>(few_sizes, Kind::any);
-    expect_together_as_alone<std::int8_t>(few_sizes, Kind::any);
-    expect_together_as_alone<std::uint16_t>(few_sizes, Kind::any);
-    expect_together_as_alone<std::int32_t>(few_sizes, Kind::any);
-    expect_together_as_alone<std::uint64_t>(few_sizes, Kind::any);
-    expect_together_as_alone<double>({whole_groups - 1, 2 * 8 * 256 * 2048}, Kind::any);
-}
-
-TEST(BackendCpuChunk, of_special_values) {
-    using enum Kind;
-    for (const Kind kind : {zeros, negative, positive, with_infinities, with_nan, with_negative_nan}) {
-        expect_together_as_alone<float>({whole_groups}, kind);
-        expect_together_as_alone<double>({whole_groups}, kind);
-    }
+TEST(BackendCpuTogether, of_every_type) {
+    expect_together_as_alone<bool>(few_sizes);
+    expect_together_as_alone<std::int8_t>(few_sizes);
+    expect_together_as_alone<std::uint16_t>(few_sizes);
+    expect_together_as_alone<std::int32_t>(few_sizes);
+    expect_together_as_alone<std::uint64_t>(few_sizes);
+    expect_together_as_alone<double>(few_sizes);
 }
 
 } // namespace
