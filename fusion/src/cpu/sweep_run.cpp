@@ -217,7 +217,7 @@ void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::s
     const std::size_t n = program_.tile / std::bit_ceil(rows);
     const std::int64_t first_row = slab / blocks_;
     for (std::size_t f = 0; f < folds_.size(); ++f) part.block[f] = this->lanes(part, f, block_in_band);
-    const std::size_t before_line = lanes_before_line(slab, arrays);
+    const std::size_t before_line = lanes_before_line(arrays);
     for (std::size_t first = 0, end = 0; first < lanes; first = end) {
         end = std::min(first + n + (first == 0 ? before_line : 0), lanes);
         const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);
@@ -228,13 +228,13 @@ void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::s
     }
 }
 
-/// Of the array that is read first, from a slab's beginning on: all tiles but the first begin with a line of it, since a
-/// vector that lies across two takes twice the time.
-std::size_t SweepRun::lanes_before_line(std::int64_t slab, std::span<char* const> arrays) const {
+/// Of the array that is read first, from any slab's beginning on. All tiles but the first begin with a line: a vector that
+/// lies across two takes twice the time.
+std::size_t SweepRun::lanes_before_line(std::span<char* const> arrays) const {
     if (program_.streams.empty()) return 0;
     const Place& stream = program_.places[at(program_.streams.front())];
-    const auto slab_bytes = unsigned_of(slab) * lane_count * stream.element_bytes;
-    const auto address = reinterpret_cast<std::uintptr_t>(arrays[at(stream.array)]) + slab_bytes;
+    static_assert(lane_count % line_bytes == 0);
+    const auto address = reinterpret_cast<std::uintptr_t>(arrays[at(stream.array)]);
     return (line_bytes - address % line_bytes) % line_bytes / stream.element_bytes;
 }
 

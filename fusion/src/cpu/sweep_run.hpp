@@ -66,7 +66,7 @@ private:
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
     void run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
                    std::span<char* const> arrays);
-    std::size_t lanes_before_line(std::int64_t slab, std::span<char* const> arrays) const;
+    std::size_t lanes_before_line(std::span<char* const> arrays) const;
     void place(Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void prefetch(const Part& part, const Tile& tile, std::size_t call) const;
