@@ -144,6 +144,15 @@ TEST(EmitCuda, the_tail_is_loaded_early_where_it_is_cheap) {
                      .tail_early); // nor does a slab leave room
 }
 
+TEST(EmitCuda, few_words_of_all_blocks_are_collected_by_one_warp) {
+    EXPECT_EQ(shape(cubes).collects, 8);
+    EXPECT_EQ(shape("s(x: f32[n]) -> s = sum(x), p = product(x)").collects, 8);
+    EXPECT_EQ(shape("s(x: f32[n]) -> s = sum(x), p = product(x), low = min(x)").collects, 2);
+    EXPECT_EQ(shape(dozen).collects, 2);
+    EXPECT_EQ(shape("s(x: f32[n]) -> at = argmax(x)").collects, 1); // long code to combine two
+    EXPECT_EQ(shape("s(x: i8[n]) -> at = argmax(x)").collects, 2);  // a block of 128 threads, for 256 blocks
+}
+
 TEST(EmitCuda, what_is_prefetched_is_read_by_one_problem_that_folds_arrays) {
     const auto prefetches = [](std::string_view graph, Problems problems = Problems::one) {
         return holds(emit(graph, 0, problems).source, "prefetches = true");

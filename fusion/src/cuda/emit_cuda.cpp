@@ -78,8 +78,8 @@ private:
         line("\nstruct Sweep {{");
         line("    static constexpr int threads = {}, width = {}, in_flight = {}, words = {};", shape_.threads,
              shape_.width, shape_.in_flight, kernel_.words);
-        line("    static constexpr int windows_in_flight = {}, most_blocks = {};", shape_.windows_in_flight,
-             max_blocks);
+        line("    static constexpr int windows_in_flight = {}, most_blocks = {}, collects = {};",
+             shape_.windows_in_flight, max_blocks, shape_.collects);
         line("    static constexpr bool finishes = {}, tail_early = {}, prefetches = {}, shifts = {}, realigns = {};",
              kernel_.finishes, shape_.tail_early, prefetches(), shifts(), realigns());
         line("    static constexpr bool shares = {}, ends = {};\n", shares(), ends());
@@ -484,8 +484,8 @@ std::string too_many_elements(const Kernel& kernel, std::int64_t elements) {
 
 std::size_t workspace_bytes(const Kernel& kernel) {
     constexpr std::size_t header = 16; // slots, as in device/grid.cuh
-    const std::size_t record = kernel.words == 1 ? 1 : (std::size_t(kernel.words) + 1) / 2 * 2;
-    return sizeof(std::uint64_t) * (header + record * std::size_t(max_blocks));
+    const std::size_t of_block = kernel.words == 1 ? 1 : (std::size_t(kernel.words) + 1) / 2 * 2;
+    return sizeof(std::uint64_t) * (header + of_block * std::size_t(max_blocks));
 }
 
 } // namespace gf::cuda

@@ -70,6 +70,7 @@ struct Shape {
     int windows_in_flight = 1; ///< the same where arrays are not aligned
     int resident = 1;          ///< blocks a multiprocessor that the compiler leaves registers for
     bool tail_early = false;   ///< is the tail, which is part of a slab, loaded beside the slabs in flight?
+    int collects = 1;          ///< of how many blocks a thread collects the states
 };
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
 int loaded_bytes(const Plan& plan, const Sweep& sweep);

@@ -90,6 +90,20 @@ int words_to_fold(const Sweep& sweep, int width) {
     return words;
 }
 
+/// Of how many blocks a thread of the last one collects the states, at most: of all by one warp if they have two words; else
+/// of two, which takes no registers from the loop. A State of many words alone is combined by long code, and code that
+/// stands once is sooner there.
+int blocks_to_collect(const Sweep& sweep, int threads) {
+    int words = 0, largest = 0;
+    for (const Fold& f : sweep.folds) {
+        const int of_fold = f.monoid->state_words(f.element, f.accumulator);
+        words += of_fold;
+        largest = std::max(largest, of_fold);
+    }
+    const int most = words <= 2 ? int(max_blocks) / 32 : words <= 8 && largest > 2 ? 1 : 2;
+    return std::max(most, int(max_blocks) / threads);
+}
+
 } // namespace
 
 int loaded_bytes(const Plan& plan, const Sweep& sweep) {
@@ -115,7 +129,8 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
 
     // What loads nothing waits for nothing: slabs in flight would only be more code.
     const int bytes = loaded_bytes(plan, sweep) * width;
-    if (bytes == 0) return {.threads = threads, .width = width};
+    const int collects = blocks_to_collect(sweep, threads);
+    if (bytes == 0) return {.threads = threads, .width = width, .collects = collects};
     // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room
     // for one, which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
     const int wanted = (wide ? 192 : 32768 / threads) / bytes;
@@ -145,7 +160,8 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
             .in_flight = in_flight,
             .windows_in_flight = windows,
             .resident = resident,
-            .tail_early = tail_early};
+            .tail_early = tail_early,
+            .collects = collects};
 }
 
 } // namespace gf::cuda

@@ -9,34 +9,40 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A sweep's memory between launches: the number of the last launch, and for each block a record of its states' words, a
-/// slot each. Zero at first.
+/// A sweep's memory between launches: the number of the last launch, and for each of up to Blocks blocks the words of its
+/// states, a slot each. Zero at first. A block's words stand in pairs, and the first pairs of all blocks side by side, then
+/// the second ones: a warp that reads those of neighbours reads whole lines.
 struct Workspace {
-    static constexpr int header = 16; // slots before the first record: a cache line
+    static constexpr int header = 16; // slots before the first pair: a cache line
     u64* memory;
 
-    /// Of one record. Even, so that slots can be read in pairs; but many a state is one word.
-    GRIDFOLD_FN static constexpr int record_slots(int words) { return words == 1 ? 1 : (words + 1) / 2 * 2; }
+    /// Of one block. Even, so that slots can be read in pairs; but many a state is one word.
+    GRIDFOLD_FN static constexpr int block_slots(int words) { return words == 1 ? 1 : (words + 1) / 2 * 2; }
 
     /// The number of the launch before this one, whose tag is one more; anything if not `wanted`. Read before the block
     /// publishes: the last block moves it on only when all have.
     GRIDFOLD_FN u32 last_tag(bool wanted) const { return u32(load_relaxed_if(wanted, memory)); }
-    template <int Words> GRIDFOLD_FN u64* record(i64 block) const {
-        return memory + header + block * record_slots(Words);
+    /// Where the block's word number `word` is; even numbers but for states of one word.
+    template <int Words, int Blocks> GRIDFOLD_FN u64* slot(i64 block, int word) const {
+        constexpr int side_by_side = smaller(block_slots(Words), 2);
+        return memory + header + word * Blocks + block * side_by_side;
     }
-    /// Asks for the records of so many blocks: they are seldom in the cache, and who polls one that is not waits for
+    /// Asks for the slots of so many blocks: they are seldom in the cache, and who polls one that is not waits for
     /// memory. Called by all threads of one block, ahead of time.
-    template <int Words> GRIDFOLD_FN void prefetch_records(u32 threads, u32 blocks) const {
+    template <int Words, int Blocks> GRIDFOLD_FN void prefetch_slots(u32 threads, u32 blocks) const {
         constexpr u32 line = 16; // slots
+        constexpr u32 side_by_side = u32(smaller(block_slots(Words), 2));
+        static_assert(Blocks * side_by_side <= 32 * line, "a warp has a lane for each line of a pair");
+        if (warp_lane() * line >= blocks * side_by_side) return;
 #pragma unroll 1
-        for (u32 i = thread_index() * line; i < blocks * u32(record_slots(Words)); i += threads * line)
-            prefetch(memory + header + i);
+        for (u32 word = warp_index() * side_by_side; word < u32(Words); word += threads / 32 * side_by_side)
+            prefetch(memory + header + word * Blocks + warp_lane() * line);
     }
     /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
     template <int Words, i64 Blocks> GRIDFOLD_FN void advance(u32 tag) const {
         if (tag == 0xffffffffu)
 #pragma unroll 1
-            for (i64 i = 0; i < Blocks * record_slots(Words); ++i) memory[header + i] = 0;
+            for (i64 i = 0; i < Blocks * block_slots(Words); ++i) memory[header + i] = 0;
         store_relaxed(memory, tag == 0xffffffffu ? 0 : tag);
     }
 };
@@ -49,26 +55,27 @@ template <class State> union StateWords {
 };
 
 /// Publishes the words of a block's states. Called by one thread of it.
-template <int Words>
+template <int Blocks, int Words>
 GRIDFOLD_FN void publish(const Workspace& workspace, u32 block, u32 tag, const u32 (&words)[Words]) {
-    u64* const record = workspace.record<Words>(block);
-    const auto slot = [&](int i) { return u64(tag) << 32 | words[i < Words ? i : 0]; };
+    const auto tagged = [&](int i) { return u64(tag) << 32 | words[i < Words ? i : 0]; };
     if constexpr (Words == 1)
-        store_relaxed(record, slot(0));
+        store_relaxed(workspace.slot<Words, Blocks>(block, 0), tagged(0));
     else
 #pragma unroll
-        for (int i = 0; i < Words; i += 2) store_relaxed(record + i, slot(i), slot(i + 1));
+        for (int i = 0; i < Words; i += 2)
+            store_relaxed(workspace.slot<Words, Blocks>(block, i), tagged(i), tagged(i + 1));
 }
 
 /// Reads the words that `block` published; 0 if all of them are there, that is, carry this launch's tag.
-template <int Words> GRIDFOLD_FN u32 collect(const Workspace& workspace, u32 tag, i64 block, u32 (&words)[Words]) {
-    const u64* const record = workspace.record<Words>(block);
-    u64 slots[Workspace::record_slots(Words)];
+template <int Blocks, int Words>
+GRIDFOLD_FN u32 collect(const Workspace& workspace, u32 tag, i64 block, u32 (&words)[Words]) {
+    u64 slots[Workspace::block_slots(Words)];
     if constexpr (Words == 1)
-        slots[0] = load_relaxed(record);
+        slots[0] = load_relaxed(workspace.slot<Words, Blocks>(block, 0));
     else
 #pragma unroll
-        for (int i = 0; i < Words; i += 2) load_relaxed(record + i, slots[i], slots[i + 1]);
+        for (int i = 0; i < Words; i += 2)
+            load_relaxed(workspace.slot<Words, Blocks>(block, i), slots[i], slots[i + 1]);
     u32 missing = 0;
 #pragma unroll
     for (int i = 0; i < Words; ++i) {

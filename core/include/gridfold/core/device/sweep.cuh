@@ -5,6 +5,7 @@
 //   threads, width, words, most_blocks   constants: a block's threads; a thread's elements of a slab; words of all states; the
 //                                most blocks (a power of 2)
 //   in_flight, windows_in_flight slabs loaded before the first is folded; the same of arrays that are not aligned
+//   collects                     of how many blocks a thread collects the states, at most: a power of 2
 //   Loads                        one thread's elements of one slab
 //   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where
 //                                the order does not matter; N states of every fold
@@ -70,8 +71,6 @@ template <int Rank> struct Coordinates {
             }
     }
 };
-
-template <class T> GRIDFOLD_FN constexpr T smaller(T a, T b) { return a < b ? a : b; }
 
 /// A value that a lambda can take as a constant.
 template <auto value> struct Constant {
@@ -308,6 +307,7 @@ GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
         reduce_lanes<Kernel, 32, all>(states, thread, count, each);
     }
     if constexpr (warp_count > 1) {
+        if (!all && count <= 32 * each) return; // the first warp had them all
         if (takes_part)
             Kernel::each_fold([&](auto f) {
                 if (warp_lane() == 0 && thread < Threads)
@@ -343,7 +343,7 @@ GRIDFOLD_FN void publish_block(typename Kernel::template States<1>& states, cons
 #pragma unroll
         for (u32 i = 0; i < sizeof(of) / 4; ++i) words[f.word + i] = of.word[i];
     });
-    publish(workspace, block, tag, words);
+    publish<Kernel::most_blocks>(workspace, block, tag, words);
 }
 
 /// Waits for the states of the blocks each·t to each·t + each − 1, where there are so many; t: this thread.
@@ -355,10 +355,11 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, con
     u32 missing;
     do {
         missing = 0;
-        // A place without a block reads another's record: a branch would make the next load wait for this one.
+        // A place without a block reads another's slots: a branch would make the next load wait for this one.
 #pragma unroll
         for (int i = 0; i < K; ++i)
-            missing |= collect(workspace, tag, smaller(first + (i < each ? i : 0), blocks - 1), words[i]);
+            missing |=
+                collect<Kernel::most_blocks>(workspace, tag, smaller(first + (i < each ? i : 0), blocks - 1), words[i]);
     } while (missing != 0);
 #pragma unroll
     for (int i = 0; i < K; ++i)
@@ -376,10 +377,9 @@ template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i64 elements, const Workspace& workspace,
                          bool tagged, u32 tag) {
     static_assert((Kernel::most_blocks & (Kernel::most_blocks - 1)) == 0, "shared out among a power of two of threads");
-    // The threads that collect what the blocks publish: one warp needs no barrier, but has no registers for more than two
-    // words of each of so many.
-    constexpr int most = smaller(Kernel::threads, Kernel::most_blocks);
-    constexpr int collectors = Kernel::words <= 2 ? 32 : most;
+    // The threads that collect what the blocks publish.
+    constexpr int collectors = Kernel::most_blocks / Kernel::collects;
+    static_assert(collectors <= Kernel::threads);
     const i32 blocks = i32(kernel.blocks);
 
     reduce<Kernel, Kernel::threads, true>(lanes, i32(slab_elements<Kernel>), Kernel::width);
@@ -390,12 +390,17 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i6
     if (i32(kernel.block) + 1 < blocks) return;
     if constexpr (Kernel::words > 0)
         if (blocks > 1) {
-            if (collectors == 32 && warp_index() != 0) return;
-            constexpr int most_each = Kernel::most_blocks / collectors;
             i32 each = 1;
-            while (each * collectors < blocks) each *= 2;
-            typename Kernel::template States<most_each> partials;
-            if (has_states(blocks, each)) collect_blocks<Kernel, most_each>(partials, workspace, tag, blocks, each);
+            while (each < Kernel::collects && each * 32 < blocks) each *= 2;
+            // One warp, if it can. Others would poll while the first is still busy with this block's lanes: its exchanges
+            // would queue behind their loads.
+            if (blocks > each * 32)
+                barrier();
+            else if (warp_index() != 0)
+                return;
+            typename Kernel::template States<Kernel::collects> partials;
+            if (has_states(blocks, each))
+                collect_blocks<Kernel, Kernel::collects>(partials, workspace, tag, blocks, each);
             reduce<Kernel, collectors, false>(partials, blocks, each);
             Kernel::each_fold([&](auto f) { f.of(states)[0] = f.of(partials)[0]; });
         }
@@ -425,7 +430,7 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
         const Workspace workspace{kernel.workspace};
         const u32 last_tag = workspace.last_tag(tagged);
         if (Kernel::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
-            workspace.template prefetch_records<Kernel::words>(Kernel::threads, kernel.blocks);
+            workspace.template prefetch_slots<Kernel::words, Kernel::most_blocks>(Kernel::threads, kernel.blocks);
         const i64 elements = fold_slabs(kernel, edges, lanes);
         let_next_kernel_start();
         combine(kernel, lanes, elements, workspace, tagged, last_tag + 1u);
