@@ -1,5 +1,5 @@
-// Deliberate defects in generated kernels, each of which the emulator must find: by a wrong bit or by refusing to go on.
-// They are those of tests/seeded/catalogue.txt that are edits of a kernel's text; one that no longer applies fails.
+// Deliberate defects in generated kernels, each of which the emulator must find: by a wrong bit or by refusing to go
+// on. They are those of tests/seeded/catalogue.txt that are edits of a kernel's text; one that no longer applies fails.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -65,7 +65,8 @@ std::uint64_t one_misaligned_seed() {
 /// one of them broadcast. One block, aligned: a batch of slabs and a tail; folds in steps.
 /// Five blocks, several folds of different widths and monoids, a store, masks of which one accepts nothing: a state
 /// that many threads collect; and moments of few elements a lane about 0 (1.000475 is what y is where x is about to be
-/// 0.975). 37 blocks whose states two warps collect, and 129 whose states one does, eight a lane.
+/// 0.975). 37 blocks whose states two warps collect, 74 of which three do, two a lane, and 129 whose states one does, eight a
+/// lane.
 std::vector<oracle::Case> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -79,7 +80,8 @@ std::vector<oracle::Case> graphs_under_test() {
         "v = variance(y - f64(1.000475) where x > f32(0.95)), z = x * f32(2), none = argmax(x where x > f32(9))";
     const char* narrow = "g(x: i8[n], h: f16[n]) -> s = sum(x), high = max(sqrt(f32(h) - f32(0.001))), t = sum(h)";
     const char* beside = "g(x: f32[n], y: f32[n]) -> s = sum(x + y)";
-    const char* many_blocks = "g(x: f32[n]) -> at = argmax(x)";
+    const char* one_each = "g(x: f32[n]) -> at = argmax(x)";
+    const char* two_each = "g(x: f32[n]) -> s = sum(x), p = product(x), low = min(x), high = max(x)";
     return {{4, parse(sum), {17'000}},
             {misaligned_seed(), parse(sum), {17'000}},
             {one_misaligned_seed(), parse(beside), {12 * 2048}},
@@ -87,7 +89,8 @@ std::vector<oracle::Case> graphs_under_test() {
             {3, parse(dims), {150, 133}},
             {aligned_seed(), parse(block), {10'003}},
             {1, parse(wide), {19'937}},
-            {1, parse(many_blocks), {150'000}},
+            {1, parse(one_each), {150'000}},
+            {1, parse(two_each), {300'000}},
             {2, parse(sum), {2'100'000}}};
 }
 

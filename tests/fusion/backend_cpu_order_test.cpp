@@ -29,7 +29,7 @@ template <class T> bool same_bits(T a, T b) {
 }
 
 const std::vector<std::int64_t> sizes{1,     2,     3,     31,    32,    33,    255,      256,          257,
-                                      2047,  2048,  2049,  4095,  8192,  8193,  10239,    10240,        10241,
+                                      2047,  2048,  2049,  4095,  6144,  6149,  8192,     8193,         10241,
 
                                       16383, 16384, 16385, 20480, 65535, 65537, 9 * 2048, 37 * 2048 + 5};
 
@@ -79,7 +79,8 @@ template <class E> void fill(E* x, std::size_t n, Kind kind) {
     }
 }
 
-/// Runs one reduction over each size and instruction set, and compares it with what `expected` says of (x, size, accept).
+/// Runs one reduction over each size and instruction set, and compares it with what `expected` says of (x, size,
+/// accept).
 template <class E, class R>
 void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool masked,
                       const std::function<R(const E*, std::int64_t, Mask)>& expected, Kind kind = Kind::any) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -254,6 +255,38 @@ TEST(BackendCpu, keeps_denormals_and_gives_the_callers_mode_back) {
     }
 }
 #endif
+
+TEST(BackendCpu, begins_anywhere_in_a_cache_line) {
+    gf::Graph g;
+    const gf::Value x = g.input<std::int8_t>("x", {g.dim("n")});
+    g.output("sum", gf::sum(x));
+    g.output("most", gf::max(gf::cast<std::int16_t>(x) * 3));
+    g.output("float_sum", gf::sum(gf::cast<float>(x)));
+    BoundPlan run(g);
+    constexpr std::size_t line = 64;
+    // A slab, four of one block, and less than a line: with one row and with four, of temporaries and in place.
+    for (const std::size_t n :
+         {std::size_t{2048}, std::size_t{4 * 2048}, std::size_t{4 * 2048 + 100}, std::size_t{7}}) {
+        const Elements<std::int8_t> source(n);
+        std::int64_t sum = 0;
+        std::int16_t most = -1000;
+        for (std::size_t i = 0; i < n; ++i) {
+            sum += source.data()[i];
+            most = std::max(most, static_cast<std::int16_t>(source.data()[i] * 3));
+        }
+        for (std::size_t offset = 0; offset < line; ++offset) {
+            // Nothing behind the last element: a sanitizer sees what is read there.
+            const auto size = (offset + n + line - 1) / line * line;
+            const std::unique_ptr<std::int8_t, decltype(&std::free)> memory(
+                static_cast<std::int8_t*>(std::aligned_alloc(line, size)), std::free);
+            std::copy_n(source.data(), n, memory.get() + offset);
+            run.extent("n", static_cast<std::int64_t>(n)).array("x", memory.get() + offset).now();
+            ASSERT_EQ(run.get<std::int64_t>("sum"), sum) << n << " elements from byte " << offset;
+            ASSERT_EQ(run.get<std::int16_t>("most"), most) << n << " elements from byte " << offset;
+            ASSERT_EQ(run.get<float>("float_sum"), static_cast<float>(sum)) << n << " elements from byte " << offset;
+        }
+    }
+}
 
 TEST(BackendCpu, runs_in_a_forked_child_and_inside_a_parallel_region) {
     const std::int64_t n = 1 << 21;

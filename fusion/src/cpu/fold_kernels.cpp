@@ -128,10 +128,14 @@ template <class M, class E> struct Monoid : Folding<M, E> {
             return nullptr;
     }
 
-    static constexpr FoldKernels kernels{sizeof(State), in_any_order<M>,
-                                         identity,      fold<Single<E>>,
-                                         product(),     in_steps || of_block ? &finish_unmasked : nullptr,
-                                         finish,        pairwise};
+    static constexpr FoldKernels kernels{.state_bytes = sizeof(State),
+                                         .in_any_order = in_any_order<M>,
+                                         .identity = identity,
+                                         .fold = fold<Single<E>>,
+                                         .fold_product = product(),
+                                         .finish_unmasked = in_steps || of_block ? &finish_unmasked : nullptr,
+                                         .finish = finish,
+                                         .pairwise = pairwise};
 };
 
 template <template <class, class> class M, Accumulator rule, Type element, Type accumulator>

@@ -7,8 +7,8 @@
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-/// Calls f(field of s, field of t, bytes before it) for each field of a State, in order. States are aggregates of 1 to 4
-/// scalars.
+/// Calls f(field of s, field of t, bytes before it) for each field of a State, in order. States are aggregates of 1 to
+/// 4 scalars.
 struct AnyScalar {
     template <class T> operator T() const;
 };
@@ -98,12 +98,12 @@ template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T 
     return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask));
 }
 
-/// Exact in any order (reduce.def), and without an index, which wants to see its elements in order.
+/// Exact in any order (reduce.def), and not of several fields: one may be an index, which sees its elements in order.
 template <class M> inline constexpr bool in_any_order = false;
 #define MONOID(id, for_integers, for_floats)       \
     template <class E, class A>                    \
     inline constexpr bool in_any_order<id<E, A>> = \
-        (is_floating<A> ? for_floats : for_integers) && sizeof(typename id<E, A>::State) <= sizeof(u64);
+        (is_floating<A> ? for_floats : for_integers) && sizeof(typename id<E, A>::State) <= any_order_bytes;
 #define REDUCE(...)
 #include <gridfold/ops/reduce.def>
 #undef REDUCE
@@ -121,8 +121,7 @@ template <class E, class A> inline constexpr bool takes_products<Sum<E, A>, E> =
 template <class M, class E> struct Folding {
     using State = typename M::State;
 
-    /// A State of one word folds its lanes in any order, where rows have no numbers.
-    static constexpr bool in_steps = requires { &M::start; } && sizeof(State) > 8;
+    static constexpr bool in_steps = requires { &M::start; } && !in_any_order<M>;
     static constexpr bool of_block = requires { typename M::OfBlock; };
 
     /// How a loop over elements folds them. Without a mask, monoids that offer it fold lanes that are no States yet

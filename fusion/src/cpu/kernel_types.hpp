@@ -12,12 +12,15 @@ constexpr std::size_t lane_count = 2048;
 /// The most slabs of a block that one call folds: a lane's state is loaded and stored once for all of them.
 constexpr std::size_t max_rows = 4;
 
+/// The most bytes of a State that any order serves: one scalar.
+constexpr std::size_t any_order_bytes = 8;
+
 /// out[i] = the conversion of in[i]. The arrays do not overlap, except that out may equal `in` where the sizes do.
 using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
 
 /// What one call folds: for each row r in turn, elements x[r][i] of lanes first + i, i < n, where mask is null or
-/// mask[r][i] is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index. Row 0
-/// is number first_row of its block.
+/// mask[r][i] is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index. Row
+/// 0 is number first_row of its block.
 struct FoldInput {
     std::size_t first = 0, n = 0, rows = 0;
     const void* x = nullptr;
@@ -39,11 +42,11 @@ struct BlockRows {
 };
 
 /// A built-in monoid over an element and an accumulator type. Its lanes are planar: the first field of the State of all
-/// lane_count lanes, then the second field of all lanes, and so on; state_bytes * lane_count bytes, 64-byte aligned.
+/// lane_count lanes, then the second field of all lanes, and so on; state_bytes * lane_count bytes, 64-byte aligned. Of
+/// one that any order serves there is a single State in their place, whatever lanes a FoldInput names.
 struct FoldKernels {
     std::size_t state_bytes;
-    /// Exact in any order: there is one State, in place of lanes.
-    bool in_any_order;
+    bool in_any_order; ///< then every `count` is 1
     /// Of the first `count` lanes, a power of two.
     void (*identity)(void* lanes, std::size_t count);
     void (*fold)(void* lanes, const FoldInput& input);
@@ -52,8 +55,8 @@ struct FoldKernels {
     /// Null, or finish for lanes that were folded without a mask and hold no States yet (monoid.cuh: in three steps, or
     /// OfBlock).
     void (*finish_unmasked)(void* lanes, std::size_t count, const BlockRows& rows, void* state);
-    /// Combines the first `count` lanes, a power of two, pairwise by index, lowest bit first, into one State at `state`:
-    /// what all lanes would give if the others held the identity. Destroys the lanes.
+    /// Combines the first `count` lanes, a power of two, pairwise by index, lowest bit first, into one State at
+    /// `state`: what all lanes would give if the others held the identity. Destroys the lanes.
     void (*finish)(void* lanes, std::size_t count, void* state);
     /// states[0] becomes the combination of states[0 … n), in MonoidKernels::pairwise's order.
     void (*pairwise)(void* states, std::size_t n);

@@ -43,9 +43,10 @@ namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// A tile's temporaries should stay in the first-level cache, beside what streams through it. While a kernel works on them
-/// memory would stand still, so programs of several calls ask for their next tile; few calls do that best for half as
-/// much (bench/NOTES.md).
+/// A tile's temporaries should stay in the first-level cache, beside what streams through it; the longer it is, the
+/// less do calls cost. While a kernel works on temporaries memory would stand still, so programs of several calls ask
+/// for their next tile: best for half as much where calls are few, but for bytes, of which a tile has few lines. A
+/// single call is as soon without (bench/NOTES.md, as for the figures).
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
@@ -302,12 +303,11 @@ private:
                           is_array(step.out) || std::ranges::any_of(step.operands, is_array);
         }
         const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
-        const std::size_t calls = program_.body.size() + program_.folds.size();
-        program_.prefetches = calls > 1;
+        program_.prefetches = program_.calls() > 1;
         const std::vector<int>& streams = program_.streams;
         const bool of_bytes =
             !streams.empty() && std::ranges::all_of(streams, [&](int p) { return place(p).element_bytes == 1; });
-        program_.tile = program_.prefetches && calls < many_calls && !of_bytes ? short_tile : long_tile;
+        program_.tile = program_.prefetches && program_.calls() < many_calls && !of_bytes ? short_tile : long_tile;
         while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
     }
 

@@ -1,8 +1,8 @@
 // A sweep as the CPU runs it: kernels by address, and a place in memory for every value of the body.
 //
-// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row a
-// slab. A tile is small enough that its temporaries stay in the first-level cache; its rows are short, so that memory is
-// read as that many streams side by side, which hardware prefetchers follow.
+// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row
+// a slab. A tile is small enough that its temporaries stay in the first-level cache; its rows are short, so that memory
+// is read as that many streams side by side, which hardware prefetchers follow.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Place {
     };
     Kind kind = Kind::none;
     std::size_t element_bytes = 0;
-    std::size_t offset = 0; ///< scalar, temporary: bytes for each element of a tile before it
+    std::size_t offset = 0; ///< scalar, temporary: bytes before it, for each element that there is room for
     int array = -1;
 };
 
@@ -83,11 +83,14 @@ struct SweepProgram {
     std::vector<int> streams;                         ///< the places of the arrays that are read flat
     bool prefetches = false;                          ///< asks for the streams of the next tile
     std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
-    std::size_t temporary_bytes = 0, splat_bytes = 0; ///< for each element of a tile
+    std::size_t temporary_bytes = 0, splat_bytes = 0; ///< for each element that there is room for
     std::size_t lane_bytes = 0;                       ///< of one lane of all folds that keep the order
 
-    /// Elements that a place of a tile has room for: its rows may be longer by what an array has before a cache line.
+    /// Elements that a place has room for: a tile's rows may be longer by what an array has before a cache line, which
+    /// is less than a line's bytes in elements, too.
     std::size_t room() const { return tile + max_rows * line_bytes; }
+    /// Of kernels, for each tile.
+    std::size_t calls() const { return body.size() + folds.size(); }
 };
 
 /// Throws InternalError for a sweep that breaks plan.hpp's rules or has an operation without a kernel.

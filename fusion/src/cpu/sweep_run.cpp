@@ -26,7 +26,7 @@ const pid_t loading_process = getpid();
 constexpr std::size_t band_budget_bytes = 512 * 1024;
 
 /// Threads cost some microseconds: less work, in elements times kernel calls an element, is done by one.
-constexpr std::int64_t work_worth_threads = 1 << 18;
+constexpr std::int64_t work_worth_threads = 1 << 17;
 
 } // namespace
 
@@ -34,8 +34,8 @@ bool may_start_threads() { return getpid() == loading_process; }
 
 SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program,
                    std::span<const std::int64_t> extents, int threads)
-    : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), dim_extent_(plan.dims.size()),
-      dim_inner_(plan.dims.size()), threads_(threads) {
+    : plan_(plan), sweep_(sweep), program_(program), threads_(threads), strides_(plan.arrays.size()),
+      dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()) {
     elements_ = *detail::element_count(sweep.dims, extents); // the front end has checked that it fits
     std::int64_t inner = 1;
     for (auto dim = sweep.dims.rbegin(); dim != sweep.dims.rend() && elements_ > 0; ++dim) {
@@ -46,8 +46,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
     // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
     blocks_ = program.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
 
-    const std::size_t steps = program.body.size() + program.folds.size();
-    const std::int64_t work = elements_ * static_cast<std::int64_t>(steps);
+    const std::int64_t work = elements_ * static_cast<std::int64_t>(program.calls());
     const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads, blocks_);
     const std::size_t block_bytes = program.lane_bytes * lane_count;
     if (elements_ == 0)
@@ -73,14 +72,13 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         if (program.places[p].kind == Place::Kind::temporary) temporary_places_.push_back(static_cast<int>(p));
     }
 
-    constexpr std::size_t word_bytes = sizeof(std::uint64_t); // a State in any order is one word
-    std::size_t common_bytes = 0, lane_bytes = 0;
+    std::size_t any_order_offset = 0, lane_offset = 0;
     for (const FoldStep& fold : program.folds) {
-        std::size_t& offset = fold.in_any_order ? common_bytes : lane_bytes;
+        std::size_t& offset = fold.in_any_order ? any_order_offset : lane_offset;
         const std::size_t count = unsigned_of(fold.in_any_order ? parts : blocks_);
         folds_.push_back({offset, count, allocate(count * fold.state_bytes)});
         states_.push_back(folds_.back().states.get());
-        offset += fold.in_any_order ? word_bytes : fold.state_bytes;
+        offset += fold.in_any_order ? any_order_bytes : fold.state_bytes;
     }
 
     splats_ = allocate(program.splat_bytes * program.room());
@@ -90,7 +88,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         Part& part = parts_.emplace_back();
         part.scratch = allocate(program.temporary_bytes * program.room());
         part.lanes = allocate_for_stores(block_bytes * unsigned_of(band_));
-        part.common = allocate_for_stores(common_bytes);
+        part.any_order_states = allocate_for_stores(any_order_offset);
         part.where.resize(program.places.size());
         part.block.resize(program.folds.size());
         for (std::size_t i = 0; i < program.places.size(); ++i) {
@@ -111,7 +109,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     if (parts == 1 || !may_start_threads()) {
         for (int part = 0; part < parts; ++part) walk(at(part), arrays);
     } else {
-        // All threads, whatever the parts: OpenMP runtimes end threads that a smaller team leaves over, and start them anew.
+        // All threads, whatever the parts: of a smaller team libgomp ends those left over, and starts them anew later.
 #pragma omp parallel for schedule(static, 1) num_threads(threads_)
         for (int part = 0; part < parts; ++part) {
             const FloatingMode mode_of_thread;
@@ -150,7 +148,7 @@ std::size_t SweepRun::used_lanes(std::size_t fold) const {
 
 char* SweepRun::lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const {
     const FoldMemory& memory = folds_[fold];
-    if (program_.folds[fold].in_any_order) return part.common.get() + memory.offset;
+    if (program_.folds[fold].in_any_order) return part.any_order_states.get() + memory.offset;
     return part.lanes.get() +
            (memory.offset * unsigned_of(band_) + program_.folds[fold].state_bytes * unsigned_of(block_in_band)) *
                lane_count;
@@ -228,8 +226,8 @@ void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::s
     }
 }
 
-/// Of the array that is read first, from any slab's beginning on. All tiles but the first begin with a line: a vector that
-/// lies across two takes twice the time.
+/// Of the array that is read first, from any slab's beginning on. All tiles of a slab but its first begin with a line:
+/// vectors that lie across two take twice the time.
 std::size_t SweepRun::lanes_before_line(std::span<char* const> arrays) const {
     if (program_.streams.empty()) return 0;
     const Place& stream = program_.places[at(program_.streams.front())];
@@ -250,15 +248,15 @@ void SweepRun::place(Part& part, const Tile& tile, std::span<char* const> arrays
 
 void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const {
     const std::int64_t row_elements = blocks_ * slab_elements;
-    for (std::size_t number = 0; const BodyStep& step : program_.body) {
-        if (program_.prefetches) prefetch(part, tile, number++);
-        const std::size_t calls = step.by_row ? tile.rows : 1;
+    for (std::size_t call = 0; const BodyStep& step : program_.body) {
+        if (program_.prefetches) prefetch(part, tile, call++);
+        const std::size_t rows = step.by_row ? tile.rows : 1;
         const std::size_t n = step.by_row ? tile.n : tile.n * tile.rows;
         Where out = part.where[at(step.out)];
         std::array<Where, max_arity> in;
         for (std::size_t i = 0; i < max_arity; ++i) in[i] = part.where[at(step.operands[i])];
         std::int64_t element = tile.element;
-        for (std::size_t row = 0; row < calls; ++row) {
+        for (std::size_t row = 0; row < rows; ++row) {
             switch (step.kind) {
             case BodyStep::Kind::map: step.map(out.at, in[0].at, in[1].at, in[2].at, n); break;
             case BodyStep::Kind::convert: step.convert(out.at, in[0].at, n); break;
@@ -278,10 +276,10 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
     }
 }
 
-/// Asks for a share of the next tile's elements, one for each call of a step or fold: all at once would wait for each
-/// other. Past an array's end a prefetch does nothing.
+/// Asks for a share of the elements behind the tile's, one for each call: all at once would wait for each other. They
+/// are the next tile's, but for a part's last; a prefetch past an array's end is harmless.
 void SweepRun::prefetch(const Part& part, const Tile& tile, std::size_t call) const {
-    const std::size_t calls = program_.body.size() + folds_.size();
+    const std::size_t calls = program_.calls();
     for (const int p : program_.streams) {
         const Where& where = part.where[at(p)];
         const std::size_t bytes = tile.n * program_.places[at(p)].element_bytes;

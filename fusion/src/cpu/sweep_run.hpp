@@ -44,7 +44,7 @@ private:
         std::vector<Where> where; ///< by place
         std::vector<char*> block; ///< by fold: the lanes of the block that is folded
         Bytes lanes;              ///< of the folds that keep the order: fold after fold, each block of the band
-        Bytes common;             ///< the States of the folds in any order
+        Bytes any_order_states;
     };
 
     /// Lanes [first, first + n) of `rows` slabs of one block, as many blocks apart as there are.
@@ -55,8 +55,8 @@ private:
     };
 
     struct FoldMemory {
-        std::size_t offset =
-            0; ///< bytes a lane before this fold's lanes in Part::lanes, or of its State in Part::common
+        /// Bytes a lane before this fold's lanes in Part::lanes, or bytes before its State in Part::any_order_states.
+        std::size_t offset = 0;
         std::size_t count = 0; ///< partial states: of the blocks, or of the parts
         Bytes states;
     };
@@ -78,11 +78,11 @@ private:
     const Plan& plan_;
     const Sweep& sweep_;
     const SweepProgram& program_;
+    int threads_; ///< of a team, whatever part of them has work
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
     std::vector<Strides> strides_;                     ///< by array; of those that are gathered
     std::vector<std::int64_t> dim_extent_, dim_inner_; ///< by dim: of those in the domain
     std::vector<int> array_places_, temporary_places_; ///< those that are used
-    int threads_;
     Bytes splats_;
     std::vector<Part> parts_;
     std::vector<FoldMemory> folds_;

@@ -52,8 +52,8 @@ private:
     }
 
     void text() {
-        // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry (but for the numbers
-        // of the scalars that they read and yield).
+        // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry (but for the
+        // numbers of the scalars that they read and yield).
         line("// One grid-stride kernel, written by gridfold.");
         for (const std::string_view part : {detail::prelude_text(), detail::warp_text(), detail::block_text(),
                                             detail::grid_text(), detail::sweep_text()})
@@ -226,7 +226,8 @@ private:
         line("    }}\n");
     }
 
-    /// Of many problems, the table is awaited first; and a sweep that only maps has many blocks, which do not wait together.
+    /// Of many problems, the table is awaited first; and a sweep that only maps has many blocks, which do not wait
+    /// together.
     bool prefetches() const { return problems_ == Problems::one && kernel_.words > 0 && reads_in_order(); }
 
     bool realigns() const { return !shifts() && reads_in_order(); }

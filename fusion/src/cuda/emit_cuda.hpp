@@ -31,8 +31,8 @@ struct KernelParameter {
     int dim = -1;
 };
 
-/// A generated kernel. Its entry point is `gridfold_sweep`; a launch takes `threads` threads in one dimension, no dynamic
-/// shared memory, and grid() blocks.
+/// A generated kernel. Its entry point is `gridfold_sweep`; a launch takes `threads` threads in one dimension, no
+/// dynamic shared memory, and grid() blocks.
 ///
 /// Launch number t on one workspace, counted 1 … 2^32 − 1 and then from 1 again, writes for each scalar it yields three
 /// 64-bit words to `host`, each (t << 32 | word): the value's low and high 32 bits, and 0 or 1 for empty.
@@ -61,8 +61,8 @@ Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one)
 /// approximated: the CPU backend gives the same bits.
 std::vector<std::string> compiler_options(bool fast_math);
 
-/// How a sweep is shared out among threads: what tunes a device and changes no bit. threads · width = 2,048 where anything is
-/// folded.
+/// How a sweep is shared out among threads: what tunes a device and changes no bit. threads · width = 2,048 where
+/// anything is folded.
 struct Shape {
     int threads;
     int width;                 ///< elements of one slab that a thread has
@@ -70,7 +70,7 @@ struct Shape {
     int windows_in_flight = 1; ///< the same where arrays are not aligned
     int resident = 1;          ///< blocks a multiprocessor that the compiler leaves registers for
     bool tail_early = false;   ///< is the tail, which is part of a slab, loaded beside the slabs in flight?
-    int collects = 1;          ///< of how many blocks a thread collects the states
+    int collects = 1;          ///< of how many blocks a thread collects the states, at most
 };
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
 int loaded_bytes(const Plan& plan, const Sweep& sweep);

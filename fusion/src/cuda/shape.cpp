@@ -54,8 +54,9 @@ int state_words(const Sweep& sweep, int width) {
     return words;
 }
 
-/// Words that a slab in flight takes: its elements, unpacked where many folds want them; of those that are gathered, their
-/// addresses; coordinates; and what waits while a quotient of 64 bits is computed, or an exponential: subroutines.
+/// Words that a slab in flight takes: its elements, unpacked where many folds want them; of those that are gathered,
+/// their addresses; coordinates; and what waits while a quotient of 64 bits is computed, or an exponential:
+/// subroutines.
 int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) {
     int bytes = 0, words = 0;
     for (const Instruction& i : sweep.code) {
@@ -76,8 +77,8 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called)), 1);
 }
 
-/// Words that folding takes beside states and slabs, where the order matters: masked states before and after, and elements
-/// as f64.
+/// Words that folding takes beside states and slabs, where the order matters: masked states before and after, and
+/// elements as f64.
 int words_to_fold(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds) {
@@ -90,9 +91,7 @@ int words_to_fold(const Sweep& sweep, int width) {
     return words;
 }
 
-/// Of how many blocks a thread of the last one collects the states, at most: of all by one warp if they have two words; else
-/// of two, which takes no registers from the loop. A State of many words alone is combined by long code, and code that
-/// stands once is sooner there.
+/// Of how many blocks a thread of the last one collects the states, at most.
 int blocks_to_collect(const Sweep& sweep, int threads) {
     int words = 0, largest = 0;
     for (const Fold& f : sweep.folds) {
@@ -100,8 +99,12 @@ int blocks_to_collect(const Sweep& sweep, int threads) {
         words += of_fold;
         largest = std::max(largest, of_fold);
     }
-    const int most = words <= 2 ? int(max_blocks) / 32 : words <= 8 && largest > 2 ? 1 : 2;
-    return std::max(most, int(max_blocks) / threads);
+    // Up to two words of all blocks are collected by one warp. Of more, registers hold two blocks' beside what the loop
+    // needs. A State that is all there is and has many words, as argmax's, is combined by long code, which is sooner
+    // there if it stands once; so many words that two blocks' would be spilled are not worth it either.
+    const bool one = (words <= 8 && largest > 2) || words > 32;
+    const int wanted = words <= 2 ? int(max_blocks) / 32 : one ? 1 : 2;
+    return std::max(wanted, int(max_blocks) / threads); // each block has a thread
 }
 
 } // namespace
@@ -148,9 +151,9 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     const bool tail_early = !wide && !by_coordinates(plan, sweep) && in_flight < room;
     const int registers = used + of_a_slab * int(tail_early) +
                           std::max(of_a_slab * in_flight, windows * (of_a_slab + 4 * flat_arrays(plan, sweep)));
-    // Of one problem there are no more than two blocks a multiprocessor, which leave the compiler nothing to save. Of many,
-    // as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights. The compiler
-    // finds room for a seventh more, but for sums in f64.
+    // Of one problem there are no more than two blocks a multiprocessor, which leave the compiler nothing to save. Of
+    // many, as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights. The
+    // compiler finds room for a seventh more, but for sums in f64.
     const int most_resident = wide || problems == Problems::one ? 1 : 1024 / threads;
     const int needed = words_to_fold(sweep, width) > 0 ? registers : registers * 6 / 7;
     int resident = 1;

@@ -1,17 +1,17 @@
 // Combining the blocks of a grid in one kernel, without fence, atomic or reset: tagged partials. Depends on block.cuh.
 //
-// A block publishes each 32-bit word of its states as a relaxed 64-bit slot {tag, word}. The last block polls until every
-// slot carries this launch's tag, and combines. A tag is the launch's number, 1 … 2^32 − 1, kept in device memory by the
-// last block itself, so a captured graph replays. Nothing else of the memory model is leaned on: a word and its tag are
-// one access, and no block can read the launch's number after it has moved on, since it moves when all have published. That
-// the other blocks run while the last one polls holds because blocks start in the order of their index.
+// A block publishes each 32-bit word of its states as a relaxed 64-bit slot {tag, word}. The last block polls until
+// every slot carries this launch's tag, and combines. A tag is the launch's number, 1 … 2^32 − 1, kept in device memory
+// by the last block itself, so a captured graph replays. Nothing else of the memory model is leaned on: a word and its
+// tag are one access, and no block can read the launch's number after it has moved on, since it moves when all have
+// published. That the other blocks run while the last one polls holds because blocks start in the order of their index.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A sweep's memory between launches: the number of the last launch, and for each of up to Blocks blocks the words of its
-/// states, a slot each. Zero at first. A block's words stand in pairs, and the first pairs of all blocks side by side, then
-/// the second ones: a warp that reads those of neighbours reads whole lines.
+/// A sweep's memory between launches: the number of the last launch, and for each of up to Blocks blocks the words of
+/// its states, a slot each. Zero at first. A block's words stand in pairs, and the first pairs of all blocks side by
+/// side, then the second ones: a warp that reads those of neighbours reads whole lines.
 struct Workspace {
     static constexpr int header = 16; // slots before the first pair: a cache line
     u64* memory;
@@ -39,10 +39,10 @@ struct Workspace {
             prefetch(memory + header + word * Blocks + warp_lane() * line);
     }
     /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
-    template <int Words, i64 Blocks> GRIDFOLD_FN void advance(u32 tag) const {
+    template <int Words, int Blocks> GRIDFOLD_FN void advance(u32 tag) const {
         if (tag == 0xffffffffu)
 #pragma unroll 1
-            for (i64 i = 0; i < Blocks * block_slots(Words); ++i) memory[header + i] = 0;
+            for (int i = 0; i < Blocks * block_slots(Words); ++i) memory[header + i] = 0;
         store_relaxed(memory, tag == 0xffffffffu ? 0 : tag);
     }
 };

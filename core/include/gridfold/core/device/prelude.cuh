@@ -18,7 +18,8 @@
 #else
 #define GRIDFOLD_FN [[maybe_unused, gnu::always_inline]] inline
 #endif
-// clang takes exactness from where a definition stands: these keep -ffast-math and contraction off what is between them.
+// clang takes exactness from where a definition stands: these keep -ffast-math and contraction off what is between
+// them.
 #if defined(__clang__) && !defined(__CUDACC__)
 #define GRIDFOLD_EXACT_BEGIN _Pragma("float_control(precise, on, push)") _Pragma("clang fp contract(off)")
 #define GRIDFOLD_EXACT_END _Pragma("float_control(pop)")
@@ -80,7 +81,8 @@ template <bool choose, class Yes, class No> struct Choose {
 template <class Yes, class No> struct Choose<false, Yes, No> {
     using type = No;
 };
-/// The unsigned type that wrapping arithmetic of T is computed in: at least 32 bits, so that nothing is promoted to int.
+/// The unsigned type that wrapping arithmetic of T is computed in: at least 32 bits, so that nothing is promoted to
+/// int.
 template <class T> using Unsigned = typename Choose<sizeof(T) == 8, u64, u32>::type;
 /// The type that holds a T in a monoid's State: whole 32-bit words.
 template <class T> using Word = typename Choose<sizeof(T) >= 4, T, typename Choose<is_signed<T>, i32, u32>::type>::type;
@@ -286,6 +288,8 @@ GRIDFOLD_FN f32 maximum(f32 a, f32 b) {
     return result;
 }
 #endif
+/// Of integers, for constants too.
+template <class T> GRIDFOLD_FN constexpr T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> GRIDFOLD_FN T clamp(T a, T low, T high) { return minimum(maximum(a, low), high); }
 
 // Rounding to an integer; integers stay as they are ------------------------------------------------------------------

@@ -93,15 +93,16 @@ template <class Kernel, int count> struct Batch<Kernel, Access::windows, count> 
     typename Kernel::Windows windows[count];
 };
 
-/// Calls `fold(Constant<count>)` if so many slabs of a block are left before `end`, then for half of `count`, to `least`.
+/// Calls `fold(Constant<count>)` if so many slabs of a block are left before `end`, then for half of `count`, to
+/// `least`.
 template <int count, int least, class Fold>
 GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& fold) {
     if (slab + (count - 1) * blocks < end) fold(Constant<count>{});
     if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
 }
 
-/// What does not go by whole slabs: the domain's tail, which is part of a slab, and elements that were skipped before its
-/// first. It is computed before the kernel waits for the one before it, as it asks memory for nothing.
+/// What does not go by whole slabs: the domain's tail, which is part of a slab, and elements that were skipped before
+/// its first. It is computed before the kernel waits for the one before it, as it asks memory for nothing.
 template <class Kernel> struct Edges {
     u32 whole_slabs;   ///< of the domain; in 32 bits, as no domain has 2^31 of them
     u32 tail_elements; ///< of this block: 0 where the tail is not its turn
@@ -130,8 +131,9 @@ template <class Kernel> struct Edges {
     }
 };
 
-/// Asks the L2 for what a block reads first, if that is much of all it reads: up to four whole slabs and the tail. Before the
-/// kernel before this one has ended: the L2 is where all of the device's writes go, so what it still writes is not missed.
+/// Asks the L2 for what a block reads first, if that is much of all it reads: up to four whole slabs and the tail.
+/// Before the kernel before this one has ended: the L2 is where all of the device's writes go, so what it still writes
+/// is not missed.
 template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, const Edges<Kernel>& edges, bool tagged) {
     constexpr u32 most_slabs = 4;
     constexpr i64 slab_size = slab_elements<Kernel>;
@@ -143,7 +145,8 @@ template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, co
                                  slab < edges.whole_slabs ? u32(slab_size) : edges.tail_elements);
 }
 
-/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Returns how many elements the block has.
+/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Returns how many elements the
+/// block has.
 template <class Kernel>
 GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typename Kernel::Lanes& lanes) {
     constexpr int in_flight = Kernel::in_flight;
@@ -152,8 +155,8 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typ
     const u32 blocks = kernel.blocks;
     const u32 lane = thread_index() * width;
 
-    // The tail, where a thread has whole packs of it, is asked for before slabs are folded: its way from memory would be
-    // one more.
+    // The tail, where a thread has whole packs of it, is asked for before slabs are folded: its way from memory would
+    // be one more.
     typename Kernel::Loads tail;
     const bool tail_in_packs = Kernel::tail_early && kernel.aligned && edges.tail_count() == width;
     if constexpr (Kernel::tail_early) kernel.load_if(tail_in_packs, tail, edges.tail_first());
@@ -251,8 +254,8 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typ
 template <class Fold, bool lanes>
 using MonoidOf = typename Choose<lanes, typename Fold::LaneMonoid, typename Fold::Monoid>::type;
 
-/// A fold's states of a block's warps. What the first reduction of a block reads, the second does not write: it may begin
-/// before the first has ended.
+/// A fold's states of a block's warps. What the first reduction of a block reads, the second does not write: it may
+/// begin before the first has ended.
 template <class Fold, int warps, bool first>
 using WarpStates = Shared<typename MonoidOf<Fold, first>::State, warps, 2 * Fold::word + first>;
 
@@ -274,8 +277,8 @@ GRIDFOLD_FN void reduce_lanes(States& states, i32 number, i32 count, i32 each) {
             Monoid::reduce_warp(f.of(states)[0], Warp{});
         }
     });
-    // All folds take a step together: their latencies overlap. Steps of wide states are long already, and unrolling them
-    // costs compile time.
+    // All folds take a step together: their latencies overlap. Steps of wide states are long already, and unrolling
+    // them costs compile time.
     constexpr int unrolled = Kernel::words <= 8 ? 5 : 1;
 #pragma unroll(unrolled)
     for (int distance = 1; distance < lanes; distance *= 2)
@@ -293,7 +296,7 @@ GRIDFOLD_FN bool has_states(i32 count, i32 each) { return i32(warp_index() * 32)
 /// Reduces `count` states of every fold to one, pairwise by number, lowest bit first. Of the first Threads threads,
 /// thread t has those numbered each·t to each·t + each − 1, each ≤ K a power of two; thread 0 gets the result in its
 /// place 0. `all`: there are K · Threads states, of lanes. Every thread of the block calls it if Threads > 32, once for
-/// each value of `all`.
+/// each value of `all`; or, without `all`, the first warp alone if it has all `count` states.
 template <class Kernel, int Threads, bool all, class States>
 GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
     constexpr int warp_count = Threads / 32;
@@ -371,15 +374,15 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, con
         });
 }
 
-/// Combines the grid's lanes into one state a fold and finishes the sweep. `elements`: the block's. `tagged`: does anybody
-/// read the tag? Then it is known.
+/// Combines the grid's lanes into one state a fold and finishes the sweep. `elements`: the block's. `tagged`: does
+/// anybody read the tag? Then it is known.
 template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i64 elements, const Workspace& workspace,
                          bool tagged, u32 tag) {
     static_assert((Kernel::most_blocks & (Kernel::most_blocks - 1)) == 0, "shared out among a power of two of threads");
     // The threads that collect what the blocks publish.
     constexpr int collectors = Kernel::most_blocks / Kernel::collects;
-    static_assert(collectors <= Kernel::threads);
+    static_assert(32 <= collectors && collectors <= Kernel::threads && (collectors & (collectors - 1)) == 0);
     const i32 blocks = i32(kernel.blocks);
 
     reduce<Kernel, Kernel::threads, true>(lanes, i32(slab_elements<Kernel>), Kernel::width);
@@ -392,8 +395,8 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i6
         if (blocks > 1) {
             i32 each = 1;
             while (each < Kernel::collects && each * 32 < blocks) each *= 2;
-            // One warp, if it can. Others would poll while the first is still busy with this block's lanes: its exchanges
-            // would queue behind their loads.
+            // One warp, if it can. Others would poll while the first is still busy with this block's lanes: its
+            // exchanges would queue behind their loads.
             if (blocks > each * 32)
                 barrier();
             else if (warp_index() != 0)

@@ -6,8 +6,6 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-template <class T> GRIDFOLD_FN constexpr T smaller(T a, T b) { return a < b ? a : b; }
-
 /// The whole pieces of 16 bytes of so many from p on.
 GRIDFOLD_FN u64 prefetched_from(const void* p) { return (u64(p) + 15) / 16 * 16; }
 GRIDFOLD_FN u64 prefetched_to(const void* p, u32 bytes) { return (u64(p) + bytes) / 16 * 16; }
