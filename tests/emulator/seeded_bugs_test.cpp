@@ -62,11 +62,10 @@ std::uint64_t one_misaligned_seed() {
 
 /// From the cheapest on. Five blocks of a single fold, aligned and not. One array that ends with a page and a slab,
 /// beside one that is not aligned. Narrow arrays that are not even aligned to words, and NaN in few places. Two dims,
-/// one of them broadcast. One block, aligned: a batch of slabs and a tail; folds in steps.
-/// Five blocks, several folds of different widths and monoids, a store, masks of which one accepts nothing: a state
-/// that many threads collect; and moments of few elements a lane about 0 (1.000475 is what y is where x is about to be
-/// 0.975). 37 blocks whose states two warps collect, 74 of which three do, two a lane, and 129 whose states one does, eight a
-/// lane.
+/// one of them broadcast. One block, aligned: a batch of slabs and a tail; folds in steps. Five blocks, several folds
+/// of different widths and monoids, a store, masks of which one accepts nothing: a state that many threads collect; and
+/// moments of few elements a lane about 0 (1.000475 is what y is where x is about to be 0.975). 37 blocks whose states
+/// two warps collect, 74 of which three do, two a lane, and 129 whose states one does, eight a lane.
 std::vector<oracle::Case> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =

@@ -34,7 +34,7 @@ public:
             fold_words_.push_back(kernel_.words);
             kernel_.words += f.monoid->state_words(f.element, f.accumulator);
         }
-        by_coordinates_ = !indices_.empty() || std::ranges::any_of(arrays_, [&](int a) { return !flat(a); });
+        by_coordinates_ = by_coordinates(plan, sweep_);
     }
 
     Kernel emit() {

@@ -74,6 +74,9 @@ struct Shape {
 };
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
 int loaded_bytes(const Plan& plan, const Sweep& sweep);
+/// Is anything read by an element's coordinates: one of them itself, where the domain has several dims, or an array
+/// that is not flat?
+bool by_coordinates(const Plan& plan, const Sweep& sweep);
 
 /// What is wrong with a launch over so many elements; empty if nothing is.
 std::string too_many_elements(const Kernel& kernel, std::int64_t elements);

@@ -30,13 +30,6 @@ int flat_arrays(const Plan& plan, const Sweep& sweep) {
     }));
 }
 
-bool by_coordinates(const Plan& plan, const Sweep& sweep) {
-    return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
-        return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||
-               (i.opcode == Opcode::load && !is_flat(plan.arrays[std::size_t(i.slot)], sweep));
-    });
-}
-
 /// Words of a kernel's parameters where no constant memory holds them.
 int parameter_words(const Plan& plan, const Sweep& sweep) {
     constexpr int own = 8; // elements, scalars, workspace, host, and what is computed from them
@@ -108,6 +101,13 @@ int blocks_to_collect(const Sweep& sweep, int threads) {
 }
 
 } // namespace
+
+bool by_coordinates(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
+        return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||
+               (i.opcode == Opcode::load && !is_flat(plan.arrays[std::size_t(i.slot)], sweep));
+    });
+}
 
 int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     std::size_t bytes = 0;
