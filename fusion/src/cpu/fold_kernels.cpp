@@ -7,6 +7,24 @@ const FoldKernels* fold_kernels(int monoid, int element, int accumulator);
 
 namespace kernels {
 
+/// The monoids by their position in reduce.def.
+enum class Position : int {
+#define MONOID(id, ...) id,
+#define REDUCE(...)
+#include <gridfold/ops/reduce.def>
+#undef REDUCE
+#undef MONOID
+};
+
+/// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
+template <class M> inline constexpr bool rows_one_by_one = false;
+template <class E, class A> inline constexpr bool rows_one_by_one<ArgMin<E, A>> = true;
+template <class E, class A> inline constexpr bool rows_one_by_one<ArgMax<E, A>> = true;
+
+/// Sums of products are what graphs are full of: squares, dot products, moments.
+template <class M, class E> inline constexpr bool takes_products = false;
+template <class E, class A> inline constexpr bool takes_products<Sum<E, A>, E> = sizeof(E) >= 4;
+
 /// Combines the first n lanes, a power of two, pairwise by index, lowest bit first.
 template <class M> typename M::State combine_lanes(Lanes<typename M::State> states, std::size_t n) {
     for (std::size_t half = n / 2; half > 0; half /= 2) {

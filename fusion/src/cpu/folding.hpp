@@ -109,15 +109,6 @@ template <class M> inline constexpr bool in_any_order = false;
 #undef REDUCE
 #undef MONOID
 
-/// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
-template <class M> inline constexpr bool rows_one_by_one = false;
-template <class E, class A> inline constexpr bool rows_one_by_one<ArgMin<E, A>> = true;
-template <class E, class A> inline constexpr bool rows_one_by_one<ArgMax<E, A>> = true;
-
-/// Sums of products are what graphs are full of: squares, dot products, moments.
-template <class M, class E> inline constexpr bool takes_products = false;
-template <class E, class A> inline constexpr bool takes_products<Sum<E, A>, E> = sizeof(E) >= 4;
-
 template <class M, class E> struct Folding {
     using State = typename M::State;
 
@@ -187,15 +178,6 @@ template <class M, class E> struct Folding {
         else
             M::advance(s, x, row);
     }
-};
-
-/// The monoids by their position in reduce.def.
-enum class Position : int {
-#define MONOID(id, ...) id,
-#define REDUCE(...)
-#include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
 };
 
 } // namespace GRIDFOLD_NAMESPACE::kernels

@@ -22,20 +22,21 @@ struct Workspace {
     /// The number of the launch before this one, whose tag is one more; anything if not `wanted`. Read before the block
     /// publishes: the last block moves it on only when all have.
     GRIDFOLD_FN u32 last_tag(bool wanted) const { return u32(load_relaxed_if(wanted, memory)); }
+    /// Slots of a block that stand side by side.
+    GRIDFOLD_FN static constexpr int side_by_side(int words) { return smaller(block_slots(words), 2); }
     /// Where the block's word number `word` is; even numbers but for states of one word.
     template <int Words, int Blocks> GRIDFOLD_FN u64* slot(i64 block, int word) const {
-        constexpr int side_by_side = smaller(block_slots(Words), 2);
-        return memory + header + word * Blocks + block * side_by_side;
+        return memory + header + word * Blocks + block * side_by_side(Words);
     }
     /// Asks for the slots of so many blocks: they are seldom in the cache, and who polls one that is not waits for
     /// memory. Called by all threads of one block, ahead of time.
     template <int Words, int Blocks> GRIDFOLD_FN void prefetch_slots(u32 threads, u32 blocks) const {
         constexpr u32 line = 16; // slots
-        constexpr u32 side_by_side = u32(smaller(block_slots(Words), 2));
-        static_assert(Blocks * side_by_side <= 32 * line, "a warp has a lane for each line of a pair");
-        if (warp_lane() * line >= blocks * side_by_side) return;
+        constexpr u32 of_block = u32(side_by_side(Words));
+        static_assert(Blocks * of_block <= 32 * line, "a warp has a lane for each line of a pair");
+        if (warp_lane() * line >= blocks * of_block) return;
 #pragma unroll 1
-        for (u32 word = warp_index() * side_by_side; word < u32(Words); word += threads / 32 * side_by_side)
+        for (u32 word = warp_index() * of_block; word < u32(Words); word += threads / 32 * of_block)
             prefetch(memory + header + word * Blocks + warp_lane() * line);
     }
     /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
