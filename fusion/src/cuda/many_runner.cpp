@@ -21,10 +21,6 @@
 namespace gf::cuda {
 namespace {
 
-/// The most that a launch reads for which Launch::may_overlap is worth it: so many blocks even out better than one
-/// problem's.
-constexpr std::int64_t short_bytes_of_many = std::int64_t{1} << 26;
-
 /// Hands out places in one allocation, before that is made.
 class Layout {
 public:
@@ -240,7 +236,7 @@ void CudaManyRunner::launch_all(StreamView stream) {
         const LoadedKernel& kernel = loaded_->kernels[s];
         void* parameters[] = {&launches_[s].table};
         launch({kernel.kernel, launches_[s].blocks, static_cast<std::uint32_t>(kernel.emitted.threads), parameters,
-                loaded_->may_overlap && launches_[s].bytes <= short_bytes_of_many},
+                loaded_->may_overlap && launches_[s].bytes <= short_bytes},
                stream);
     }
 }

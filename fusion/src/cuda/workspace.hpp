@@ -47,9 +47,9 @@ std::size_t bytes_of(const Array& array, const Bound& bound);
 /// Has an array no device memory of the caller's? A temporary, or bound in host memory.
 bool needs_memory(const Array& array, const BoundArray& bound);
 
-/// Blocks that start while others end share the multiprocessors out unevenly: that costs a kernel that reads more than
-/// its launch (bench/NOTES.md).
-inline constexpr std::int64_t short_bytes = std::int64_t{1} << 25;
+/// The most that a launch reads for which Launch::may_overlap is worth it. Blocks that start while others end share the
+/// multiprocessors out unevenly: that costs a kernel that reads more than its launch (bench/NOTES.md).
+inline constexpr std::int64_t short_bytes = std::int64_t{1} << 26;
 
 /// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.
 struct SweepLaunch {
