@@ -4,7 +4,8 @@
 //     01_sum_of_cubes array.npy       an array of i32, i64, f32 or f64
 //     01_sum_of_cubes file type       a raw file of such elements
 //
-// Says what it found, whether a plain loop finds the same, and how fast it was, beside how fast this machine reads memory.
+// Says what it found, whether a plain loop finds the same, and how fast it was, beside how fast this machine reads
+// memory.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

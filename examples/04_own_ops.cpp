@@ -10,7 +10,8 @@
 GRIDFOLD_EXACT_MAP(huber, 2, floating, "Huber's loss of a, linear beyond b",
                    abs(a) <= b ? T(0.5) * a * a : b * (abs(a) - T(0.5) * b))
 
-// The element of largest magnitude, sign and all. Two states join to the one farther from 0; of a tie, to the positive one.
+// The element of largest magnitude, sign and all. Two states join to the one farther from 0; of a tie, to the positive
+// one.
 GRIDFOLD_REDUCTION(
     peak, "the element farthest from 0, the positive one of a tie",
     static constexpr bool associative_and_commutative = true;

@@ -1,5 +1,6 @@
-// A sweep of ours inside a CUDA Graph of the user's: captured from a stream, between the user's own copies, and launched
-// again with new data. It needs the CUDA toolkit when it is built and a GPU when it runs, and says so where one is missing.
+// A sweep of ours inside a CUDA Graph of the user's: captured from a stream, between the user's own copies, and
+// launched again with new data. It needs the CUDA toolkit when it is built and a GPU when it runs, and says so where
+// one is missing.
 #include <iostream>
 
 #include <gridfold/gridfold.hpp>

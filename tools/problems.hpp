@@ -1,4 +1,5 @@
-// The problems of `run --many`: arrays with one dim more than in the graph, in front, hold one problem at each index of it.
+// The problems of `run --many`: arrays with one dim more than in the graph, in front, hold one problem at each index of
+// it.
 #pragma once
 
 #include <cstdint>

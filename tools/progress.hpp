@@ -8,8 +8,8 @@
 
 namespace gf::tool {
 
-/// While it lives: once a second has passed, shows on stderr, if that is a terminal, what is being done and for how long.
-/// Removes its line when it ends.
+/// While it lives: once a second has passed, shows on stderr, if that is a terminal, what is being done and for how
+/// long. Removes its line when it ends.
 class Progress {
 public:
     explicit Progress(std::string doing);

@@ -1,5 +1,5 @@
-// Workload compile: what gf::compile of a sum of cubes costs a process that has a context and has compiled nothing, with an
-// empty cache of kernels and with a filled one. Each repetition is two fresh processes, cold and then warm.
+// Workload compile: what gf::compile of a sum of cubes costs a process that has a context and has compiled nothing,
+// with an empty cache of kernels and with a filled one. Each repetition is two fresh processes, cold and then warm.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>

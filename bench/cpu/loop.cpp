@@ -1,4 +1,5 @@
-// Contender `loop`: one plain loop on one thread. Floating-point sums are f64: a float of 2^24 no longer counts by ones.
+// Contender `loop`: one plain loop on one thread. Floating-point sums are f64: a float of 2^24 no longer counts by
+// ones.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// Contender `omp_fused`: all statistics of a workload in one OpenMP SIMD loop, fused by hand; on all threads where there is
-// enough to do.
+// Contender `omp_fused`: all statistics of a workload in one OpenMP SIMD loop, fused by hand; on all threads where
+// there is enough to do.
 #include <cmath>
 #include <limits>
 

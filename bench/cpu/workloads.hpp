@@ -1,4 +1,5 @@
-// What is measured on the CPU: the workloads, the types of their columns, and the form in which every contender answers.
+// What is measured on the CPU: the workloads, the types of their columns, and the form in which every contender
+// answers.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 // Cases as entries of a Suite, in the two ways that work is timed.
 //
-// graph: a CUDA Graph a contender, captured from as many calls as there are copies of the input (as many as fit into 1 GiB;
-//        1 to 64), timed by events. Contenders take turns, for 15 rounds (9 from 256 MiB on). Each graph starts with an L2
-//        that other data fills, unless Settings say otherwise, so that every call finds its input and its workspace cold; and
-//        it is launched behind a kernel that waits, so that no time of the host is in it.
+// graph: a CUDA Graph a contender, captured from as many calls as there are copies of the input (as many as fit into
+//        1 GiB; 1 to 64), timed by events. Contenders take turns, for 15 rounds (9 from 256 MiB on). Each graph starts
+//        with an L2 that other data fills, unless Settings say otherwise, so that every call finds its input and its
+//        workspace cold; and it is launched behind a kernel that waits, so that no time of the host is in it.
 // call:  the host's clock, from the call until the result is in the host's hands, on one input that stays where it is.
 //        Contenders take turns in batches; reported are percentiles.
 #pragma once

@@ -1,6 +1,6 @@
-// Contenders and cases. A case is one workload at one size: the contenders that were asked for, on shared inputs, each with
-// what its results must be. Everything that a contender needs is owned by its functions, so a case frees its memory when
-// it goes.
+// Contenders and cases. A case is one workload at one size: the contenders that were asked for, on shared inputs, each
+// with what its results must be. Everything that a contender needs is owned by its functions, so a case frees its
+// memory when it goes.
 #pragma once
 
 #include <algorithm>

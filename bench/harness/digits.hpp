@@ -1,5 +1,5 @@
-// What inputs hold: digits, -4 … 5, or 0 … 9 where the type has no sign. Sums of so small whole numbers stay exact in f32
-// for long, and how often each digit occurs gives what every statistic must be.
+// What inputs hold: digits, -4 … 5, or 0 … 9 where the type has no sign. Sums of so small whole numbers stay exact in
+// f32 for long, and how often each digit occurs gives what every statistic must be.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// bench_gpu: what gridfold reaches on this machine's first GPU, beside CUB, Thrust, hand-written kernels and the ceilings.
+// bench_gpu: what gridfold reaches on this machine's first GPU, beside CUB, Thrust, hand-written kernels and the
+// ceilings.
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -35,7 +36,7 @@ Benchmarks are named workload/type/bytes:B/mode/contender, as in sum/f32/bytes:1
   --benchmark_out=FILE         writes JSON: every repetition, with the device and versions in its context
   --max_bytes=N                leaves out inputs of more than N bytes (default 1073741824; all: 17179869184).
                                A case that the device's memory cannot hold is skipped with that reason
-  --keep_l2                    leaves the L2 as it is before a timed graph. Then inputs whose copies fit into it together
+  --keep_l2                    leaves the L2 as it is before a timed graph. Then inputs whose copies all fit into it
                                (up to about 512 KiB each) are found there; otherwise other data fills it first
 
 Exit status: 0, or 1 if a result was wrong or a call failed, 2 where there is no GPU: then nothing is measured.

@@ -61,9 +61,9 @@ struct Tree {
     }
 };
 
-/// The tree's last six levels, by the first warp, without barriers of the block. The published codes relied on a warp in
-/// lockstep; threads of a warp are scheduled on their own today, so that each level reads, waits, writes and waits. Lanes
-/// that have left the tree add what no one looks at.
+/// The tree's last six levels, by the first warp, without barriers of the block. The published codes relied on a warp
+/// in lockstep; threads of a warp are scheduled on their own today, so that each level reads, waits, writes and waits.
+/// Lanes that have left the tree add what no one looks at.
 inline __device__ float first_warp_sum(float* shared) {
     const unsigned lane = threadIdx.x;
     float value = shared[lane];

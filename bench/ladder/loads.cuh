@@ -1,5 +1,5 @@
-// Which elements a thread adds up before its block does: one struct a rung. Over the threads of a grid of blocks(n) blocks,
-// thread_sum meets each of n elements once.
+// Which elements a thread adds up before its block does: one struct a rung. Over the threads of a grid of blocks(n)
+// blocks, thread_sum meets each of n elements once.
 #pragma once
 
 #include <algorithm>

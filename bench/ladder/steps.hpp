@@ -1,9 +1,10 @@
-// The classic ladder of GPU reductions as contenders: sums of f32, from one thread that adds everything up to blocks that
-// finish by shuffles. The steps' order and ideas are those of chapter 12 of Nicholas Wilt's "The CUDA Handbook" and of
-// Mark Harris' "Optimizing Parallel Reduction in CUDA"; the code is our own.
+// The classic ladder of GPU reductions as contenders: sums of f32, from one thread that adds everything up to blocks
+// that finish by shuffles. The steps' order and ideas are those of chapter 12 of Nicholas Wilt's "The CUDA Handbook"
+// and of Mark Harris' "Optimizing Parallel Reduction in CUDA"; the code is our own.
 //
-// Every step folds any n >= 0 of floats from any address that is a multiple of 4, in one fixed order of additions except
-// `atomic`. It neither allocates nor synchronises, so it may be captured. Two calls that share scratch must be ordered.
+// Every step folds any n >= 0 of floats from any address that is a multiple of 4, in one fixed order of additions
+// except `atomic`. It neither allocates nor synchronises, so it may be captured. Two calls that share scratch must be
+// ordered.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@
 
 namespace ladder {
 
-/// What each step may use of device memory, aligned to 256 bytes. The first 256 bytes are zero before and after each call;
-/// the others hold anything.
+/// What each step may use of device memory, aligned to 256 bytes. The first 256 bytes are zero before and after each
+/// call; the others hold anything.
 inline constexpr std::size_t scratch_bytes = std::size_t{1} << 20;
 
 struct Step {

@@ -19,8 +19,8 @@ inline std::vector<double> numbers(const Five& five) {
 /// Five calls.
 Contender five_cub(const Input<float>& x, int copies);
 
-/// One TransformReduce with a state of five, in two variants: an element at a time, and 16 bytes at a time (what a user who
-/// looks for bandwidth would try next; the number of elements must be a multiple of 4).
+/// One TransformReduce with a state of five, in two variants: an element at a time, and 16 bytes at a time (what a user
+/// who looks for bandwidth would try next; the number of elements must be a multiple of 4).
 std::vector<Contender> five_cub_struct(const Input<float>& x, int copies);
 
 /// The five statistics of a column "x", and what they must be.

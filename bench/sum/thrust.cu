@@ -1,5 +1,5 @@
-// Thrust with what makes it fast: a stream of its own, no synchronisation but for the result, and temporary memory that is
-// kept from call to call.
+// Thrust with what makes it fast: a stream of its own, no synchronisation but for the result, and temporary memory that
+// is kept from call to call.
 #include <cstddef>
 #include <map>
 #include <memory>

@@ -37,7 +37,8 @@ void give(const Signature& signature, std::size_t slot, Literal value, GivenSlot
 void give(const Signature& signature, std::span<const Binding> bindings, Side side, Target target, GivenSlots& given);
 
 /// Checks what is given as a whole (nothing missing, extents that agree, outputs that overlap nothing) and writes it as
-/// the backend's Bound. Outputs that are not bound get null addresses. Allocates nothing when `bound` has been used before.
+/// the backend's Bound. Outputs that are not bound get null addresses. Allocates nothing when `bound` has been used
+/// before.
 void resolve(const Signature& signature, const GivenSlots& given, Bound& bound);
 
 /// Refuses problems of one call of which one writes what another reads or writes: they run at the same time.

@@ -1,8 +1,8 @@
 // Executable and Prepared: a graph compiled once, bound and run often.
 //
-// A run does in this order: check what is bound (bindings.hpp), give the outputs that are not bound their memory, bind the
-// runner, run it. The first two can only fail with nothing changed; a runner that fails while it runs is not used again
-// by Executable::run.
+// A run does in this order: check what is bound (bindings.hpp), give the outputs that are not bound their memory, bind
+// the runner, run it. The first two can only fail with nothing changed; a runner that fails while it runs is not used
+// again by Executable::run.
 #include <gridfold/fusion/executable.hpp>
 
 #include <algorithm>

@@ -13,9 +13,9 @@
 
 namespace gf::detail {
 
-/// How far each output of a graph may be from another backend's, relative to its magnitude: 0 where every operation that
-/// it depends on is exact, infinity where an inexact one reaches an operation whose error depends on the data (a sum, a
-/// difference, a comparison).
+/// How far each output of a graph may be from another backend's, relative to its magnitude: 0 where every operation
+/// that it depends on is exact, infinity where an inexact one reaches an operation whose error depends on the data (a
+/// sum, a difference, a comparison).
 std::vector<double> output_tolerances(const Graph& graph);
 
 /// Is a value within a relative tolerance of another? Tolerance 0: the same bits; NaN is NaN always. Infinity: any

@@ -18,7 +18,8 @@ namespace {
 /// What an instruction's slot is a number of.
 enum class SlotOf : std::uint8_t { nothing, parameter, scalar, array, dim, fold };
 
-/// The legal form of an instruction: the sections it may stand in, its operands (a map's number is its row's) and its slot.
+/// The legal form of an instruction: the sections it may stand in, its operands (a map's number is its row's) and its
+/// slot.
 struct OpcodeForm {
     Opcode opcode;
     bool in_prologue, in_body, in_epilogue;

@@ -74,8 +74,8 @@ DType floating_type(DType promoted) {
     }
 }
 
-/// The same for several operands: the first of f16, f32 and f64 that holds each of them, which is less than their promoted
-/// integer needs (i8 and u8 promote to i16, and hypot takes both as f16).
+/// The same for several operands: the first of f16, f32 and f64 that holds each of them, which is less than their
+/// promoted integer needs (i8 and u8 promote to i16, and hypot takes both as f16).
 DType floating_type(std::span<const OperandType> operands, DType promoted) {
     if (is_floating(promoted)) return promoted;
     DType type = DType::f16;

@@ -1,5 +1,5 @@
-// Holds our declarations of the driver's and NVRTC's entry points, structs and enum values against the toolkit's headers.
-// Built only where there is a toolkit; everything is checked while compiling.
+// Holds our declarations of the driver's and NVRTC's entry points, structs and enum values against the toolkit's
+// headers. Built only where there is a toolkit; everything is checked while compiling.
 #include <type_traits>
 
 #include "driver/driver.hpp"

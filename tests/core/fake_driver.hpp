@@ -1,4 +1,5 @@
-// A driver table of plain functions for tests that need no device: enough to be probed, with one device and one context.
+// A driver table of plain functions for tests that need no device: enough to be probed, with one device and one
+// context.
 #pragma once
 
 #include <cstring>

@@ -23,7 +23,8 @@ class BoundCase {
 public:
     BoundCase(const Plan& plan, const oracle::Case& test, const oracle::Inputs& inputs);
     const Bound& bound() const { return bound_; }
-    /// The outputs, after a run that yielded `scalars`. Throws std::runtime_error if something beside an array was written.
+    /// The outputs, after a run that yielded `scalars`. Throws std::runtime_error if something beside an array was
+    /// written.
     std::vector<oracle::Result> results(std::span<const ScalarResult> scalars) const;
 
 private:

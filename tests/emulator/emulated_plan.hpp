@@ -24,8 +24,8 @@ public:
     EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, const HostModule& module,
                  std::size_t first_entry);
 
-    /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory. `bound`:
-    /// host memory, temporaries null. Throws std::runtime_error for what the emulator finds.
+    /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory.
+    /// `bound`: host memory, temporaries null. Throws std::runtime_error for what the emulator finds.
     std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed);
 
     /// As if so many launches had been made: the next one's tag follows theirs.

@@ -28,8 +28,8 @@ constexpr int rounds_alone = 500;                 // of the last block: more tha
 constexpr int rounds_starved = 2'000;             // in all, of some warps: more than others need to run ahead
 constexpr int rounds_until_others_starve = 40;    // and so one stops between two stores, while others read both
 
-/// Stacks, kept from launch to launch: pages that were never touched cost nothing. In front of each is a guard, where an
-/// overrun faults.
+/// Stacks, kept from launch to launch: pages that were never touched cost nothing. In front of each is a guard, where
+/// an overrun faults.
 class Stacks {
 public:
     Stacks() = default;

@@ -7,8 +7,8 @@
 
 namespace gf::emulator {
 
-/// Where the bytes touch the megabyte that nobody may access; the other side is watched for writes only. `at_end`: up to 15
-/// bytes from it, aligned.
+/// Where the bytes touch the megabyte that nobody may access; the other side is watched for writes only. `at_end`: up
+/// to 15 bytes from it, aligned.
 enum class Snug : std::uint8_t { at_begin, at_end, exactly_at_end };
 
 class GuardedMemory {

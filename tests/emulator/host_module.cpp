@@ -64,9 +64,9 @@ std::string contents(const fs::path& file) {
 
 /// Compiles kernels.cpp in `folder` to kernels.so, with a log.
 std::string command(const fs::path& folder, const std::string& flags) {
-    // Kernel text accesses elements as words, as device compilers let it. Hidden: templates of one name in two libraries
-    // would be taken for one. Rounding math: gcc would fold erfc of a constant, and to other bits than the library's. Clash
-    // protection: a large frame does not step over the guard of a stack.
+    // Kernel text accesses elements as words, as device compilers let it. Hidden: templates of one name in two
+    // libraries would be taken for one. Rounding math: gcc would fold erfc of a constant, and to other bits than the
+    // library's. Clash protection: a large frame does not step over the guard of a stack.
     return fmt::format("'{0}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden "
                        "-ffp-contract=off -frounding-math -fno-strict-aliasing -fstack-clash-protection {1} -I '{2}' "
                        "-o '{3}/kernels.so' "

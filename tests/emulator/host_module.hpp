@@ -12,7 +12,8 @@ namespace gf::emulator {
 /// The compiler that the tests were built with, if it is still there, else c++ on the PATH, else "".
 std::string host_compiler();
 
-/// All that decides what becomes of a kernel text: the compiler, how it is called, and what it is given besides the text.
+/// All that decides what becomes of a kernel text: the compiler, how it is called, and what it is given besides the
+/// text.
 std::string compiler_identity();
 
 /// What a compiler made of kernel texts: the bytes of a shared object, or why there is none.

@@ -1,5 +1,5 @@
-// Generated kernels of random graphs in the emulator against the CPU backend, by bits: three launches on one workspace, the
-// second with other extents, so that the grid shrinks or grows under it.
+// Generated kernels of random graphs in the emulator against the CPU backend, by bits: three launches on one workspace,
+// the second with other extents, so that the grid shrinks or grows under it.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -85,7 +85,8 @@ std::vector<std::string> sources_of(const std::vector<Subject>& subjects) {
     return sources;
 }
 
-/// Runs all cases' kernels, compiled together, and compares. The first that is wrong is tried again alone, and made small.
+/// Runs all cases' kernels, compiled together, and compares. The first that is wrong is tried again alone, and made
+/// small.
 void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
     constexpr int most_compilations = 300;
     const auto made_small = [](const Subject& s) {

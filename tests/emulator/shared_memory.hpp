@@ -11,8 +11,9 @@ namespace gf::emulator {
 
 class SharedMemory {
 public:
-    /// The address of `count` bytes at `offset` of the memory named by `declaration`, which is `bytes` large, about to be
-    /// accessed by `thread`. Throws std::runtime_error for a race, a read of what nobody wrote, and an access outside.
+    /// The address of `count` bytes at `offset` of the memory named by `declaration`, which is `bytes` large, about to
+    /// be accessed by `thread`. Throws std::runtime_error for a race, a read of what nobody wrote, and an access
+    /// outside.
     void* access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes,
                  std::uint32_t thread);
     /// All threads met: what was accessed before is ordered before what comes.

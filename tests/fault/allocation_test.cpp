@@ -1,5 +1,5 @@
-// Every allocation fails in turn: what runs out of memory throws std::bad_alloc or a gf::Error, has changed nothing, leaks
-// nothing, and gives the right bits when it is asked again.
+// Every allocation fails in turn: what runs out of memory throws std::bad_alloc or a gf::Error, has changed nothing,
+// leaks nothing, and gives the right bits when it is asked again.
 #include <cstdint>
 #include <cstring>
 #include <functional>

@@ -57,8 +57,8 @@ template <class Work> Outcome attempt(std::uint64_t served, Lack lack, Work&& wo
 
 inline constexpr Lack every_lack[]{Lack::once, Lack::from_now};
 
-/// Calls `work` with each of its allocations failing in turn, until it gets through; after each failure `holds` looks at
-/// what must be as it was. No call may end in another exception. Returns how many allocations failed.
+/// Calls `work` with each of its allocations failing in turn, until it gets through; after each failure `holds` looks
+/// at what must be as it was. No call may end in another exception. Returns how many allocations failed.
 template <class Work, class Holds> std::uint64_t fail_each(Lack lack, Work&& work, Holds&& holds) {
     for (std::uint64_t served = 0;; ++served) {
         const Outcome outcome = attempt(served, lack, work);

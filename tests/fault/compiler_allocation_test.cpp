@@ -1,5 +1,5 @@
-// Memory runs out around the run-time compiler: each C++ allocation of the library fails in turn while a process that has
-// no compiler yet loads it, compiles a kernel and keeps it. (NVRTC's own memory is malloc's.)
+// Memory runs out around the run-time compiler: each C++ allocation of the library fails in turn while a process that
+// has no compiler yet loads it, compiles a kernel and keeps it. (NVRTC's own memory is malloc's.)
 #include <cstdlib>
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
-// A process forks between compiling and running: the child runs on the calling thread alone, gives the same bits and ends;
-// the parent goes on as before.
+// A process forks between compiling and running: the child runs on the calling thread alone, gives the same bits and
+// ends; the parent goes on as before.
 #include <cstddef>
 #include <cstring>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Eight threads at once on one Executable, each also with a Prepared of its own: every answer has the bits of a run alone.
-// Also built with ThreadSanitizer (the preset tsan).
+// Eight threads at once on one Executable, each also with a Prepared of its own: every answer has the bits of a run
+// alone. Also built with ThreadSanitizer (the preset tsan).
 #include <array>
 #include <atomic>
 #include <cstdint>

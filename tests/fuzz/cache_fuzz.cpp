@@ -1,4 +1,5 @@
-// The reader of cache entries: any bytes are an entry or none; and an entry is written as the bytes that it was read from.
+// The reader of cache entries: any bytes are an entry or none; and an entry is written as the bytes that it was read
+// from.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

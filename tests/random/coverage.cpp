@@ -91,7 +91,7 @@ void count_input(const Case& test, const Node& node, Coverage& coverage) {
     if (element_count(test, node) == 0) ++coverage["input empty"];
 }
 
-// Plans ----------------------------------------------------------------------------------------------------------------
+// Plans --------------------------------------------------------------------------------------------------------------
 
 void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     for (int v = 0; v < static_cast<int>(sweep.code.size()); ++v) {
@@ -158,7 +158,7 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
         if (sweep.reason.find(reason) != std::string::npos) ++coverage[fmt::format("sweep because of {}", reason)];
 }
 
-// What is wanted -------------------------------------------------------------------------------------------------------
+// What is wanted -----------------------------------------------------------------------------------------------------
 
 /// The type that a map computes in where all operands have `type`; none where the rule refuses that.
 std::optional<DType> compute_type(const MapRow& row, DType type) {

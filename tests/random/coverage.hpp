@@ -24,7 +24,8 @@ void count(const Plan& plan, Coverage& coverage);
 
 /// Rows, types and ranks, of which each suite reaches all.
 std::vector<std::string> rows(const GenerateOptions& options);
-/// All that the tables allow, in every combination that has a meaning, and every branch: of which 20,000 graphs reach all.
+/// All that the tables allow, in every combination that has a meaning, and every branch: of which 20,000 graphs reach
+/// all.
 std::vector<std::string> everything();
 
 /// Those of `wanted` that were reached less often than `at_least`, and how often.

@@ -157,7 +157,7 @@ private:
         keep(graph().cast(drawn.value, random_.pick(all_dtypes())), drawn.stage);
     }
 
-    // Drawing operands -------------------------------------------------------------------------------------------------
+    // Drawing operands ------------------------------------------------------------------------------------------------
 
     /// Any candidate, later ones more often; scalars and arrays, or as the profile has it.
     const Candidate& any() {
@@ -205,7 +205,7 @@ private:
         return static_cast<double>(random_.between(-20, 20)) * 0.25;
     }
 
-    // Applying rows ----------------------------------------------------------------------------------------------------
+    // Applying rows ---------------------------------------------------------------------------------------------------
 
     void map() {
         const bool choosing = profile_.scalars > 0.3 && random_.chance(0.5);
@@ -313,7 +313,7 @@ private:
         candidates_.push_back({value, dims, stage});
     }
 
-    // Outputs ----------------------------------------------------------------------------------------------------------
+    // Outputs ---------------------------------------------------------------------------------------------------------
 
     /// Values that nothing reads, the latest first, and now and then another.
     void yield_outputs() {

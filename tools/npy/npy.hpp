@@ -25,8 +25,9 @@ private:
     View view_;
 };
 
-/// Opens a .npy file. Throws InvalidGraph, with the file, the rule and the fix, for one that can't be read, whose header
-/// is not exactly what the format says, whose size is not what its header says, or whose elements gridfold does not take.
+/// Opens a .npy file. Throws InvalidGraph, with the file, the rule and the fix, for one that can't be read, whose
+/// header is not exactly what the format says, whose size is not what its header says, or whose elements gridfold does
+/// not take.
 Array open(const std::string& path);
 
 /// Opens a file of elements and nothing else. Without extents: one dim, as long as the file.
@@ -36,9 +37,8 @@ Array open_raw(const std::string& path, DType type, const Extents& extents);
 /// The file that writing to `path` replaces: links are followed, `..` and the like resolved.
 std::string written_path(const std::string& path);
 
-/// A .npy file on its way: written beside its place (written_path()), which it takes at commit(), with the permissions of
-/// what is there. Until then the place is untouched; without
-/// commit() nothing is left.
+/// A .npy file on its way: written beside its place (written_path()), which it takes at commit(), with the permissions
+/// of what is there. Until then the place is untouched; without commit() nothing is left.
 class PendingFile {
 public:
     /// Writes a host array. Throws InvalidGraph where that fails, and for bf16, which NumPy does not have.

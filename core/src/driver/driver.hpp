@@ -141,7 +141,8 @@ struct Probe {
 Probe probe_library(const char* library);
 Probe probe_table(const Table& table);
 
-/// Tests: puts another table in place of the driver's, or (null) lets the driver be probed anew. Not while others use CUDA.
+/// Tests: puts another table in place of the driver's, or (null) lets the driver be probed anew. Not while others use
+/// CUDA.
 void install(const Table* table);
 
 /// The version of the driver in use, as cuDriverGetVersion counts; 0 where there is none. Loads nothing.

@@ -1,7 +1,8 @@
-// Runs many problems of one loaded plan: one launch a sweep, in stream order, whose blocks find their problem in a table.
+// Runs many problems of one loaded plan: one launch a sweep, in stream order, whose blocks find their problem in a
+// table.
 //
-// All that the launches need beside the caller's arrays is in one device allocation: the problems' scalars, workspaces and
-// tables, and the arrays that are not the caller's.
+// All that the launches need beside the caller's arrays is in one device allocation: the problems' scalars, workspaces
+// and tables, and the arrays that are not the caller's.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>

@@ -1,10 +1,11 @@
 // Runs a loaded plan: one CUDA Graph with a node a sweep, launched again and again, its parameters updated in place.
 //
-// A launch is numbered; kernels count the same numbers in device memory, and tag with them what they write for the host. So
-// the host knows a result of this launch from one of the last without clearing anything, and waits without asking CUDA.
+// A launch is numbered; kernels count the same numbers in device memory, and tag with them what they write for the
+// host. So the host knows a result of this launch from one of the last without clearing anything, and waits without
+// asking CUDA.
 //
-// Host inputs are read when the run is started (page-locked ones when the stream gets there); host outputs are written when
-// it is waited for.
+// Host inputs are read when the run is started (page-locked ones when the stream gets there); host outputs are written
+// when it is waited for.
 #include <algorithm>
 #include <chrono>
 #include <optional>

@@ -1,5 +1,5 @@
-// Copies between ordinary host memory and the device, through two page-locked chunks: while one is on its way, the other is
-// filled or emptied.
+// Copies between ordinary host memory and the device, through two page-locked chunks: while one is on its way, the
+// other is filled or emptied.
 #pragma once
 
 #include <array>

@@ -3,8 +3,8 @@
 // Contract: a sweep is (domain, stage); no sweep contains a path through one of its own reductions. Inputs, constants,
 // parameters and indices have stage 0, a map the highest stage of its operands; a Reduce folds in the sweep of its
 // operand's (and mask's) stage, and its value has that stage + 1. Maps on scalars are made in the epilogue of the last
-// sweep that yields one of their operands and recomputed in the prologue of the sweeps that use them; what depends on no
-// reduction is made in a sweep over the empty domain. A sweep whose lane states or arrays exceed the stated sizes
+// sweep that yields one of their operands and recomputed in the prologue of the sweeps that use them; what depends on
+// no reduction is made in a sweep over the empty domain. A sweep whose lane states or arrays exceed the stated sizes
 // splits. Sweeps are ordered by stage, then by first appearance in the graph.
 //
 // It stands after every graph pass, because what they remove or share decides what a sweep holds.

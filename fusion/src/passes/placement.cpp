@@ -25,7 +25,8 @@ std::vector<int> roots_of(const Graph& graph, const PlacedSweep& sweep) {
     return roots;
 }
 
-/// Are the parameters of the sweep's kernel few enough? Pointers, run-time scalars, and what walks arrays by coordinates.
+/// Are the parameters of the sweep's kernel few enough? Pointers, run-time scalars, and what walks arrays by
+/// coordinates.
 void check_parameters(const Graph& graph, const PlacedSweep& sweep) {
     constexpr int own = 4; // elements, scalars, workspace, host
     int words = own + static_cast<int>(sweep.dims.size()) + static_cast<int>(sweep.stores.size());

@@ -52,8 +52,8 @@ std::vector<bool> live_nodes(const Graph& graph);
 /// By node: the stage of its value (design: inputs 0, a map the highest of its operands, a reduction that + 1).
 std::vector<int> stages_of(const Graph& graph);
 
-/// The most nodes that the slices of a plan hold together. Sweeps recompute what they need, so a graph of many stages can
-/// ask for the square of its size: about a thousand stages that all lead back to one input reach this.
+/// The most nodes that the slices of a plan hold together. Sweeps recompute what they need, so a graph of many stages
+/// can ask for the square of its size: about a thousand stages that all lead back to one input reach this.
 inline constexpr std::size_t max_placed_nodes = std::size_t{1} << 20;
 /// Throws InvalidGraph beyond max_placed_nodes.
 void check_placed_nodes(const Graph& graph, std::size_t nodes);
@@ -70,8 +70,8 @@ void complete(const Graph& graph, Placement& placement);
 /// The dims of a node's value in the graph's order (an input lists its own in memory order).
 std::vector<int> domain_of(const Node& node);
 
-/// Does the value need a "some element was accepted" bool beside it? (undefined over nothing, which only a mask can leave:
-/// such reductions need elements)
+/// Does the value need a "some element was accepted" bool beside it? (undefined over nothing, which only a mask can
+/// leave: such reductions need elements)
 bool needs_acceptance(const Node& reduce);
 
 /// The word for what a node does: "x", "sub", "f32", "mean".

@@ -1,5 +1,5 @@
-// Rebuilding a graph node by node, as every graph pass does: nodes of the old graph, in order, each kept or stood in for by
-// a node that is there already.
+// Rebuilding a graph node by node, as every graph pass does: nodes of the old graph, in order, each kept or stood in
+// for by a node that is there already.
 #pragma once
 
 #include <utility>

@@ -13,7 +13,8 @@ namespace gf {
 
 namespace {
 
-/// How many bits a value of the type can have without losing any: a floating type's significand, an integer's magnitude.
+/// How many bits a value of the type can have without losing any: a floating type's significand, an integer's
+/// magnitude.
 int precision_of(DType type) {
     switch (type) {
     case DType::boolean: return 1;
@@ -148,8 +149,8 @@ private:
         return decides_emptiness(node, operands, same) ? same : -1;
     }
 
-    /// Is a scalar map empty where this operand is, and only there? One that has no say in the value may still be empty;
-    /// not so the operand that select does not choose.
+    /// Is a scalar map empty where this operand is, and only there? One that has no say in the value may still be
+    /// empty; not so the operand that select does not choose.
     bool decides_emptiness(const Node& node, const std::vector<int>& operands, int same) const {
         if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
         const auto end = node.map == &map_row::select ? operands.begin() + 1 : operands.end();

@@ -30,8 +30,8 @@ class Queue {
 public:
     using Work = std::function<void()>;
 
-    /// Work is numbered from 1 in the order in which it is asked for. `stream` null: the legacy default stream, which is in
-    /// order with all blocking ones. `after`: work that must be done before. Starts the thread at the first call.
+    /// Work is numbered from 1 in the order in which it is asked for. `stream` null: the legacy default stream, which
+    /// is in order with all blocking ones. `after`: work that must be done before. Starts the thread at the first call.
     std::uint64_t push(const Stream* stream, Work work, std::uint64_t after = 0);
     bool is_done(std::uint64_t number) const;
     void wait_for(std::uint64_t number);

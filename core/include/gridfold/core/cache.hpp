@@ -3,8 +3,8 @@
 // On disk an entry is one file, named by the SHA-256 of everything that the compiler is given: kernel text, device,
 // options, and the version of this format. It holds that key, who compiled it (nvrtc::Identity), the image, and a
 // checksum. The compiler's version is inside, not in the name, so that a warm cache need not load a compiler (5 ms): an
-// entry is good if its compiler is still there, unchanged, or was replaced by one of the same version, or if there is no
-// compiler at all; else it is compiled again and replaced. Files are written beside their place and renamed.
+// entry is good if its compiler is still there, unchanged, or was replaced by one of the same version, or if there is
+// no compiler at all; else it is compiled again and replaced. Files are written beside their place and renamed.
 //
 // The folder is $GRIDFOLD_CACHE_DIR, $XDG_CACHE_HOME/gridfold or ~/.cache/gridfold, made with mode 0700. A folder that
 // others may write to is not used: an entry is code. Whatever is wrong with an entry or the folder is a miss, never an
@@ -56,8 +56,8 @@ struct Image {
     bool was_cached = false;
 };
 
-/// The image for a key: from this process's memory, from the disk cache, or compiled now. Thread-safe; different keys are
-/// compiled in parallel. Throws CompileError; DeviceError where it must be compiled and there is no compiler.
+/// The image for a key: from this process's memory, from the disk cache, or compiled now. Thread-safe; different keys
+/// are compiled in parallel. Throws CompileError; DeviceError where it must be compiled and there is no compiler.
 Image image_for(const KernelKey& key);
 
 } // namespace gf

@@ -51,8 +51,8 @@ private:
     int mode_;
 };
 
-/// Makes a device's primary context current in this thread while it lives, unharmed by captures under way, then restores
-/// what was. Costs some thread-local reads where the context is current already.
+/// Makes a device's primary context current in this thread while it lives, unharmed by captures under way, then
+/// restores what was. Costs some thread-local reads where the context is current already.
 class CurrentDevice {
 public:
     explicit CurrentDevice(int ordinal);

@@ -1,6 +1,6 @@
-// NVIDIA's run-time compiler, loaded when the first kernel must be compiled: libnvrtc.so.13, then .12, then the toolkit's
-// folder ($CUDA_HOME, $CUDA_PATH, /usr/local/cuda); none newer than the driver. The environment variable GRIDFOLD_NVRTC
-// names another library, or "none".
+// NVIDIA's run-time compiler, loaded when the first kernel must be compiled: libnvrtc.so.13, then .12, then the
+// toolkit's folder ($CUDA_HOME, $CUDA_PATH, /usr/local/cuda); none newer than the driver. The environment variable
+// GRIDFOLD_NVRTC names another library, or "none".
 #pragma once
 
 #include <cstdint>

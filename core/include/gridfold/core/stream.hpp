@@ -1,5 +1,5 @@
-// CUDA streams: a view of the caller's, an owner of one's own, and asynchronous copies. The view works on machines without
-// CUDA: it is just a handle.
+// CUDA streams: a view of the caller's, an owner of one's own, and asynchronous copies. The view works on machines
+// without CUDA: it is just a handle.
 #pragma once
 
 #include <cstddef>

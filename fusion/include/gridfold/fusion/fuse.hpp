@@ -28,7 +28,8 @@ struct FuseOptions {
 
 /// Runs the pass pipeline. The plan's arrays are the graph's inputs as declared, used or not, then its array results,
 /// then temporaries; its parameters are the graph's scalars as declared. Throws InvalidGraph (no outputs, an unknown
-/// pass in `skip`, a value that reads more arrays than a sweep takes); InternalError where a pass broke a rule of verify.
+/// pass in `skip`, a value that reads more arrays than a sweep takes); InternalError where a pass broke a rule of
+/// verify.
 Plan fuse(const Graph& graph, const FuseOptions& options = {});
 
 /// The plan as text, sweep by sweep, one instruction a line.

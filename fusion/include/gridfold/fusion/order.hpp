@@ -20,9 +20,9 @@ constexpr std::int64_t slab_count(std::int64_t elements) { return (elements + sl
 /// As many slabs as one block folds alone.
 inline constexpr std::int64_t one_block_slabs = 5;
 
-/// G: the blocks that fold this many elements. Small sums are latency: one block as long as it reads memory once or twice,
-/// then two slabs a block. From a hundred blocks on, a second block for each
-/// multiprocessor must be worth what it costs to combine: eight slabs.
+/// G: the blocks that fold this many elements. Small sums are latency: one block as long as it reads memory once or
+/// twice, then two slabs a block. From a hundred blocks on, a second block for each multiprocessor must be worth what
+/// it costs to combine: eight slabs.
 constexpr std::int64_t block_count(std::int64_t elements) {
     const std::int64_t slabs = slab_count(elements);
     if (slabs <= one_block_slabs) return 1;

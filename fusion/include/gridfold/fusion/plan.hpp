@@ -26,7 +26,7 @@ enum class Opcode : std::uint8_t {
     map,       ///< `map` on the operands; all but bool-by-rule operands have type `compute`
     cast,      ///< operand 0 converted to `type`
     round,     ///< operand 0 rounded to the nearest `round_to` (f16 or bf16) and widened to f32 again
-    finalize, ///< what `reduce` reads off fold number `slot`; operand 0, if any, is the "some element was accepted" bool
+    finalize,  ///< what `reduce` reads off fold number `slot`; operand 0, if any: was some element accepted, as bool
 };
 
 /// One instruction; its value is named by its position in Sweep::code. Values are never f16 or bf16: those live as f32

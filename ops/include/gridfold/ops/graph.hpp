@@ -210,9 +210,10 @@ Value map(const MapRow& row, std::span<const Operand> operands);
 Value map(const MapRow& row, std::initializer_list<Operand> operands);
 /// The value converted to a type: itself if it has that type.
 Value cast(Value value, DType type);
-/// Folds every dim of the value (of a value without dims: its one element). The mask's dims are a subset of the value's,
-/// along whose other dims it is broadcast. InvalidGraph for a mask that is not bool, an accumulator that the reduction
-/// does not take, ddof below 0 or where there is none; and, in this version, for `over` fewer dims and for `by`.
+/// Folds every dim of the value (of a value without dims: its one element). The mask's dims are a subset of the
+/// value's, along whose other dims it is broadcast. InvalidGraph for a mask that is not bool, an accumulator that the
+/// reduction does not take, ddof below 0 or where there is none; and, in this version, for `over` fewer dims and for
+/// `by`.
 Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options = {});
 
 } // namespace gf

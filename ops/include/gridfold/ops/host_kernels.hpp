@@ -1,5 +1,5 @@
-// The function types by which maps and monoids run on the host. Header-light: the per-instruction-set kernels of the CPU
-// backend include it, and share no inline function with the rest of the library.
+// The function types by which maps and monoids run on the host. Header-light: the per-instruction-set kernels of the
+// CPU backend include it, and share no inline function with the rest of the library.
 #pragma once
 
 #include <cstddef>

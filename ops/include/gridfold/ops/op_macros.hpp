@@ -1,5 +1,5 @@
-// A user's own maps and reductions, in a few lines each, on every backend. The same tokens are compiled here for the host
-// and by NVRTC for the GPU, so the two cannot drift apart. Used outside of any namespace:
+// A user's own maps and reductions, in a few lines each, on every backend. The same tokens are compiled here for the
+// host and by NVRTC for the GPU, so the two cannot drift apart. Used outside of any namespace:
 //
 //     GRIDFOLD_MAP(softplus, 1, floating, "log(1 + exp(a))", maximum(a, T(0)) + log1p(exp(-abs(a))))
 //

@@ -17,8 +17,8 @@ template <class> using Void = void;
 template <class M, class = void> inline constexpr bool reduces_warps = false;
 template <class M> inline constexpr bool reduces_warps<M, Void<decltype(M::reduces_warps)>> = M::reduces_warps;
 
-/// Combines s with that of the lane which differs in the bit `distance`, if it is a partner. Every thread of the warp calls
-/// it; lanes with that bit or a lower one set combine into states that nobody reads.
+/// Combines s with that of the lane which differs in the bit `distance`, if it is a partner. Every thread of the warp
+/// calls it; lanes with that bit or a lower one set combine into states that nobody reads.
 template <class M> GRIDFOLD_FN void combine_lanes(typename M::State& s, u32 distance, bool is_partner) {
     const typename M::State right = shuffle_xor(s, distance);
     if (is_partner) M::combine(s, right);

@@ -47,7 +47,7 @@
 GRIDFOLD_EXACT_BEGIN
 namespace GRIDFOLD_NAMESPACE {
 
-// Types ---------------------------------------------------------------------------------------------------------------
+// Types --------------------------------------------------------------------------------------------------------------
 
 using i8 = signed char;
 using i16 = short;
@@ -87,7 +87,7 @@ template <class T> using Unsigned = typename Choose<sizeof(T) == 8, u64, u32>::t
 /// The type that holds a T in a monoid's State: whole 32-bit words.
 template <class T> using Word = typename Choose<sizeof(T) >= 4, T, typename Choose<is_signed<T>, i32, u32>::type>::type;
 
-// Bits ----------------------------------------------------------------------------------------------------------------
+// Bits ---------------------------------------------------------------------------------------------------------------
 
 #if defined(__CUDA_ARCH__)
 GRIDFOLD_FN u32 to_bits(f32 x) { return ::__float_as_uint(x); }
@@ -166,7 +166,7 @@ template <class T> GRIDFOLD_FN T highest() {
         return T(~Unsigned<T>(0) >> (bits_of<Unsigned<T>> - bits_of<T> + (is_signed<T> ? 1 : 0)));
 }
 
-// Arithmetic: integers wrap; bool has or for + and and for × ------------------------------------------------------------
+// Arithmetic: integers wrap; bool has or for + and and for × ---------------------------------------------------------
 
 template <class T> GRIDFOLD_FN T add(T a, T b) {
     if constexpr (is_floating<T>)
@@ -303,7 +303,7 @@ template <class T> GRIDFOLD_FN T ceil(T a) { return a; }
 template <class T> GRIDFOLD_FN T trunc(T a) { return a; }
 template <class T> GRIDFOLD_FN T rint(T a) { return a; }
 
-// Division ------------------------------------------------------------------------------------------------------------
+// Division -----------------------------------------------------------------------------------------------------------
 
 GRIDFOLD_MATH_2(copysign)
 GRIDFOLD_MATH_2(fmod) // exact on both sides
@@ -343,7 +343,7 @@ template <class T> GRIDFOLD_FN T floor_div(T a, T b) {
     }
 }
 
-// Bits of integers ----------------------------------------------------------------------------------------------------
+// Bits of integers ---------------------------------------------------------------------------------------------------
 
 template <class T> GRIDFOLD_FN T bitwise_not(T a) {
     if constexpr (is_bool<T>)
@@ -365,7 +365,7 @@ template <class T> GRIDFOLD_FN T shift_right(T a, T b) {
         return count < Unsigned<T>(bits_of<T>) ? T(a >> count) : T(0);
 }
 
-// Mathematics, exact --------------------------------------------------------------------------------------------------
+// Mathematics, exact -------------------------------------------------------------------------------------------------
 
 GRIDFOLD_MATH_1(sqrt)
 /// 1 / sqrt(a): two exact operations, never the approximation.
@@ -376,7 +376,7 @@ GRIDFOLD_FN f32 fma(f32 a, f32 b, f32 c) { return GRIDFOLD_LIBM(fmaf)(a, b, c); 
 GRIDFOLD_FN f64 fma(f64 a, f64 b, f64 c) { return GRIDFOLD_LIBM(fma)(a, b, c); }
 template <class T> GRIDFOLD_FN T fma(T a, T b, T c) { return add(mul(a, b), c); }
 
-// Mathematics, by the libraries: the sides differ by the ulps that map.def states -----------------------------------------
+// Mathematics, by the libraries: the sides differ by the ulps that map.def states ------------------------------------
 
 GRIDFOLD_MATH_1(cbrt)
 GRIDFOLD_MATH_1(exp)
@@ -423,7 +423,7 @@ template <class T> GRIDFOLD_FN T sigmoid(T a) {
     return (a < T(0) ? e : T(1)) / (T(1) + e);
 }
 
-// Conversions ---------------------------------------------------------------------------------------------------------
+// Conversions --------------------------------------------------------------------------------------------------------
 
 /// x as To. Anything to bool: is it not 0? Integers wrap. Floats to integers truncate and saturate; NaN gives 0.
 template <class To, class From> GRIDFOLD_FN To convert(From x) {

@@ -1,42 +1,42 @@
-// The one kernel: a grid-stride traversal that loads, folds and stores, then combines lanes, warps and blocks. Generated
-// text gives the particulars as a Kernel; this is their common course. Depends on grid.cuh.
+// The one kernel: a grid-stride traversal that loads, folds and stores, then combines lanes, warps and blocks.
+// Generated text gives the particulars as a Kernel; this is their common course. Depends on grid.cuh.
 //
 // A Kernel has
-//   threads, width, words, most_blocks   constants: a block's threads; a thread's elements of a slab; words of all states; the
-//                                most blocks (a power of 2)
-//   in_flight, windows_in_flight slabs loaded before the first is folded; the same of arrays that are not aligned
-//   collects                     of how many blocks a thread collects the states, at most: a power of 2
-//   Loads                        one thread's elements of one slab
-//   Lanes, States<N>             a thread's states of its lanes, of every fold: one for each, or one for all of them where
-//                                the order does not matter; N states of every fold
-//   each_fold(visit)             calls visit(f) for each fold; f has its Monoid, its LaneMonoid (the same, or OfBlock:
-//                                monoid.cuh), word (its first of all states') and of(states)
-//   clear(lanes)                 makes them lanes of no element
+//   threads, width, words, most_blocks  constants: a block's threads; a thread's elements of a slab; words of all
+//                              states; the most blocks (a power of 2)
+//   in_flight, windows_in_flight  slabs loaded before the first is folded; the same of arrays that are not aligned
+//   collects                   of how many blocks a thread collects the states, at most: a power of 2
+//   Loads                      one thread's elements of one slab
+//   Lanes, States<N>           a thread's states of its lanes, of every fold: one for each, or one for all of them
+//                              where the order does not matter; N states of every fold
+//   each_fold(visit)           calls visit(f) for each fold; f has its Monoid, its LaneMonoid (the same, or OfBlock:
+//                              monoid.cuh), word (its first of all states') and of(states)
+//   clear(lanes)               makes them lanes of no element
 //   close(lanes, states, elements)  the State of each fold over a block's elements, from the one lane that they were
-//                                reduced to
-//   block, blocks                this block's number, and how many fold the domain: of the grid, or of its part of it
-//   elements, workspace, host    the extent of the domain; device memory; what the host polls, or null
-//   aligned, stores_aligned      may loads, and stores, be of whole packs?
-//   prologue(), read_scalars()   compute what is the same for all elements: from parameters, and from what earlier sweeps
-//                                yielded
+//                              reduced to
+//   block, blocks              this block's number, and how many fold the domain: of the grid, or of its part of it
+//   elements, workspace, host  the extent of the domain; device memory; what the host polls, or null
+//   aligned, stores_aligned    may loads, and stores, be of whole packs?
+//   prologue(), read_scalars() compute what is the same for all elements: from parameters, and from what earlier sweeps
+//                              yielded
 //   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
-//                                whole: count == width
-//   tail_early                   is there room for the tail, in packs, beside the slabs in flight? Then
-//                                load_if(wanted, loads, first) reads `width` elements in packs, if wanted
-//   prefetches                   does it ask the L2 for what it reads first, before it waits for the kernel before it? Then
-//                                prefetch_elements(first, count) does so
-//   shifts                       may elements be shared out in any way? Then elements_before_packs() says how many there are
-//                                before the array's first whole pack, and skip(count) leaves some out
-//   realigns                     are there arrays of which whole packs can be cut out? Then load_windows(windows, loads, first)
-//                                loads their Windows (warp.cuh), `width` elements from `first` on, and realign(loads, windows)
-//                                cuts them out
+//                              whole: count == width
+//   tail_early                 is there room for the tail, in packs, beside the slabs in flight? Then load_if(wanted,
+//                              loads, first) reads `width` elements in packs, if wanted
+//   prefetches                 does it ask the L2 for what it reads first, before it waits for the kernel before it?
+//                              Then prefetch_elements(first, count) does so
+//   shifts                     may elements be shared out in any way? Then elements_before_packs() says how many there
+//                              are before the array's first whole pack, and skip(count) leaves some out
+//   realigns                   are there arrays of which whole packs can be cut out? Then load_windows(windows, loads,
+//                              first) loads their Windows (warp.cuh), `width` elements from `first` on, and
+//                              realign(loads, windows) cuts them out
 //   fold<whole>(lanes, loads, first, count, row)  maps, accumulates and stores them; row: slabs folded before
-//   shares                       do lanes share something of the block's first element? Then share(lanes, loads, first) takes
-//                                it from the loads of that element
-//   ends                         is there a monoid that accumulates in steps (monoid.cuh)? Then end(lanes, rows, more, first,
-//                                stride) is the last one, after `rows` slabs and `more` elements of the last
-//   finishes                     does it fold or yield? Then finish(states, tag) finalises the states in place 0, computes the
-//                                epilogue and yields; one thread, once
+//   shares                     do lanes share something of the block's first element? Then share(lanes, loads, first)
+//                              takes it from the loads of that element
+//   ends                       is there a monoid that accumulates in steps (monoid.cuh)? Then end(lanes, rows, more,
+//                              first, stride) is the last one, after `rows` slabs and `more` elements of the last
+//   finishes                   does it fold or yield? Then finish(states, tag) finalises the states in place 0,
+//                              computes the epilogue and yields; one thread, once
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {

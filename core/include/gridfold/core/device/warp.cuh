@@ -71,7 +71,8 @@ GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) {
 }
 /// Brings the line of `p` into the L2 without waiting for it.
 GRIDFOLD_FN void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
-/// The same for `bytes` from p on, but for what is beside whole pieces of 16. From Hopper on; elsewhere nothing is asked.
+/// The same for `bytes` from p on, but for what is beside whole pieces of 16. From Hopper on; elsewhere nothing is
+/// asked.
 GRIDFOLD_FN void prefetch([[maybe_unused]] const void* p, [[maybe_unused]] u32 bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const u64 from = prefetched_from(p), to = prefetched_to(p, bytes);
@@ -251,8 +252,8 @@ template <class T, int N> GRIDFOLD_FN void load_pack_if(bool wanted, Pack<T, N>&
                       reinterpret_cast<const char*>(p) + i * bytes);
 }
 
-/// What holds N consecutive elements of T, wherever they begin: one more piece of Pack::bytes than they fill, the first of
-/// which begins at or before them.
+/// What holds N consecutive elements of T, wherever they begin: one more piece of Pack::bytes than they fill, the first
+/// of which begins at or before them.
 template <class T, int N> struct Window {
     static constexpr int piece = Pack<T, N>::bytes / 4; // words
     static constexpr int words = int(sizeof(T)) * N / 4 + piece;
