@@ -1,4 +1,4 @@
-// See emit_cuda.hpp. The kernel's course is device/sweep.cuh; the Emitter writes the particulars.
+// See emit_cuda.hpp and emitter.hpp. The kernel's course is device/sweep.cuh; the Emitter writes the particulars.
 #include "emit_cuda.hpp"
 
 #include <algorithm>

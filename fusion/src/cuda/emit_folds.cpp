@@ -1,4 +1,4 @@
-// How a kernel folds: its lanes' states, what an element does to them, and what is yielded in the end.
+// How a kernel folds and stores: its lanes' states, what becomes of an element, and what is yielded in the end.
 #include <algorithm>
 
 #include <fmt/format.h>

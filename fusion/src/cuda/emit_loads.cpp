@@ -1,5 +1,5 @@
-// How a kernel reads its arrays and writes those that it stores: in packs, windows, one element at a time, or by
-// coordinates.
+// How a kernel reads its arrays: in packs, windows, one element at a time, or by coordinates; and whether what it reads
+// and stores is aligned.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -48,7 +48,8 @@ std::size_t bytes_of(const Array& array, const Bound& bound);
 bool needs_memory(const Array& array, const BoundArray& bound);
 
 /// The most that a launch reads for which Launch::may_overlap is worth it. Blocks that start while others end share the
-/// multiprocessors out unevenly: that costs a kernel that reads more than its launch (bench/NOTES.md).
+/// multiprocessors out unevenly: where a kernel reads more, that costs more time than an early launch saves
+/// (bench/NOTES.md).
 inline constexpr std::int64_t short_bytes = std::int64_t{1} << 26;
 
 /// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.

@@ -17,8 +17,8 @@
 //   block, blocks              this block's number, and how many fold the domain: of the grid, or of its part of it
 //   elements, workspace, host  the extent of the domain; device memory; what the host polls, or null
 //   aligned, stores_aligned    may loads, and stores, be of whole packs?
-//   prologue(), read_scalars() compute what is the same for all elements: from parameters, and from what earlier sweeps
-//                              yielded
+//   prologue(), read_scalars()  compute what is the same for all elements: from parameters, and from what earlier
+//                              sweeps yielded
 //   load<packs, whole>(loads, first, count)  reads `count` elements from number `first` on; packs: 16 bytes at a time;
 //                              whole: count == width
 //   tail_early                 is there room for the tail, in packs, beside the slabs in flight? Then load_if(wanted,
