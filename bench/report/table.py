@@ -181,7 +181,7 @@ GPU_HEAD = ["work", "type", "bytes", "µs", "GB/s", "of the ceiling", "CUB ÷ ou
 def gpu_caption(results):
     return (f"{results.caption('graph')}: captured graphs, inputs and workspace cold, contenders in turn, medians. Ratios "
             "are their time over ours; the ceiling is the best of several kernels that only read the same bytes (z-score: "
-            "read them, then copy them).")
+            "read them, then copy them). Bytes are those of the input; GB/s count the output, too. Within 3 % is a tie.")
 
 
 def brief(results):

@@ -270,6 +270,11 @@ private:
     }
 
     [[noreturn]] void fail_unknown_value(const Token& name) const {
+        if (std::ranges::any_of(graph_.outputs(), [&](const Graph::Output& o) { return o.name == name.text; }))
+            fail(name.position,
+                 fmt::format("'{0}' is an output, which no expression reads; write 'let {0} = …;' before "
+                             "'->' and use that, also as the output '{0} = {0}'",
+                             name.text));
         std::vector<std::string_view> known;
         for (const auto& [text, value] : values_)
             if (known.size() < 1000) known.push_back(text);

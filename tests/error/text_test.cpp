@@ -17,6 +17,11 @@ TEST(TextErrors, say_line_and_column_and_show_the_place) {
     refuse("f(x: f32[n])\n\tlet y = x;\n  -> a = y + z",
            {"3:14: 'z' is no value here", "\n      -> a = y + z\n                 ^"});
 }
+TEST(TextErrors, an_output_that_another_reads) {
+    refuse("f(x: f32[n]) -> y = x * 2, s = sum(y)",
+           {"1:36: 'y' is an output, which no expression reads", "write 'let y = …;' before '->'", "'y = y'"});
+    EXPECT_NO_THROW(gf::parse("f(x: f32[n]) let y = x * 2; -> y = y, s = sum(y)"));
+}
 TEST(TextErrors, empty_text) { refuse("", {"1:1: ", "the graph's name was expected", "the text ends"}); }
 TEST(TextErrors, truncated_text) {
     refuse("f(x: f32[n]) -> a = sum(x where", {"1:32: ", "a value was expected", "the text ends"});
