@@ -237,7 +237,7 @@ void CudaManyRunner::launch_all(StreamView stream) {
         const LoadedKernel& kernel = loaded_->kernels[s];
         void* parameters[] = {&launches_[s].table};
         launch({kernel.kernel, launches_[s].blocks, static_cast<std::uint32_t>(kernel.emitted.threads), parameters,
-                loaded_->may_overlap && launches_[s].bytes <= short_bytes},
+                overlaps(*loaded_, launches_[s].bytes)},
                stream);
     }
 }

@@ -47,10 +47,12 @@ std::size_t bytes_of(const Array& array, const Bound& bound);
 /// Has an array no device memory of the caller's? A temporary, or bound in host memory.
 bool needs_memory(const Array& array, const BoundArray& bound);
 
-/// The most that a launch reads for which Launch::may_overlap is worth it. Blocks that start while others end share the
+/// Launch::may_overlap of a launch that reads so many bytes. Blocks that start while others end share the
 /// multiprocessors out unevenly: where a kernel reads more, that costs more time than an early launch saves
 /// (bench/NOTES.md).
-inline constexpr std::int64_t short_bytes = std::int64_t{1} << 26;
+inline bool overlaps(const LoadedPlan& loaded, std::int64_t bytes) {
+    return loaded.may_overlap && bytes <= std::int64_t{1} << 26;
+}
 
 /// One launch of one sweep: its grid and the values of its parameters, each in its low-order bytes.
 struct SweepLaunch {
@@ -84,7 +86,7 @@ template <class Use> void with_launch(const LoadedPlan& loaded, std::size_t swee
     addresses.reserve(values.size());
     for (std::uint64_t& value : values) addresses.push_back(&value);
     use(Launch{kernel.kernel, one.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data(),
-               loaded.may_overlap && one.bytes <= short_bytes});
+               overlaps(loaded, one.bytes)});
 }
 
 /// Is this scalar of the plan a result of the graph?
