@@ -19,10 +19,10 @@ template <class T> double bits_to_double(std::uint64_t bits) {
 double to_double(const gf::Results::Entry& entry) {
     if (entry.empty) return std::numeric_limits<double>::quiet_NaN();
     switch (entry.type) {
-#define DTYPE(name, text, type, ...) \
+#define GRIDFOLD_DTYPE(name, text, type, ...) \
     case gf::DType::name: return bits_to_double<type>(entry.bits);
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     }
     return std::numeric_limits<double>::quiet_NaN();
 }

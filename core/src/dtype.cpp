@@ -8,9 +8,9 @@ namespace gf {
 namespace {
 
 constexpr std::array types{
-#define DTYPE(id, text, cpp, kind, npy) DType::id,
+#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy) DType::id,
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
 };
 
 } // namespace

@@ -22,23 +22,23 @@ constexpr Facts facts_of(unsigned words) {
 }
 
 enum class MapPosition : int {
-#define MAP(name, ...) name,
+#define GRIDFOLD_MAP_OP(name, ...) name,
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 };
 enum class ReducePosition : int {
-#define MONOID(...)
-#define REDUCE(name, ...) name,
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(name, ...) name,
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 };
 enum class MonoidPosition : int {
-#define MONOID(name, ...) name,
-#define REDUCE(...)
+#define GRIDFOLD_MONOID_OP(name, ...) name,
+#define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 };
 
 /// Words of a State, for any monoid of monoid.cuh.
@@ -65,7 +65,7 @@ template <template <class, class> class Monoid>
 constexpr bool in_packs = requires { &Monoid<int, std::int64_t>::template accumulate_pack<1>; };
 
 namespace monoid_row {
-#define MONOID(name, integers, floats)                                     \
+#define GRIDFOLD_MONOID_OP(name, integers, floats)                         \
     constinit const MonoidRow name{#name,                                  \
                                    "",                                     \
                                    integers,                               \
@@ -76,16 +76,16 @@ namespace monoid_row {
                                    in_steps<device::name>,                 \
                                    of_block_words<device::name>(),         \
                                    in_packs<device::name>};
-#define REDUCE(...)
+#define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 } // namespace monoid_row
 
 } // namespace
 
 namespace map_row {
-#define MAP(name, arity, rule, facts, ulps, low, high, doc, ...)                     \
+#define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)         \
     constinit const MapRow name{#name,          arity,                               \
                                 TypeRule::rule, facts_of(facts),                     \
                                 ulps,           low,                                 \
@@ -93,29 +93,29 @@ namespace map_row {
                                 #__VA_ARGS__,   static_cast<int>(MapPosition::name), \
                                 nullptr};
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 } // namespace map_row
 
 namespace reduce_row {
-#define MONOID(...)
-#define REDUCE(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
-    static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                       \
-    constinit const ReduceRow name{#name,                                                               \
-                                   &monoid_row::monoid,                                                 \
-                                   AccumulatorRule::accumulator,                                        \
-                                   ResultRule::result,                                                  \
-                                   OnEmpty::on_empty,                                                   \
-                                   takes_ddof,                                                          \
-                                   needs_elements,                                                      \
-                                   ulps,                                                                \
-                                   doc,                                                                 \
-                                   #__VA_ARGS__,                                                        \
-                                   static_cast<int>(ReducePosition::name),                              \
-                                   nullptr,                                                             \
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
+    static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                                   \
+    constinit const ReduceRow name{#name,                                                                           \
+                                   &monoid_row::monoid,                                                             \
+                                   AccumulatorRule::accumulator,                                                    \
+                                   ResultRule::result,                                                              \
+                                   OnEmpty::on_empty,                                                               \
+                                   takes_ddof,                                                                      \
+                                   needs_elements,                                                                  \
+                                   ulps,                                                                            \
+                                   doc,                                                                             \
+                                   #__VA_ARGS__,                                                                    \
+                                   static_cast<int>(ReducePosition::name),                                          \
+                                   nullptr,                                                                         \
                                    nullptr};
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 } // namespace reduce_row
 
 std::string_view monoid_source(const MonoidRow& row) {

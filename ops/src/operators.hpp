@@ -16,11 +16,11 @@ struct OperatorRow {
 };
 
 inline constexpr std::array operators{
-#define BINARY(symbol, name, precedence) OperatorRow{#symbol, &map_row::name, precedence},
-#define UNARY(symbol, name) OperatorRow{#symbol, &map_row::name, 0},
+#define GRIDFOLD_BINARY_OPERATOR(symbol, name, precedence) OperatorRow{#symbol, &map_row::name, precedence},
+#define GRIDFOLD_UNARY_OPERATOR(symbol, name) OperatorRow{#symbol, &map_row::name, 0},
 #include <gridfold/ops/operator.def>
-#undef UNARY
-#undef BINARY
+#undef GRIDFOLD_UNARY_OPERATOR
+#undef GRIDFOLD_BINARY_OPERATOR
 };
 
 inline const OperatorRow* find_operator(const MapRow& map) {

@@ -50,19 +50,19 @@ private:
 // Leaked on purpose: rows are looked up and registered during the construction and destruction of others' globals.
 Registry<MapRow>& maps() {
     static auto* registry = new Registry<MapRow>({
-#define MAP(name, ...) &map_row::name,
+#define GRIDFOLD_MAP_OP(name, ...) &map_row::name,
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
     });
     return *registry;
 }
 Registry<ReduceRow>& reductions() {
     static auto* registry = new Registry<ReduceRow>({
-#define MONOID(...)
-#define REDUCE(name, ...) &reduce_row::name,
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(name, ...) &reduce_row::name,
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
     });
     return *registry;
 }

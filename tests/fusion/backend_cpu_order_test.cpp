@@ -118,23 +118,23 @@ void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool 
 
 // What each reduction of reduce.def gives: its own tokens over the canonical state.
 namespace gf::device {
-#define MONOID(...)
-#define REDUCE(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...)         \
-    struct Reduction_##id {                                                                                    \
-        static constexpr bool takes_ddof = takes_ddof_;                                                        \
-        static const ReduceRow& row() { return reduce_row::id; }                                               \
-        template <class E> using A = decltype(accumulator_of<E, AccumulatorRule::accumulator>());              \
-        template <class E> using R = decltype(result_of<E, A<E>, ResultRule::result>());                       \
-        template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) { \
-            using M = monoid<E, A<E>>;                                                                         \
-            using R = Reduction_##id::R<E>;                                                                    \
-            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                           \
-            const auto s = canonical<M>(x, n, mask);                                                           \
-            return static_cast<R>(__VA_ARGS__);                                                                \
-        }                                                                                                      \
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...) \
+    struct Reduction_##id {                                                                                        \
+        static constexpr bool takes_ddof = takes_ddof_;                                                            \
+        static const ReduceRow& row() { return reduce_row::id; }                                                   \
+        template <class E> using A = decltype(accumulator_of<E, AccumulatorRule::accumulator>());                  \
+        template <class E> using R = decltype(result_of<E, A<E>, ResultRule::result>());                           \
+        template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) {     \
+            using M = monoid<E, A<E>>;                                                                             \
+            using R = Reduction_##id::R<E>;                                                                        \
+            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                               \
+            const auto s = canonical<M>(x, n, mask);                                                               \
+            return static_cast<R>(__VA_ARGS__);                                                                    \
+        }                                                                                                          \
     };
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
+#undef GRIDFOLD_REDUCE_OP
 } // namespace gf::device
 
 namespace {
@@ -146,7 +146,7 @@ template <class E, class Reduction> void expect_canonical(Kind kind = Kind::any)
             [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); }, kind);
 }
 
-#define REDUCE(id, ...)                                                \
+#define GRIDFOLD_REDUCE_OP(id, ...)                                    \
     TEST(BackendCpuOrder, id) {                                        \
         expect_canonical<bool, gf::device::Reduction_##id>();          \
         expect_canonical<std::int8_t, gf::device::Reduction_##id>();   \
@@ -156,8 +156,8 @@ template <class E, class Reduction> void expect_canonical(Kind kind = Kind::any)
         expect_canonical<double, gf::device::Reduction_##id>();        \
     }
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 
 TEST(BackendCpuOrder, of_special_values) {
     using enum Kind;

@@ -19,7 +19,7 @@ namespace {
 using gf::TypeRule;
 
 /// The rows' expressions as the backends compile them, and the same call of the reference.
-#define MAP(name, arity, rule, facts, ulps, low, high, doc, ...)                                                     \
+#define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)                                         \
     struct row_##name {                                                                                              \
         static constexpr const gf::MapRow& row = gf::map_row::name;                                                  \
         static constexpr TypeRule type_rule = TypeRule::rule;                                                        \
@@ -33,19 +33,19 @@ using gf::TypeRule;
         }                                                                                                            \
     };
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 
 } // namespace
 
 namespace gf::device {
 namespace {
-#define MAP(name, arity, rule, facts, ulps, low, high, doc, ...)                                   \
+#define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)                       \
     template <class T, class First>                                                                \
     auto expression_##name([[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c) { \
         return __VA_ARGS__;                                                                        \
     }
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 } // namespace
 } // namespace gf::device
 
@@ -143,12 +143,12 @@ template <class Row, class Expression> void check_all_types(Expression expressio
 
 } // namespace
 
-#define MAP(name, ...)                                                                                              \
+#define GRIDFOLD_MAP_OP(name, ...)                                                                                  \
     TEST(MapRow, Computes_##name) {                                                                                 \
         check_all_types<row_##name>([](auto a, auto b, auto c) { return gf::device::expression_##name(a, b, c); }); \
     }
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 
 TEST(MapRow, NamesAreUniqueAndFoundByName) {
     std::set<std::string_view> names;

@@ -160,10 +160,10 @@ std::pair<std::string_view, std::size_t> dictionary(std::string_view name, std::
 
 std::string_view descriptor(DType type) {
     switch (type) {
-#define DTYPE(id, text, cpp, kind, npy) \
+#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy) \
     case DType::id: return npy;
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     }
     return "";
 }

@@ -94,9 +94,9 @@ template <Type from, Type to> constexpr ConvertKernel round_entry() {
 /// The conversions from one type, by the type that they give.
 template <Type from> struct Row {
     static constexpr ConvertKernel entries[] = {
-#define DTYPE(to, ...) entry<from, Type::to>(),
+#define GRIDFOLD_DTYPE(to, ...) entry<from, Type::to>(),
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 };
 
@@ -104,23 +104,23 @@ template <Type from> struct Row {
 
 ConvertKernel cast_kernel(int from, int to) {
     static constexpr const ConvertKernel* rows[] = {
-#define DTYPE(from, ...) kernels::Row<Type::from>::entries,
+#define GRIDFOLD_DTYPE(from, ...) kernels::Row<Type::from>::entries,
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
     return rows[from][to];
 }
 
 ConvertKernel round_kernel(int from, int to) {
     static constexpr ConvertKernel to_f16[] = {
-#define DTYPE(from, ...) kernels::round_entry<Type::from, Type::f16>(),
+#define GRIDFOLD_DTYPE(from, ...) kernels::round_entry<Type::from, Type::f16>(),
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
     static constexpr ConvertKernel to_bf16[] = {
-#define DTYPE(from, ...) kernels::round_entry<Type::from, Type::bf16>(),
+#define GRIDFOLD_DTYPE(from, ...) kernels::round_entry<Type::from, Type::bf16>(),
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
     if (Type(to) == Type::f16) return to_f16[from];
     return Type(to) == Type::bf16 ? to_bf16[from] : nullptr;

@@ -8,9 +8,9 @@ namespace GRIDFOLD_NAMESPACE {
 
 /// The rows of dtype.def by number, as DType has them.
 enum class Type : int {
-#define DTYPE(id, ...) id,
+#define GRIDFOLD_DTYPE(id, ...) id,
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
 };
 
 enum class Kind { boolean, signed_integer, unsigned_integer, floating };
@@ -33,12 +33,12 @@ enum class Accumulator { sum, element, floating, f64, boolean };
 namespace GRIDFOLD_NAMESPACE {
 
 template <Type> struct TypeFacts;
-#define DTYPE(id, text, cpp, kind_of_type, npy)          \
+#define GRIDFOLD_DTYPE(id, text, cpp, kind_of_type, npy) \
     template <> struct TypeFacts<Type::id> {             \
         static constexpr Kind kind = Kind::kind_of_type; \
     };
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
 
 /// The type of a value: f16 and bf16 live as f32, so that they have none of their own.
 template <Type> struct ValueOf;

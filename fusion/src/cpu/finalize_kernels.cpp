@@ -24,20 +24,20 @@ constexpr bool gives(Result rule, Type element, Type accumulator, Type result) {
 }
 
 /// The tokens of a reduction: one struct a row.
-#define MONOID(...)
-#define REDUCE(id, monoid, accumulator_, result_, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
-    struct id##_reduction {                                                                             \
-        static constexpr Accumulator accumulator = Accumulator::accumulator_;                           \
-        static constexpr Result result = Result::result_;                                               \
-        template <class E, class A, class R>                                                            \
-        static void finalize(const void* state, [[maybe_unused]] f64 ddof, void* out) {                 \
-            using M = monoid<E, A>;                                                                     \
-            const auto& s = *static_cast<const typename M::State*>(state);                              \
-            *static_cast<R*>(out) = static_cast<R>(__VA_ARGS__);                                        \
-        }                                                                                               \
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator_, result_, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
+    struct id##_reduction {                                                                                         \
+        static constexpr Accumulator accumulator = Accumulator::accumulator_;                                       \
+        static constexpr Result result = Result::result_;                                                           \
+        template <class E, class A, class R>                                                                        \
+        static void finalize(const void* state, [[maybe_unused]] f64 ddof, void* out) {                             \
+            using M = monoid<E, A>;                                                                                 \
+            const auto& s = *static_cast<const typename M::State*>(state);                                          \
+            *static_cast<R*>(out) = static_cast<R>(__VA_ARGS__);                                                    \
+        }                                                                                                           \
     };
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
+#undef GRIDFOLD_REDUCE_OP
 
 template <class Reduction, Type element, Type accumulator, Type result> constexpr FinalizeKernel entry() {
     constexpr Kind e = TypeFacts<element>::kind, a = TypeFacts<accumulator>::kind;
@@ -50,25 +50,25 @@ template <class Reduction, Type element, Type accumulator, Type result> constexp
 
 template <class Reduction, Type element, Type accumulator> struct Row {
     static constexpr FinalizeKernel entries[] = {
-#define DTYPE(result, ...) entry<Reduction, element, accumulator, Type::result>(),
+#define GRIDFOLD_DTYPE(result, ...) entry<Reduction, element, accumulator, Type::result>(),
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 };
 
 template <class Reduction, Type element> struct Rows {
     static constexpr const FinalizeKernel* entries[] = {
-#define DTYPE(accumulator, ...) Row<Reduction, element, Type::accumulator>::entries,
+#define GRIDFOLD_DTYPE(accumulator, ...) Row<Reduction, element, Type::accumulator>::entries,
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 };
 
 template <class Reduction> struct Table {
     static constexpr const FinalizeKernel* const* rows[] = {
-#define DTYPE(element, ...) Rows<Reduction, Type::element>::entries,
+#define GRIDFOLD_DTYPE(element, ...) Rows<Reduction, Type::element>::entries,
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 };
 
@@ -76,10 +76,10 @@ template <class Reduction> struct Table {
 
 FinalizeKernel finalize_kernel(int reduction, int element, int accumulator, int result) {
     static constexpr const FinalizeKernel* const* const* tables[] = {
-#define REDUCE(id, ...) kernels::Table<kernels::id##_reduction>::rows,
+#define GRIDFOLD_REDUCE_OP(id, ...) kernels::Table<kernels::id##_reduction>::rows,
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
     };
     return tables[reduction][element][accumulator][result];
 }

@@ -9,11 +9,11 @@ namespace kernels {
 
 /// The monoids by their position in reduce.def.
 enum class Position : int {
-#define MONOID(id, ...) id,
-#define REDUCE(...)
+#define GRIDFOLD_MONOID_OP(id, ...) id,
+#define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 };
 
 /// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
@@ -167,17 +167,17 @@ constexpr const FoldKernels* entry() {
 /// The kernels of one monoid over one element type, by accumulator type.
 template <template <class, class> class M, Accumulator rule, Type element> struct Row {
     static constexpr const FoldKernels* entries[] = {
-#define DTYPE(accumulator, ...) entry<M, rule, element, Type::accumulator>(),
+#define GRIDFOLD_DTYPE(accumulator, ...) entry<M, rule, element, Type::accumulator>(),
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 };
 
 template <template <class, class> class M, Accumulator rule> struct Table {
     static constexpr const FoldKernels* const* rows[] = {
-#define DTYPE(element, ...) Row<M, rule, Type::element>::entries,
+#define GRIDFOLD_DTYPE(element, ...) Row<M, rule, Type::element>::entries,
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 };
 
@@ -187,13 +187,13 @@ template <template <class, class> class M, Accumulator rule> struct Table {
 const FoldKernels* fold_kernels(int monoid, int element, int accumulator) {
     using namespace kernels;
     const FoldKernels* found = nullptr;
-#define MONOID(...)
-#define REDUCE(id, monoid_, rule, ...)                             \
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(id, monoid_, rule, ...)                 \
     if (found == nullptr && Position(monoid) == Position::monoid_) \
         found = Table<monoid_, Accumulator::rule>::rows[element][accumulator];
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
     return found;
 }
 

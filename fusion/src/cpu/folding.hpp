@@ -100,14 +100,14 @@ template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T 
 
 /// Exact in any order (reduce.def), and not of several fields: one may be an index, which sees its elements in order.
 template <class M> inline constexpr bool in_any_order = false;
-#define MONOID(id, for_integers, for_floats)       \
-    template <class E, class A>                    \
-    inline constexpr bool in_any_order<id<E, A>> = \
+#define GRIDFOLD_MONOID_OP(id, for_integers, for_floats) \
+    template <class E, class A>                          \
+    inline constexpr bool in_any_order<id<E, A>> =       \
         (is_floating<A> ? for_floats : for_integers) && sizeof(typename id<E, A>::State) <= any_order_bytes;
-#define REDUCE(...)
+#define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 
 template <class M, class E> struct Folding {
     using State = typename M::State;

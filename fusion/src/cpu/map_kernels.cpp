@@ -28,7 +28,7 @@ constexpr bool computes_in(Rule rule, Type type, Kind kind) {
 }
 
 /// The body of a map: one struct a row.
-#define MAP(id, arity_, rule_, facts, ulps, low, high, doc, ...)                                                  \
+#define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, ulps, low, high, doc, ...)                                      \
     template <class T> struct id##_map {                                                                          \
         static constexpr int arity = arity_;                                                                      \
         static constexpr Rule rule = Rule::rule_;                                                                 \
@@ -40,7 +40,7 @@ constexpr bool computes_in(Rule rule, Type type, Kind kind) {
         }                                                                                                         \
     };
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 
 template <class Map, class T> void apply(void* out, const void* a, const void* b, const void* c, std::size_t n) {
     auto* r = static_cast<typename Map::R*>(out);
@@ -68,9 +68,9 @@ template <template <class> class Map, Type type> constexpr MapKernel entry() {
 /// The kernels of one map by compute type.
 template <template <class> class Map> struct Row {
     static constexpr MapKernel entries[] = {
-#define DTYPE(type, ...) entry<Map, Type::type>(),
+#define GRIDFOLD_DTYPE(type, ...) entry<Map, Type::type>(),
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 };
 
@@ -78,9 +78,9 @@ template <template <class> class Map> struct Row {
 
 MapKernel map_kernel(int map, int compute) {
     static constexpr const MapKernel* rows[] = {
-#define MAP(id, ...) kernels::Row<kernels::id##_map>::entries,
+#define GRIDFOLD_MAP_OP(id, ...) kernels::Row<kernels::id##_map>::entries,
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
     };
     return rows[map][compute];
 }

@@ -14,9 +14,9 @@ namespace gf {
 
 /// The type of one array element or scalar.
 enum class DType : std::uint8_t {
-#define DTYPE(id, text, type, kind, npy) id,
+#define GRIDFOLD_DTYPE(id, text, type, kind, npy) id,
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
 };
 
 /// What a DType counts as in the promotion rules.
@@ -25,20 +25,20 @@ enum class Kind : std::uint8_t { boolean, signed_integer, unsigned_integer, floa
 /// Bytes of one element.
 constexpr std::size_t size_of(DType type) {
     switch (type) {
-#define DTYPE(id, text, cpp, kind, npy) \
+#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy) \
     case DType::id: return sizeof(cpp);
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     }
     return 0;
 }
 
 constexpr Kind kind_of(DType type) {
     switch (type) {
-#define DTYPE(id, text, cpp, kind, npy) \
+#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy) \
     case DType::id: return Kind::kind;
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     }
     return Kind::boolean;
 }
@@ -46,10 +46,10 @@ constexpr Kind kind_of(DType type) {
 /// The name in the text form: "f32".
 constexpr std::string_view to_text(DType type) {
     switch (type) {
-#define DTYPE(id, text, cpp, kind, npy) \
+#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy) \
     case DType::id: return text;
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     }
     return "";
 }
@@ -67,12 +67,12 @@ std::span<const DType> all_dtypes();
 
 namespace detail {
 template <class T> struct DTypeOf;
-#define DTYPE(id, text, cpp, kind, npy)           \
+#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy)  \
     template <> struct DTypeOf<cpp> {             \
         static constexpr DType value = DType::id; \
     };
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
 // `long` and `long long` are distinct types of one size; std::int64_t is only one of them.
 using OtherLong = std::conditional_t<std::is_same_v<std::int64_t, long>, long long, long>;
 template <> struct DTypeOf<OtherLong> {
@@ -94,10 +94,10 @@ template <Element T> inline constexpr DType dtype_of = detail::DTypeOf<std::remo
 /// Calls `f` with a value-initialised element of the C++ type of `type` and returns what it returns.
 template <class F> constexpr decltype(auto) with_type(DType type, F&& f) {
     switch (type) {
-#define DTYPE(id, text, cpp, kind, npy) \
+#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy) \
     case DType::id: return f(cpp{});
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     }
     __builtin_unreachable();
 }

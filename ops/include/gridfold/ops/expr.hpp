@@ -28,37 +28,37 @@ concept MapOperands =
 
 } // namespace detail
 
-#define BINARY(symbol, name, precedence)            \
-    template <class A, class B>                     \
-        requires detail::MapOperands<2, A, B>       \
-    Value operator symbol(const A& a, const B& b) { \
-        return map(map_row::name, {a, b});          \
+#define GRIDFOLD_BINARY_OPERATOR(symbol, name, precedence) \
+    template <class A, class B>                            \
+        requires detail::MapOperands<2, A, B>              \
+    Value operator symbol(const A& a, const B& b) {        \
+        return map(map_row::name, {a, b});                 \
     }
-#define UNARY(symbol, name) \
+#define GRIDFOLD_UNARY_OPERATOR(symbol, name) \
     template <std::same_as<Value> A> Value operator symbol(const A& a) { return map(map_row::name, {a}); }
 #include <gridfold/ops/operator.def>
-#undef UNARY
-#undef BINARY
+#undef GRIDFOLD_UNARY_OPERATOR
+#undef GRIDFOLD_BINARY_OPERATOR
 
 // One function a map: gf::exp(x), gf::min(x, y), gf::select(condition, a, b).
-#define MAP(name, arity, ...)                     \
+#define GRIDFOLD_MAP_OP(name, arity, ...)         \
     template <class... A>                         \
         requires detail::MapOperands<arity, A...> \
     Value name(const A&... operands) {            \
         return map(map_row::name, {operands...}); \
     }
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 
 // One function a reduction: gf::sum(x), gf::sum(x, {.where = mask}), gf::variance(x, {.ddof = 1}).
-#define MONOID(...)
-#define REDUCE(name, ...)                                               \
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(name, ...)                                   \
     inline Value name(Value value, const ReduceOptions& options = {}) { \
         return reduce(reduce_row::name, value, options);                \
     }
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 
 /// The value converted to T. Floats saturate on the way to integers, NaN gives 0; to bool asks whether it is not 0.
 template <Element T> Value cast(Value value) { return cast(value, dtype_of<T>); }

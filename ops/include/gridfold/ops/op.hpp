@@ -145,16 +145,16 @@ void register_row(const ReduceRow& row);
 
 /// The built-in rows, by name: `map_row::exp`, `reduce_row::sum`.
 namespace map_row {
-#define MAP(name, ...) extern const MapRow name;
+#define GRIDFOLD_MAP_OP(name, ...) extern const MapRow name;
 #include <gridfold/ops/map.def>
-#undef MAP
+#undef GRIDFOLD_MAP_OP
 } // namespace map_row
 namespace reduce_row {
-#define MONOID(...)
-#define REDUCE(name, ...) extern const ReduceRow name;
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(name, ...) extern const ReduceRow name;
 #include <gridfold/ops/reduce.def>
-#undef REDUCE
-#undef MONOID
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
 } // namespace reduce_row
 
 /// What the text form says with words: no name of a value, dim, graph or op.

@@ -44,10 +44,10 @@
 /// A map that may use the prelude's inexact functions: the CPU and the GPU agree within 8 ulps.
 ///   name  a C++ identifier that no built-in map has     arity  1, 2 or 3
 ///   rule  a TypeRule                                    then the documentation and the expression
-#define GRIDFOLD_MAP(name, arity, rule, doc, ...) GRIDFOLD_MAP_ROW(name, arity, rule, false, 8, doc, __VA_ARGS__)
+#define GRIDFOLD_MAP(name, arity, rule, doc, ...) GRIDFOLD_USER_MAP(name, arity, rule, false, 8, doc, __VA_ARGS__)
 
 /// The same of exact functions alone (all but those that map.def marks inexact): the same bits everywhere.
-#define GRIDFOLD_EXACT_MAP(name, arity, rule, doc, ...) GRIDFOLD_MAP_ROW(name, arity, rule, true, 0, doc, __VA_ARGS__)
+#define GRIDFOLD_EXACT_MAP(name, arity, rule, doc, ...) GRIDFOLD_USER_MAP(name, arity, rule, true, 0, doc, __VA_ARGS__)
 
 /// A reduction over E, the element type (bool, integers, f32, f64), with the accumulator type A: the body of a struct
 /// over both. Required: State, identity, accumulate, combine, finalize as above, and the declaration that combine is
@@ -84,7 +84,7 @@
     }                                                                                                      \
     }
 
-#define GRIDFOLD_MAP_ROW(name, arity, rule, exact, ulps, doc, ...)                                                 \
+#define GRIDFOLD_USER_MAP(name, arity, rule, exact, ulps, doc, ...)                                                \
     GRIDFOLD_EXACT_BEGIN                                                                                           \
     namespace gf::device {                                                                                         \
     using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                                  \
@@ -166,10 +166,10 @@ template <class T> constexpr bool computes_in(TypeRule rule) {
 constexpr bool may_name_op(std::string_view name) {
     for (const std::string_view word : reserved_words)
         if (name == word) return false;
-#define DTYPE(id, text, type, kind, npy) \
+#define GRIDFOLD_DTYPE(id, text, type, kind, npy) \
     if (name == text) return false;
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     return name != "index";
 }
 
@@ -208,15 +208,15 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
     }
 
     static constexpr std::array<MapKernel, dtype_count> kernels{
-#define DTYPE(id, text, type, kind, npy) kernel_of<type>(),
+#define GRIDFOLD_DTYPE(id, text, type, kind, npy) kernel_of<type>(),
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
     };
 
     static_assert(
-#define DTYPE(id, text, type, kind, npy) compiles<type>() ||
+#define GRIDFOLD_DTYPE(id, text, type, kind, npy) compiles<type>() ||
 #include <gridfold/core/dtype.def>
-#undef DTYPE
+#undef GRIDFOLD_DTYPE
         false, "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
                "its arity says, and the functions of gridfold/core/device/prelude.cuh");
 
