@@ -57,14 +57,14 @@ double largest_finite(DType type) {
 
 /// The relative error of a map whose operands have these.
 double map_tolerance(const Node& node, std::span<const double> operands) {
-    const MapRow* const row = node.map;
+    const MapOp* const row = node.map;
     const double epsilon = epsilon_of(node.type);
     const double worst = operands.empty() ? 0 : *std::max_element(operands.begin(), operands.end());
     if (worst == 0) return row->facts.exact ? 0 : row->ulps * std::max(epsilon, epsilon_of(node.compute));
-    if (row == &map_row::neg || row == &map_row::abs || row == &map_row::min || row == &map_row::max) return worst;
-    if (row == &map_row::mul || row == &map_row::divide) return operands[0] + operands[1] + epsilon;
-    if (row == &map_row::sqrt) return worst / 2 + epsilon;
-    if (row == &map_row::select && operands[0] == 0) return worst;
+    if (row == &map_op::neg || row == &map_op::abs || row == &map_op::min || row == &map_op::max) return worst;
+    if (row == &map_op::mul || row == &map_op::divide) return operands[0] + operands[1] + epsilon;
+    if (row == &map_op::sqrt) return worst / 2 + epsilon;
+    if (row == &map_op::select && operands[0] == 0) return worst;
     return no_bound;
 }
 
@@ -76,7 +76,7 @@ double cast_tolerance(const Node& node, double operand) {
 double reduce_tolerance(const Node& node, std::span<const double> operands) {
     const double worst = *std::max_element(operands.begin(), operands.end());
     if (worst == 0) return node.reduce->ulps * epsilon_of(node.type);
-    const bool picks = node.reduce == &reduce_row::min || node.reduce == &reduce_row::max;
+    const bool picks = node.reduce == &reduce_op::min || node.reduce == &reduce_op::max;
     const bool mask_is_exact = operands.size() == 1 || operands[1] == 0;
     return picks && mask_is_exact && is_floating(node.type) ? worst : no_bound;
 }

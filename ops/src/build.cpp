@@ -41,7 +41,7 @@ int add_cast(Dag& dag, int node, DType type) {
 }
 
 /// The one graph that the operands are values of.
-Dag& graph_of(const MapRow& row, std::span<const Operand> operands) {
+Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
     Dag* dag = nullptr;
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
         const Operand& operand = operands[slot];
@@ -59,7 +59,7 @@ Dag& graph_of(const MapRow& row, std::span<const Operand> operands) {
     return *dag;
 }
 
-void check_dims_to_fold(const Value& value, const ReduceRow& row, const std::vector<Dim>& over) {
+void check_dims_to_fold(const Value& value, const ReduceOp& row, const std::vector<Dim>& over) {
     if (over.empty()) return;
     const std::vector<int> dims = sorted_dims(node_of(value));
     std::vector<int> folded;
@@ -80,7 +80,7 @@ void check_dims_to_fold(const Value& value, const ReduceRow& row, const std::vec
             "leave `over` out, or list every dim");
 }
 
-void check_mask(const Value& value, const ReduceRow& row, const Value& mask) {
+void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
     if (!mask.valid()) throw refusal(fmt::format("the mask of {}", row.name), null_value_rule, "assign it first");
     const std::string subject = fmt::format("the mask of {}, {}", row.name, in_words(mask));
     if (mask.dag() != value.dag())
@@ -93,16 +93,16 @@ void check_mask(const Value& value, const ReduceRow& row, const Value& mask) {
 }
 
 /// The comparison that holds for (b, a) where `row` holds for (a, b).
-const MapRow& mirrored(const MapRow& row) {
-    if (&row == &map_row::less) return map_row::greater;
-    if (&row == &map_row::less_equal) return map_row::greater_equal;
-    if (&row == &map_row::greater) return map_row::less;
-    if (&row == &map_row::greater_equal) return map_row::less_equal;
+const MapOp& mirrored(const MapOp& row) {
+    if (&row == &map_op::less) return map_op::greater;
+    if (&row == &map_op::less_equal) return map_op::greater_equal;
+    if (&row == &map_op::greater) return map_op::less;
+    if (&row == &map_op::greater_equal) return map_op::less_equal;
     return row;
 }
 
 /// No integer type holds both u64 and negative numbers: a comparison of them would go by f64, which is not exact.
-bool compares_across_signs(const MapRow& row, std::span<const Operand> operands) {
+bool compares_across_signs(const MapOp& row, std::span<const Operand> operands) {
     if (row.rule != TypeRule::compare || operands[0].literal || operands[1].literal) return false;
     const DType a = operands[0].value.type(), b = operands[1].value.type();
     const auto across = [](DType s, DType u) { return kind_of(s) == Kind::signed_integer && u == DType::u64; };
@@ -110,17 +110,17 @@ bool compares_across_signs(const MapRow& row, std::span<const Operand> operands)
 }
 
 /// By sign first, then as u64.
-Value compare_across_signs(const MapRow& row, const Value& a, const Value& b) {
+Value compare_across_signs(const MapOp& row, const Value& a, const Value& b) {
     if (a.type() == DType::u64) return compare_across_signs(mirrored(row), b, a);
-    const Value is_negative = map(map_row::less, {a, Literal(0)});
+    const Value is_negative = map(map_op::less, {a, Literal(0)});
     const Value as_unsigned = map(row, {cast(a, DType::u64), b});
-    const bool holds_below_0 = &row == &map_row::less || &row == &map_row::less_equal || &row == &map_row::not_equal;
-    if (holds_below_0) return map(map_row::logical_or, {is_negative, as_unsigned});
-    return map(map_row::logical_and, {map(map_row::logical_not, {is_negative}), as_unsigned});
+    const bool holds_below_0 = &row == &map_op::less || &row == &map_op::less_equal || &row == &map_op::not_equal;
+    if (holds_below_0) return map(map_op::logical_or, {is_negative, as_unsigned});
+    return map(map_op::logical_and, {map(map_op::logical_not, {is_negative}), as_unsigned});
 }
 
 /// Casts and constants as the row needs them, and the map itself.
-Value add_map(Dag& dag, const MapRow& row, std::span<const Operand> operands) {
+Value add_map(Dag& dag, const MapOp& row, std::span<const Operand> operands) {
     std::vector<OperandType> types;
     std::vector<int> dims;
     for (const Operand& operand : operands) {
@@ -168,7 +168,7 @@ Value add_map(Dag& dag, const MapRow& row, std::span<const Operand> operands) {
 
 } // namespace
 
-Value map(const MapRow& row, std::span<const Operand> operands) {
+Value map(const MapOp& row, std::span<const Operand> operands) {
     if (static_cast<int>(operands.size()) != row.arity)
         throw refusal(
             row.name,
@@ -184,7 +184,7 @@ Value map(const MapRow& row, std::span<const Operand> operands) {
     }
 }
 
-Value map(const MapRow& row, std::initializer_list<Operand> operands) {
+Value map(const MapOp& row, std::initializer_list<Operand> operands) {
     return map(row, std::span(operands.begin(), operands.size()));
 }
 
@@ -193,7 +193,7 @@ Value cast(Value value, DType type) {
     return value.dag()->value(add_cast(*value.dag(), value.node(), type));
 }
 
-Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options) {
+Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     if (!value.valid()) throw refusal(fmt::format("the operand of {}", row.name), null_value_rule, "assign it first");
     if (options.by || options.groups != 0)
         throw refusal(fmt::format("{} of {}", row.name, in_words(value)),
@@ -220,7 +220,7 @@ Value Graph::constant(Literal literal, DType type) {
     return dag_->value(add_constant(*dag_, constant_bits(literal, type), type));
 }
 
-Value Graph::map(const MapRow& row, std::span<const Operand> operands) {
+Value Graph::map(const MapOp& row, std::span<const Operand> operands) {
     for (const Operand& operand : operands)
         if (operand.value.valid() && operand.value.dag() != dag_.get())
             throw refusal(fmt::format("{} as an operand of {}", in_words(operand.value), row.name),
@@ -234,7 +234,7 @@ Value Graph::cast(Value value, DType type) {
     return gf::cast(value, type);
 }
 
-Value Graph::reduce(const ReduceRow& row, Value value, const ReduceOptions& options) {
+Value Graph::reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     if (value.valid() && value.dag() != dag_.get())
         throw refusal(in_words(value), "it is a value of another graph", "reduce it in its own graph");
     return gf::reduce(row, value, options);

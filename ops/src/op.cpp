@@ -64,61 +64,61 @@ template <template <class, class> class Monoid> constexpr int of_block_words() {
 template <template <class, class> class Monoid>
 constexpr bool in_packs = requires { &Monoid<int, std::int64_t>::template accumulate_pack<1>; };
 
-namespace monoid_row {
-#define GRIDFOLD_MONOID_OP(name, integers, floats)                         \
-    constinit const MonoidRow name{#name,                                  \
-                                   "",                                     \
-                                   integers,                               \
-                                   floats,                                 \
-                                   static_cast<int>(MonoidPosition::name), \
-                                   &state_words<device::name>,             \
-                                   nullptr,                                \
-                                   in_steps<device::name>,                 \
-                                   of_block_words<device::name>(),         \
-                                   in_packs<device::name>};
+namespace monoid_op {
+#define GRIDFOLD_MONOID_OP(name, integers, floats)                        \
+    constinit const MonoidOp name{#name,                                  \
+                                  "",                                     \
+                                  integers,                               \
+                                  floats,                                 \
+                                  static_cast<int>(MonoidPosition::name), \
+                                  &state_words<device::name>,             \
+                                  nullptr,                                \
+                                  in_steps<device::name>,                 \
+                                  of_block_words<device::name>(),         \
+                                  in_packs<device::name>};
 #define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
-} // namespace monoid_row
+} // namespace monoid_op
 
 } // namespace
 
-namespace map_row {
-#define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)         \
-    constinit const MapRow name{#name,          arity,                               \
-                                TypeRule::rule, facts_of(facts),                     \
-                                ulps,           low,                                 \
-                                high,           doc,                                 \
-                                #__VA_ARGS__,   static_cast<int>(MapPosition::name), \
-                                nullptr};
+namespace map_op {
+#define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)        \
+    constinit const MapOp name{#name,          arity,                               \
+                               TypeRule::rule, facts_of(facts),                     \
+                               ulps,           low,                                 \
+                               high,           doc,                                 \
+                               #__VA_ARGS__,   static_cast<int>(MapPosition::name), \
+                               nullptr};
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
-} // namespace map_row
+} // namespace map_op
 
-namespace reduce_row {
+namespace reduce_op {
 #define GRIDFOLD_MONOID_OP(...)
 #define GRIDFOLD_REDUCE_OP(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
     static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                                   \
-    constinit const ReduceRow name{#name,                                                                           \
-                                   &monoid_row::monoid,                                                             \
-                                   AccumulatorRule::accumulator,                                                    \
-                                   ResultRule::result,                                                              \
-                                   OnEmpty::on_empty,                                                               \
-                                   takes_ddof,                                                                      \
-                                   needs_elements,                                                                  \
-                                   ulps,                                                                            \
-                                   doc,                                                                             \
-                                   #__VA_ARGS__,                                                                    \
-                                   static_cast<int>(ReducePosition::name),                                          \
-                                   nullptr,                                                                         \
-                                   nullptr};
+    constinit const ReduceOp name{#name,                                                                            \
+                                  &monoid_op::monoid,                                                               \
+                                  AccumulatorRule::accumulator,                                                     \
+                                  ResultRule::result,                                                               \
+                                  OnEmpty::on_empty,                                                                \
+                                  takes_ddof,                                                                       \
+                                  needs_elements,                                                                   \
+                                  ulps,                                                                             \
+                                  doc,                                                                              \
+                                  #__VA_ARGS__,                                                                     \
+                                  static_cast<int>(ReducePosition::name),                                           \
+                                  nullptr,                                                                          \
+                                  nullptr};
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
-} // namespace reduce_row
+} // namespace reduce_op
 
-std::string_view monoid_source(const MonoidRow& row) {
+std::string_view monoid_source(const MonoidOp& row) {
     if (row.builtin < 0) return row.text;
     // monoid.cuh promises: `template <` and `};` are alone at the start of a line around each definition.
     const std::string_view text = detail::monoid_text();

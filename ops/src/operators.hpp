@@ -11,19 +11,19 @@ namespace gf::detail {
 
 struct OperatorRow {
     std::string_view symbol;
-    const MapRow* map;
+    const MapOp* map;
     int precedence; ///< 0: unary
 };
 
 inline constexpr std::array operators{
-#define GRIDFOLD_BINARY_OPERATOR(symbol, name, precedence) OperatorRow{#symbol, &map_row::name, precedence},
-#define GRIDFOLD_UNARY_OPERATOR(symbol, name) OperatorRow{#symbol, &map_row::name, 0},
+#define GRIDFOLD_BINARY_OPERATOR(symbol, name, precedence) OperatorRow{#symbol, &map_op::name, precedence},
+#define GRIDFOLD_UNARY_OPERATOR(symbol, name) OperatorRow{#symbol, &map_op::name, 0},
 #include <gridfold/ops/operator.def>
 #undef GRIDFOLD_UNARY_OPERATOR
 #undef GRIDFOLD_BINARY_OPERATOR
 };
 
-inline const OperatorRow* find_operator(const MapRow& map) {
+inline const OperatorRow* find_operator(const MapOp& map) {
     const auto* row = std::find_if(operators.begin(), operators.end(), [&](const auto& o) { return o.map == &map; });
     return row == operators.end() ? nullptr : row;
 }

@@ -240,7 +240,7 @@ private:
         Term term = parse_primary();
         for (auto prefix = prefixes.rbegin(); prefix != prefixes.rend(); ++prefix) {
             const OperatorRow& row = *detail::find_operator(prefix->text, true);
-            if (term.operand.literal && row.map == &map_row::neg)
+            if (term.operand.literal && row.map == &map_op::neg)
                 term.operand = at(prefix->position, [&] { return detail::negate(*term.operand.literal); });
             else
                 term.operand = value_at(prefix->position, [&] { return graph_.map(*row.map, {&term.operand, 1}); });
@@ -302,8 +302,8 @@ private:
             expect(")", "')' after the dim");
             return {value_at(name.position, [&] { return graph_.index(dim); }), name.position};
         }
-        const MapRow* map = find_map(name.text);
-        const ReduceRow* reduction = find_reduction(name.text);
+        const MapOp* map = find_map(name.text);
+        const ReduceOp* reduction = find_reduction(name.text);
         if (!map && !reduction) fail_unknown_function(name);
         std::vector<Operand> operands;
         do {
@@ -324,8 +324,8 @@ private:
 
     [[noreturn]] void fail_unknown_function(const Token& name) const {
         std::vector<std::string_view> known{"index"};
-        for (const MapRow* row : all_maps()) known.push_back(row->name);
-        for (const ReduceRow* row : all_reductions()) known.push_back(row->name);
+        for (const MapOp* row : all_maps()) known.push_back(row->name);
+        for (const ReduceOp* row : all_reductions()) known.push_back(row->name);
         for (const DType type : all_dtypes()) known.push_back(to_text(type));
         // What other libraries call them.
         static constexpr std::pair<std::string_view, std::string_view> others[]{
@@ -366,7 +366,7 @@ private:
         return is_attribute(ahead.peek(), ahead.peek_second().text == "=");
     }
 
-    Value parse_reduction(const Token& name, const ReduceRow& row, const Operand& operand) {
+    Value parse_reduction(const Token& name, const ReduceOp& row, const Operand& operand) {
         ReduceOptions options;
         std::vector<std::string_view> given;
         while (attribute_follows()) {

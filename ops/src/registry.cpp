@@ -48,18 +48,18 @@ private:
 };
 
 // Leaked on purpose: rows are looked up and registered during the construction and destruction of others' globals.
-Registry<MapRow>& maps() {
-    static auto* registry = new Registry<MapRow>({
-#define GRIDFOLD_MAP_OP(name, ...) &map_row::name,
+Registry<MapOp>& maps() {
+    static auto* registry = new Registry<MapOp>({
+#define GRIDFOLD_MAP_OP(name, ...) &map_op::name,
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
     });
     return *registry;
 }
-Registry<ReduceRow>& reductions() {
-    static auto* registry = new Registry<ReduceRow>({
+Registry<ReduceOp>& reductions() {
+    static auto* registry = new Registry<ReduceOp>({
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(name, ...) &reduce_row::name,
+#define GRIDFOLD_REDUCE_OP(name, ...) &reduce_op::name,
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
@@ -69,19 +69,19 @@ Registry<ReduceRow>& reductions() {
 
 } // namespace
 
-std::span<const MapRow* const> all_maps() { return maps().list(); }
-std::span<const ReduceRow* const> all_reductions() { return reductions().list(); }
-const MapRow* find_map(std::string_view name) { return maps().find(name); }
-const ReduceRow* find_reduction(std::string_view name) { return reductions().find(name); }
-void register_row(const MapRow& row) { maps().add(row, "map"); }
-void register_row(const ReduceRow& row) { reductions().add(row, "reduction"); }
+std::span<const MapOp* const> all_maps() { return maps().list(); }
+std::span<const ReduceOp* const> all_reductions() { return reductions().list(); }
+const MapOp* find_map(std::string_view name) { return maps().find(name); }
+const ReduceOp* find_reduction(std::string_view name) { return reductions().find(name); }
+void register_op(const MapOp& row) { maps().add(row, "map"); }
+void register_op(const ReduceOp& row) { reductions().add(row, "reduction"); }
 
 namespace detail {
 
 namespace {
 template <class Row> bool register_or_ignore(const Row& row) noexcept {
     try {
-        register_row(row);
+        register_op(row);
         return true;
     } catch (...) {
         return false;
@@ -89,8 +89,8 @@ template <class Row> bool register_or_ignore(const Row& row) noexcept {
 }
 } // namespace
 
-bool register_at_start(const MapRow& row) noexcept { return register_or_ignore(row); }
-bool register_at_start(const ReduceRow& row) noexcept { return register_or_ignore(row); }
+bool register_at_start(const MapOp& row) noexcept { return register_or_ignore(row); }
+bool register_at_start(const ReduceOp& row) noexcept { return register_or_ignore(row); }
 
 } // namespace detail
 

@@ -32,7 +32,7 @@ std::string in_words(Literal literal) {
 }
 
 /// "add(f32, 3)"
-std::string in_words(const MapRow& row, std::span<const OperandType> operands) {
+std::string in_words(const MapOp& row, std::span<const OperandType> operands) {
     std::vector<std::string> words;
     for (const OperandType& operand : operands)
         words.push_back(operand.type ? std::string(to_text(*operand.type)) : in_words(*operand.literal));
@@ -92,7 +92,7 @@ DType floating_type(std::span<const OperandType> operands, DType promoted) {
 struct Refused {
     std::string_view rule, fix;
 };
-DType compute_of(const MapRow& row, std::span<const OperandType> operands, DType promoted,
+DType compute_of(const MapOp& row, std::span<const OperandType> operands, DType promoted,
                  std::optional<Refused>& refused) {
     constexpr std::string_view to_integer = "cast the operands to one integer type";
     switch (row.rule) {
@@ -177,7 +177,7 @@ DType promote(DType a, DType b) {
     }
 }
 
-MapTyping map_typing(const MapRow& row, std::span<const OperandType> operands) {
+MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands) {
     const bool selects = row.rule == TypeRule::select;
     if (selects &&
         (operands[0].type ? *operands[0].type != DType::boolean : operands[0].literal->kind != Literal::Kind::boolean))
@@ -236,7 +236,7 @@ std::uint64_t constant_bits(Literal literal, DType type) {
     });
 }
 
-DType accumulator_type(const ReduceRow& row, DType element, std::optional<DType> chosen) {
+DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> chosen) {
     DType own = element;
     bool may_widen = false; // may f64 be chosen?
     switch (row.accumulator) {
@@ -263,7 +263,7 @@ DType accumulator_type(const ReduceRow& row, DType element, std::optional<DType>
                   "leave accumulate out, or cast the operand first");
 }
 
-DType result_type(const ReduceRow& row, DType element, DType accumulator) {
+DType result_type(const ReduceOp& row, DType element, DType accumulator) {
     if (row.user_result) return row.user_result(element, accumulator);
     switch (row.result) {
     case ResultRule::accumulator: return accumulator;

@@ -83,7 +83,7 @@ Sides of_all_device_text() {
     for (const std::string_view text :
          {detail::prelude_text(), detail::warp_text(), detail::block_text(), detail::grid_text(), detail::sweep_text()})
         read(text, sides);
-    for (const ReduceRow* row : all_reductions()) read(monoid_source(*row->monoid), sides);
+    for (const ReduceOp* row : all_reductions()) read(monoid_source(*row->monoid), sides);
     return sides;
 }
 

@@ -133,7 +133,7 @@ TEST_F(GraphErrors, map_of_values_of_two_graphs) {
 }
 TEST_F(GraphErrors, map_asked_of_the_wrong_graph) {
     const Operand operands[] = {foreign, 1};
-    refuse([&] { g.map(map_row::add, operands); }, {"operand of add", "another graph"});
+    refuse([&] { g.map(map_op::add, operands); }, {"operand of add", "another graph"});
 }
 TEST_F(GraphErrors, mask_of_another_graph) {
     refuse([&] { sum(x, {.where = foreign > 0}); }, {"the mask of sum", "another"});
@@ -143,11 +143,11 @@ TEST_F(GraphErrors, output_of_another_graph) {
 }
 TEST_F(GraphErrors, map_of_numbers_alone) {
     const Operand operands[] = {1, 2};
-    refuse([&] { g.map(map_row::add, operands); }, {"add", "at least one operand", "a type"});
+    refuse([&] { g.map(map_op::add, operands); }, {"add", "at least one operand", "a type"});
 }
 TEST_F(GraphErrors, map_of_too_few_operands) {
     const Operand operands[] = {x};
-    refuse([&] { g.map(map_row::add, operands); }, {"add", "takes 2 operands", "got 1"});
+    refuse([&] { g.map(map_op::add, operands); }, {"add", "takes 2 operands", "got 1"});
 }
 
 // ---- types
@@ -213,9 +213,9 @@ TEST_F(GraphErrors, accumulator_that_a_reduction_does_not_take) {
 }
 
 TEST_F(GraphErrors, values_of_another_graph) {
-    refuse([&] { g.map(map_row::neg, std::array{Operand(foreign)}); }, {"x (f32[i])", "another graph", "one graph"});
+    refuse([&] { g.map(map_op::neg, std::array{Operand(foreign)}); }, {"x (f32[i])", "another graph", "one graph"});
     refuse([&] { g.cast(foreign, DType::f64); }, {"x (f32[i])", "another graph", "its own graph"});
-    refuse([&] { g.reduce(reduce_row::sum, foreign); }, {"x (f32[i])", "another graph", "its own graph"});
+    refuse([&] { g.reduce(reduce_op::sum, foreign); }, {"x (f32[i])", "another graph", "its own graph"});
 }
 TEST_F(GraphErrors, operands_without_a_name_are_described) {
     const Value cast = g.cast(x, DType::f64), index = g.index(i), one = g.constant(Literal(1), DType::f32);

@@ -82,7 +82,7 @@ template <class E> void fill(E* x, std::size_t n, Kind kind) {
 /// Runs one reduction over each size and instruction set, and compares it with what `expected` says of (x, size,
 /// accept).
 template <class E, class R>
-void expect_reduction(const gf::ReduceRow& row, gf::ReduceOptions options, bool masked,
+void expect_reduction(const gf::ReduceOp& row, gf::ReduceOptions options, bool masked,
                       const std::function<R(const E*, std::int64_t, Mask)>& expected, Kind kind = Kind::any) {
     gf::Graph g;
     const gf::Dim n = g.dim("n");
@@ -122,7 +122,7 @@ namespace gf::device {
 #define GRIDFOLD_REDUCE_OP(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...) \
     struct Reduction_##id {                                                                                        \
         static constexpr bool takes_ddof = takes_ddof_;                                                            \
-        static const ReduceRow& row() { return reduce_row::id; }                                                   \
+        static const ReduceOp& row() { return reduce_op::id; }                                                     \
         template <class E> using A = decltype(accumulator_of<E, AccumulatorRule::accumulator>());                  \
         template <class E> using R = decltype(result_of<E, A<E>, ResultRule::result>());                           \
         template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) {     \
@@ -176,11 +176,11 @@ TEST(BackendCpuOrder, of_special_values) {
 
 TEST(BackendCpuOrder, wider_accumulators) {
     for (const bool masked : {false, true}) {
-        expect_reduction<float, double>(gf::reduce_row::sum, {.accumulate = gf::DType::f64}, masked,
+        expect_reduction<float, double>(gf::reduce_op::sum, {.accumulate = gf::DType::f64}, masked,
                                         [](const float* x, std::int64_t n, Mask mask) {
                                             return canonical<gf::device::Sum<float, double>>(x, n, mask).sum;
                                         });
-        expect_reduction<std::int32_t, double>(gf::reduce_row::product, {.accumulate = gf::DType::f64}, masked,
+        expect_reduction<std::int32_t, double>(gf::reduce_op::product, {.accumulate = gf::DType::f64}, masked,
                                                [](const std::int32_t* x, std::int64_t n, Mask mask) {
                                                    using M = gf::device::Product<std::int32_t, double>;
                                                    return canonical<M>(x, n, mask).product;
@@ -190,7 +190,7 @@ TEST(BackendCpuOrder, wider_accumulators) {
 
 TEST(BackendCpuOrder, a_users_monoid) {
     for (const bool masked : {false, true})
-        expect_reduction<float, float>(gf::reduce_row::ordered, {}, masked,
+        expect_reduction<float, float>(gf::reduce_op::ordered, {}, masked,
                                        [](const float* x, std::int64_t n, Mask mask) {
                                            using M = gf::device::monoid_ordered<float, float>;
                                            return M::finalize(canonical<M>(x, n, mask));

@@ -37,10 +37,10 @@ template <class E> Outputs outputs(const Inputs<E>& in) {
     for (const bool masked : {false, true}) {
         gf::ReduceOptions options;
         if (masked) options.where = in.keep;
-        const auto add = [&](const char* name, const gf::ReduceRow& row, const gf::Value& value) {
+        const auto add = [&](const char* name, const gf::ReduceOp& row, const gf::Value& value) {
             all.emplace_back(name + std::string(masked ? "_masked" : ""), gf::reduce(row, value, options));
         };
-        using namespace gf::reduce_row;
+        using namespace gf::reduce_op;
         add("sum", sum, in.x);
         add("sum_of_squares", sum_of_squares, in.x);
         add("product", product, in.x);
@@ -49,7 +49,7 @@ template <class E> Outputs outputs(const Inputs<E>& in) {
         add("argmin", argmin, in.x);
         add("argmax", argmax, in.x);
         add("any", any, in.x);
-        add("all", gf::reduce_row::all, in.x);
+        add("all", gf::reduce_op::all, in.x);
         add("count", count, in.x);
         add("positive", count, in.x > 0);
         add("mean", mean, in.x);

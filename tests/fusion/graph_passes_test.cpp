@@ -212,7 +212,7 @@ TEST(Pipeline, skips_a_pass_by_name_and_refuses_names_it_does_not_know) {
     FuseOptions options;
     options.skip = {"simplify", "share_common"};
     const Plan plan = fuse(parse("f(x: f32[n]) -> r = sum(x * 1)"), options);
-    EXPECT_EQ(plan.sweeps[0].code[2].map, &map_row::mul);
+    EXPECT_EQ(plan.sweeps[0].code[2].map, &map_op::mul);
     options.skip = {"linearize"};
     EXPECT_THROW(fuse(parse("f(x: f32[n]) -> r = sum(x)"), options), InvalidGraph);
 }

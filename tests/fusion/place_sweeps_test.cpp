@@ -82,7 +82,7 @@ TEST(PlaceSweeps, normalise_takes_its_square_root_once_beside_the_sweep) {
     ASSERT_EQ(plan.sweeps.size(), 2U);
     const Sweep& second = plan.sweeps[1];
     EXPECT_EQ(second.body, 2); // read the sum, take its root
-    EXPECT_EQ(second.code[1].map, &map_row::sqrt);
+    EXPECT_EQ(second.code[1].map, &map_op::sqrt);
 }
 
 TEST(PlaceSweeps, a_chain_of_reductions_has_a_stage_for_each) {

@@ -33,10 +33,10 @@ TEST(Tolerance, exact_operations_are_held_to_their_bits) {
 }
 
 TEST(Tolerance, an_inexact_map_is_held_to_the_ulps_of_its_row) {
-    EXPECT_EQ(tolerance_of("exp(x)"), gf::map_row::exp.ulps * 0x1p-23);
-    EXPECT_EQ(tolerance_of("-exp(x)"), gf::map_row::exp.ulps * 0x1p-23);
-    EXPECT_EQ(tolerance_of("max(exp(x))"), gf::map_row::exp.ulps * 0x1p-23);
-    EXPECT_EQ(tolerance_of("exp(x) * exp(x)"), (2 * gf::map_row::exp.ulps + 1) * 0x1p-23);
+    EXPECT_EQ(tolerance_of("exp(x)"), gf::map_op::exp.ulps * 0x1p-23);
+    EXPECT_EQ(tolerance_of("-exp(x)"), gf::map_op::exp.ulps * 0x1p-23);
+    EXPECT_EQ(tolerance_of("max(exp(x))"), gf::map_op::exp.ulps * 0x1p-23);
+    EXPECT_EQ(tolerance_of("exp(x) * exp(x)"), (2 * gf::map_op::exp.ulps + 1) * 0x1p-23);
 }
 
 TEST(Tolerance, there_is_no_bound_where_the_error_depends_on_the_data) {

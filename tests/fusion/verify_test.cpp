@@ -53,7 +53,7 @@ TEST(VerifyPlan, refuses_broken_instructions) {
     expect_broken("stands in a section of its opcode", [](Plan& p) { p.sweeps[1].body -= 1; });
     expect_broken("what is finalised is folded", [](Plan& p) { first(p, Opcode::finalize).slot = 7; });
     expect_broken("read off a fold of its monoid",
-                  [](Plan& p) { first(p, Opcode::finalize).reduce = &reduce_row::sum; });
+                  [](Plan& p) { first(p, Opcode::finalize).reduce = &reduce_op::sum; });
     expect_broken("a parameter is declared", [](Plan& p) { first(p, Opcode::parameter, 1).slot = 1; });
     expect_broken("may be empty", [](Plan& p) { first(p, Opcode::read, 1).may_be_empty = true; });
     expect_broken("every value is used", [](Plan& p) { p.sweeps[0].code.push_back(first(p, Opcode::finalize)); });
@@ -124,7 +124,7 @@ Node node_of(NodeKind kind, DType type, std::vector<int> dims) {
 
 TEST(VerifyGraph, refuses_broken_nodes) {
     Node add = node_of(NodeKind::map, DType::f32, {0});
-    add.map = &map_row::add;
+    add.map = &map_op::add;
     expect_broken_graph("a map has its row's operands", add, {0});
     expect_broken_graph("the dims of its operands", add, {0, 1});
     add.dims = {0, 1};
@@ -138,7 +138,7 @@ TEST(VerifyGraph, refuses_broken_nodes) {
     expect_broken_graph("its kind's operands", node_of(NodeKind::cast, DType::f64, {0}), {0, 0});
     expect_broken_graph("without dims is a scalar", node_of(NodeKind::input, DType::f64, {}), {});
     Node sum = node_of(NodeKind::reduce, DType::f32, {});
-    sum.reduce = &reduce_row::sum;
+    sum.reduce = &reduce_op::sum;
     expect_broken_graph("a masked reduction has a mask", sum, {0, 2});
     sum.masked = true;
     expect_broken_graph("a mask is bool", sum, {0, 0});

@@ -65,7 +65,7 @@ TEST(Graph, operands_of_a_map_have_its_compute_type) {
         const Node& node = g.node(value.node());
         const std::vector<int> operands = g.operands(value.node());
         for (std::size_t slot = 0; slot < operands.size(); ++slot) {
-            const bool chooses = node.map == &map_row::select && slot == 0;
+            const bool chooses = node.map == &map_op::select && slot == 0;
             EXPECT_EQ(g.node(operands[slot]).type, chooses ? DType::boolean : node.compute) << node.map->name;
         }
     }
@@ -234,10 +234,10 @@ TEST(Expressions, spell_every_operator_as_its_map) {
 TEST(Expressions, min_and_max_map_two_operands_and_reduce_one) {
     Graph g;
     const Value x = g.input<float>("x", {g.dim("n")});
-    EXPECT_EQ(g.node(min(x, 0).node()).map, &map_row::min);
-    EXPECT_EQ(g.node(min(x).node()).reduce, &reduce_row::min);
-    EXPECT_EQ(g.node(min(x, {.where = x > 0}).node()).reduce, &reduce_row::min);
-    EXPECT_EQ(g.node(max(0, x).node()).map, &map_row::max);
+    EXPECT_EQ(g.node(min(x, 0).node()).map, &map_op::min);
+    EXPECT_EQ(g.node(min(x).node()).reduce, &reduce_op::min);
+    EXPECT_EQ(g.node(min(x, {.where = x > 0}).node()).reduce, &reduce_op::min);
+    EXPECT_EQ(g.node(max(0, x).node()).map, &map_op::max);
 }
 
 template <class A, class B>

@@ -21,7 +21,7 @@ using gf::TypeRule;
 /// The rows' expressions as the backends compile them, and the same call of the reference.
 #define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)                                         \
     struct row_##name {                                                                                              \
-        static constexpr const gf::MapRow& row = gf::map_row::name;                                                  \
+        static constexpr const gf::MapOp& row = gf::map_op::name;                                                    \
         static constexpr TypeRule type_rule = TypeRule::rule;                                                        \
         template <class T, class First> static auto wanted_of(First a, [[maybe_unused]] T b, [[maybe_unused]] T c) { \
             if constexpr (arity == 1)                                                                                \
@@ -52,7 +52,7 @@ namespace {
 namespace {
 
 /// Operands: every special value, then numbers in the row's interval.
-template <class T> std::vector<T> operands(const gf::MapRow& row, std::size_t count) {
+template <class T> std::vector<T> operands(const gf::MapOp& row, std::size_t count) {
     std::vector<T> values;
     if constexpr (std::is_same_v<T, bool>) {
         values = {false, true};
@@ -104,7 +104,7 @@ template <class Row, class T, class Expression> void check(Expression expression
     constexpr bool to_bool =
         Row::type_rule == TypeRule::compare || Row::type_rule == TypeRule::test || Row::type_rule == TypeRule::logical;
     using Result = std::conditional_t<to_bool, bool, T>;
-    const gf::MapRow& row = Row::row;
+    const gf::MapOp& row = Row::row;
     const std::vector<T> values = operands<T>(row, row.arity == 1 ? 2000 : row.arity == 2 ? 120 : 40);
     const std::vector<T> none{T{}};
     // Integer functions of a row marked inexact (pow) are exact all the same.
@@ -144,39 +144,39 @@ template <class Row, class Expression> void check_all_types(Expression expressio
 } // namespace
 
 #define GRIDFOLD_MAP_OP(name, ...)                                                                                  \
-    TEST(MapRow, Computes_##name) {                                                                                 \
+    TEST(MapOp, Computes_##name) {                                                                                  \
         check_all_types<row_##name>([](auto a, auto b, auto c) { return gf::device::expression_##name(a, b, c); }); \
     }
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
 
-TEST(MapRow, NamesAreUniqueAndFoundByName) {
+TEST(MapOp, NamesAreUniqueAndFoundByName) {
     std::set<std::string_view> names;
-    for (const gf::MapRow* row : gf::all_maps()) {
+    for (const gf::MapOp* row : gf::all_maps()) {
         EXPECT_TRUE(names.insert(row->name).second) << row->name;
         EXPECT_EQ(gf::find_map(row->name), row);
         EXPECT_FALSE(row->doc.empty()) << row->name;
         EXPECT_EQ(row->ulps == 0, row->facts.exact) << row->name;
     }
     EXPECT_EQ(gf::find_map("no_such_map"), nullptr);
-    EXPECT_EQ(gf::map_row::fma.expression, "fma(a, b, c)");
+    EXPECT_EQ(gf::map_op::fma.expression, "fma(a, b, c)");
 }
 
-TEST(MapRow, RefusesASecondRowOfAName) {
-    static constexpr gf::MapRow impostor{.name = "add",
-                                         .arity = 2,
-                                         .rule = TypeRule::same,
-                                         .facts = {},
-                                         .ulps = 0,
-                                         .low = 0,
-                                         .high = 0,
-                                         .doc = "",
-                                         .expression = "",
-                                         .builtin = -1,
-                                         .user_kernels = nullptr};
+TEST(MapOp, RefusesASecondRowOfAName) {
+    static constexpr gf::MapOp impostor{.name = "add",
+                                        .arity = 2,
+                                        .rule = TypeRule::same,
+                                        .facts = {},
+                                        .ulps = 0,
+                                        .low = 0,
+                                        .high = 0,
+                                        .doc = "",
+                                        .expression = "",
+                                        .builtin = -1,
+                                        .user_kernels = nullptr};
     const auto before = gf::all_maps();
-    EXPECT_THROW(gf::register_row(impostor), gf::InvalidGraph);
-    EXPECT_NO_THROW(gf::register_row(gf::map_row::add)) << "the same row again is no other row";
+    EXPECT_THROW(gf::register_op(impostor), gf::InvalidGraph);
+    EXPECT_NO_THROW(gf::register_op(gf::map_op::add)) << "the same row again is no other row";
     EXPECT_EQ(gf::all_maps().size(), before.size());
-    EXPECT_EQ(gf::find_map("add"), &gf::map_row::add);
+    EXPECT_EQ(gf::find_map("add"), &gf::map_op::add);
 }

@@ -373,14 +373,14 @@ TEST(States, AreWholeWordsWithoutPadding) {
         check(double{});
 }
 
-TEST(MonoidRow, KnowsItsStateAndItsText) {
+TEST(MonoidOp, KnowsItsStateAndItsText) {
     using enum gf::DType;
-    EXPECT_EQ(gf::reduce_row::sum.monoid->state_words(f32, f32), 1);
-    EXPECT_EQ(gf::reduce_row::sum.monoid->state_words(i8, i64), 2);
-    EXPECT_EQ(gf::reduce_row::argmin.monoid->state_words(f16, f32), 3);
-    EXPECT_EQ(gf::reduce_row::argmin.monoid->state_words(f64, f64), 4);
-    EXPECT_EQ(gf::reduce_row::mean.monoid->state_words(f32, f64), 8);
-    for (const gf::ReduceRow* row : gf::all_reductions()) {
+    EXPECT_EQ(gf::reduce_op::sum.monoid->state_words(f32, f32), 1);
+    EXPECT_EQ(gf::reduce_op::sum.monoid->state_words(i8, i64), 2);
+    EXPECT_EQ(gf::reduce_op::argmin.monoid->state_words(f16, f32), 3);
+    EXPECT_EQ(gf::reduce_op::argmin.monoid->state_words(f64, f64), 4);
+    EXPECT_EQ(gf::reduce_op::mean.monoid->state_words(f32, f64), 8);
+    for (const gf::ReduceOp* row : gf::all_reductions()) {
         if (row->builtin < 0) continue;
         const std::string_view text = gf::monoid_source(*row->monoid);
         EXPECT_TRUE(text.starts_with("/// ")) << text;
@@ -388,6 +388,6 @@ TEST(MonoidRow, KnowsItsStateAndItsText) {
         EXPECT_EQ(text.find("\n};\n"), text.size() - 4) << "one definition, not more: " << text;
         EXPECT_NE(text.find(" struct " + std::string(row->monoid->name) + " {"), text.npos) << text;
     }
-    EXPECT_EQ(gf::find_reduction("argmin"), &gf::reduce_row::argmin);
+    EXPECT_EQ(gf::find_reduction("argmin"), &gf::reduce_op::argmin);
     EXPECT_EQ(gf::find_reduction("none"), nullptr);
 }

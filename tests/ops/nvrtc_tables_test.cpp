@@ -28,13 +28,13 @@ std::set<DType> compute_types() {
     return types;
 }
 
-bool computes_in(const gf::MapRow& row, DType type) {
+bool computes_in(const gf::MapOp& row, DType type) {
     if (row.user_kernels) return (*row.user_kernels)[static_cast<std::size_t>(type)] != nullptr;
     return gf::with_compute_type(type, [&row]<class T>(T) { return gf::detail::computes_in<T>(row.rule); });
 }
 
 /// One kernel for each type that the row computes in, reading and writing memory so that nothing is dropped.
-std::string map_kernels(const gf::MapRow& row) {
+std::string map_kernels(const gf::MapOp& row) {
     using gf::TypeRule;
     const bool to_bool = row.rule == TypeRule::compare || row.rule == TypeRule::logical || row.rule == TypeRule::test;
     const std::string first = row.rule == TypeRule::select ? "bool" : "T";
@@ -55,7 +55,7 @@ std::string map_kernels(const gf::MapRow& row) {
 }
 
 /// One kernel for each element type and accumulator of a reduction: all five parts of the monoid.
-std::string reduce_kernels(const gf::ReduceRow& row) {
+std::string reduce_kernels(const gf::ReduceOp& row) {
     std::string text = fmt::format("template <class M, class R> GRIDFOLD_FN R finalize_{}(const typename M::State& s, "
                                    "[[maybe_unused]] f64 ddof) {{ return {}; }}\n",
                                    row.name, row.finalize);
@@ -90,8 +90,8 @@ const std::string& tables_text() {
     static const std::string text = [] {
         std::string maps, reductions;
         std::map<std::string_view, std::string_view> monoids;
-        for (const gf::MapRow* row : gf::all_maps()) maps += map_kernels(*row);
-        for (const gf::ReduceRow* row : gf::all_reductions()) {
+        for (const gf::MapOp* row : gf::all_maps()) maps += map_kernels(*row);
+        for (const gf::ReduceOp* row : gf::all_reductions()) {
             monoids[row->monoid->name] = gf::monoid_source(*row->monoid);
             reductions += reduce_kernels(*row);
         }

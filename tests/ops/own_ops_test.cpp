@@ -18,7 +18,7 @@ using gf::DType;
 
 /// R: the result type, or char for bool, whose vector has no array.
 template <class R, class T>
-std::vector<R> apply(const gf::MapRow& row, const std::vector<T>& a, const std::vector<T>& b = {},
+std::vector<R> apply(const gf::MapOp& row, const std::vector<T>& a, const std::vector<T>& b = {},
                      const std::vector<T>& c = {}) {
     const gf::MapKernel kernel = (*row.user_kernels)[static_cast<std::size_t>(gf::dtype_of<T>)];
     std::vector<R> out(a.size());
@@ -28,7 +28,7 @@ std::vector<R> apply(const gf::MapRow& row, const std::vector<T>& a, const std::
 
 /// Folds x over lanes, combines them, and finalises.
 template <class R, class E>
-R reduce(const gf::ReduceRow& row, DType accumulator, const std::vector<E>& x, std::size_t lanes) {
+R reduce(const gf::ReduceOp& row, DType accumulator, const std::vector<E>& x, std::size_t lanes) {
     const DType element = gf::dtype_of<E>;
     const gf::MonoidKernels& kernels = *row.monoid->user_kernels(element, accumulator);
     EXPECT_EQ(kernels.state_bytes, 4 * static_cast<std::size_t>(row.monoid->state_words(element, accumulator)));
@@ -43,38 +43,38 @@ R reduce(const gf::ReduceRow& row, DType accumulator, const std::vector<E>& x, s
 }
 
 TEST(OwnOps, OfANameThatIsTakenAreRefusedAndAtTheStartIgnored) {
-    const gf::MapRow other = gf::map_row::softplus;
-    EXPECT_THROW(gf::register_row(other), gf::InvalidGraph);
+    const gf::MapOp other = gf::map_op::softplus;
+    EXPECT_THROW(gf::register_op(other), gf::InvalidGraph);
     EXPECT_FALSE(gf::detail::register_at_start(other));
-    EXPECT_EQ(gf::find_map("softplus"), &gf::map_row::softplus);
-    gf::register_row(gf::map_row::softplus); // itself is no other
-    const gf::ReduceRow reduction = gf::reduce_row::range;
-    EXPECT_THROW(gf::register_row(reduction), gf::InvalidGraph);
+    EXPECT_EQ(gf::find_map("softplus"), &gf::map_op::softplus);
+    gf::register_op(gf::map_op::softplus); // itself is no other
+    const gf::ReduceOp reduction = gf::reduce_op::range;
+    EXPECT_THROW(gf::register_op(reduction), gf::InvalidGraph);
     EXPECT_FALSE(gf::detail::register_at_start(reduction));
-    EXPECT_EQ(gf::find_reduction("range"), &gf::reduce_row::range);
+    EXPECT_EQ(gf::find_reduction("range"), &gf::reduce_op::range);
 }
 
 } // namespace
 
 TEST(OwnMap, IsARowLikeAnyOther) {
-    EXPECT_EQ(gf::find_map("softplus"), &gf::map_row::softplus);
-    EXPECT_EQ(gf::map_row::softplus.expression, "maximum(a, T(0)) + log1p(exp(-abs(a)))");
-    EXPECT_EQ(gf::map_row::softplus.builtin, -1);
-    EXPECT_FALSE(gf::map_row::softplus.facts.exact);
-    EXPECT_TRUE(gf::map_row::lerp.facts.exact);
+    EXPECT_EQ(gf::find_map("softplus"), &gf::map_op::softplus);
+    EXPECT_EQ(gf::map_op::softplus.expression, "maximum(a, T(0)) + log1p(exp(-abs(a)))");
+    EXPECT_EQ(gf::map_op::softplus.builtin, -1);
+    EXPECT_FALSE(gf::map_op::softplus.facts.exact);
+    EXPECT_TRUE(gf::map_op::lerp.facts.exact);
 }
 
 TEST(OwnMap, ComputesInEveryTypeOfItsRule) {
-    EXPECT_NEAR(apply<double>(gf::map_row::softplus, std::vector<double>{0.0})[0], std::log(2.0), 1e-15);
-    EXPECT_EQ(apply<float>(gf::map_row::softplus, std::vector<float>{1000.0f})[0], 1000.0f);
-    EXPECT_EQ(apply<char>(gf::map_row::within, std::vector<int>{1, 2, 3}, {2, 2, 2}, {2, 2, 2}),
+    EXPECT_NEAR(apply<double>(gf::map_op::softplus, std::vector<double>{0.0})[0], std::log(2.0), 1e-15);
+    EXPECT_EQ(apply<float>(gf::map_op::softplus, std::vector<float>{1000.0f})[0], 1000.0f);
+    EXPECT_EQ(apply<char>(gf::map_op::within, std::vector<int>{1, 2, 3}, {2, 2, 2}, {2, 2, 2}),
               (std::vector<char>{0, 1, 0}));
-    EXPECT_EQ(apply<std::uint8_t>(gf::map_row::low_bit, std::vector<std::uint8_t>{12, 128, 0}),
+    EXPECT_EQ(apply<std::uint8_t>(gf::map_op::low_bit, std::vector<std::uint8_t>{12, 128, 0}),
               (std::vector<std::uint8_t>{4, 128, 0}));
 }
 
 TEST(OwnMap, HasNoKernelWhereItsExpressionHasNoMeaning) {
-    const auto& kernels = *gf::map_row::low_bit.user_kernels;
+    const auto& kernels = *gf::map_op::low_bit.user_kernels;
     EXPECT_EQ(kernels[static_cast<std::size_t>(DType::f32)], nullptr);
     EXPECT_EQ(kernels[static_cast<std::size_t>(DType::f16)], nullptr);
     EXPECT_NE(kernels[static_cast<std::size_t>(DType::i64)], nullptr);
@@ -107,7 +107,7 @@ TEST(OwnOps, KeepTheirBitsUnderContractingFlags) {
     volatile float product = difference * c[0];
     volatile float sum = a[0] + product;
     ASSERT_NE(sum, std::fmaf(difference, c[0], a[0])) << "the data would not notice contraction";
-    for (const float x : apply<float>(gf::map_row::lerp, a, b, c)) EXPECT_EQ(x, sum);
+    for (const float x : apply<float>(gf::map_op::lerp, a, b, c)) EXPECT_EQ(x, sum);
 
     double v = 1.1;
     const auto rounded_twice = [&v] {
@@ -115,7 +115,7 @@ TEST(OwnOps, KeepTheirBitsUnderContractingFlags) {
         return 1 + square;
     };
     while (rounded_twice() == std::fma(v, v, 1.0)) v += 0.1; // until the data notices contraction
-    EXPECT_EQ((reduce<double>(gf::reduce_row::mean_of_squares, DType::f64, std::vector<double>{1.0, v}, 1)),
+    EXPECT_EQ((reduce<double>(gf::reduce_op::mean_of_squares, DType::f64, std::vector<double>{1.0, v}, 1)),
               rounded_twice() / 2);
 }
 
@@ -124,13 +124,13 @@ TEST(OwnReduction, FoldsCombinesAndFinalises) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * 7919 % 10007);
     const auto [low, high] = std::minmax_element(x.begin(), x.end());
     for (const std::size_t lanes : {std::size_t{1}, std::size_t{3}, std::size_t{2048}}) {
-        EXPECT_EQ((reduce<std::int64_t>(gf::reduce_row::range, DType::i64, x, lanes)), *high - *low);
-        EXPECT_EQ((reduce<double>(gf::reduce_row::range, DType::f64, x, lanes)), *high - *low);
+        EXPECT_EQ((reduce<std::int64_t>(gf::reduce_op::range, DType::i64, x, lanes)), *high - *low);
+        EXPECT_EQ((reduce<double>(gf::reduce_op::range, DType::f64, x, lanes)), *high - *low);
     }
 }
 
 TEST(OwnReduction, SkipsWhatItsMaskSays) {
-    const gf::MonoidKernels& kernels = *gf::reduce_row::range.monoid->user_kernels(DType::f32, DType::f32);
+    const gf::MonoidKernels& kernels = *gf::reduce_op::range.monoid->user_kernels(DType::f32, DType::f32);
     float state[2];
     const float x[]{5, 100, 2, 9};
     const bool mask[]{true, false, true, true};
@@ -143,12 +143,12 @@ TEST(OwnReduction, SkipsWhatItsMaskSays) {
 }
 
 TEST(OwnReduction, SaysItsTypesAndWhatNothingIs) {
-    EXPECT_EQ(gf::reduce_row::range.on_empty, gf::OnEmpty::undefined);
-    EXPECT_EQ(gf::reduce_row::mean_of_squares.on_empty, gf::OnEmpty::value);
-    EXPECT_EQ(gf::accumulator_type(gf::reduce_row::range, DType::u8, {}), DType::u64);
-    EXPECT_EQ(gf::accumulator_type(gf::reduce_row::mean_of_squares, DType::u8, {}), DType::f64);
-    EXPECT_EQ(gf::result_type(gf::reduce_row::range, DType::u8, DType::u64), DType::u64);
-    EXPECT_EQ(gf::result_type(gf::reduce_row::mean_of_squares, DType::f16, DType::f32), DType::f32);
-    EXPECT_TRUE(gf::monoid_source(*gf::reduce_row::range.monoid)
+    EXPECT_EQ(gf::reduce_op::range.on_empty, gf::OnEmpty::undefined);
+    EXPECT_EQ(gf::reduce_op::mean_of_squares.on_empty, gf::OnEmpty::value);
+    EXPECT_EQ(gf::accumulator_type(gf::reduce_op::range, DType::u8, {}), DType::u64);
+    EXPECT_EQ(gf::accumulator_type(gf::reduce_op::mean_of_squares, DType::u8, {}), DType::f64);
+    EXPECT_EQ(gf::result_type(gf::reduce_op::range, DType::u8, DType::u64), DType::u64);
+    EXPECT_EQ(gf::result_type(gf::reduce_op::mean_of_squares, DType::f16, DType::f32), DType::f32);
+    EXPECT_TRUE(gf::monoid_source(*gf::reduce_op::range.monoid)
                     .starts_with("template <class E, class A> struct monoid_range {"));
 }

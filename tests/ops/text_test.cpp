@@ -43,7 +43,7 @@ TEST(Text, golden_files_print_in_their_canonical_form) {
 
 TEST(Text, every_map_of_every_type_reads_back) {
     int typed = 0;
-    for (const MapRow* row : all_maps())
+    for (const MapOp* row : all_maps())
         for (const DType type : all_dtypes())
             for (const DType other : all_dtypes()) {
                 Graph g;
@@ -70,7 +70,7 @@ TEST(Text, every_map_of_every_type_reads_back) {
 
 TEST(Text, every_reduction_of_every_type_reads_back) {
     int typed = 0;
-    for (const ReduceRow* row : all_reductions())
+    for (const ReduceOp* row : all_reductions())
         for (const DType type : all_dtypes())
             for (const auto& [accumulate, ddof] : {std::pair(std::optional<DType>(), 0), {DType::f64, 0}, {{}, 3}}) {
                 Graph g;

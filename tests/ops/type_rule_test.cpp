@@ -104,7 +104,7 @@ TEST(TypeRule, PromotesBfloat16ByWhatItCanHold) {
 
 TEST(TypeRule, SelectPromotesItsChoicesAndKeepsItsCondition) {
     const gf::MapTyping typing =
-        gf::map_typing(gf::map_row::select, std::vector<OperandType>{DType::boolean, DType::i16, gf::Literal(2.5)});
+        gf::map_typing(gf::map_op::select, std::vector<OperandType>{DType::boolean, DType::i16, gf::Literal(2.5)});
     EXPECT_EQ(typing.result, DType::f64);
     EXPECT_EQ(typing.operands, (std::array{DType::boolean, DType::f64, DType::f64}));
     EXPECT_EQ(result_of("select", {DType::i32, DType::f32, DType::f32}), "");
@@ -113,21 +113,21 @@ TEST(TypeRule, SelectPromotesItsChoicesAndKeepsItsCondition) {
 
 TEST(TypeRule, TestsLogicalOperandsAgainstZeroWhateverTheirTypes) {
     const gf::MapTyping typing =
-        gf::map_typing(gf::map_row::logical_and, std::vector<OperandType>{DType::f64, gf::Literal(1000)});
+        gf::map_typing(gf::map_op::logical_and, std::vector<OperandType>{DType::f64, gf::Literal(1000)});
     EXPECT_EQ(typing.compute, DType::boolean);
     EXPECT_EQ(typing.operands[0], DType::boolean);
 }
 
 TEST(TypeRule, SaysWhatIsWrongAndHowToMendIt) {
     try {
-        gf::map_typing(gf::map_row::shift_left, std::vector<OperandType>{DType::i32, DType::f32});
+        gf::map_typing(gf::map_op::shift_left, std::vector<OperandType>{DType::i32, DType::f32});
         FAIL();
     } catch (const gf::InvalidGraph& error) {
         EXPECT_EQ(std::string_view(error.what()), "shift_left(i32, f32): it shifts integers, and these compute in f64; "
                                                   "cast the operands to one integer type");
     }
     try {
-        gf::map_typing(gf::map_row::add, std::vector<OperandType>{DType::u8, gf::Literal(-1)});
+        gf::map_typing(gf::map_op::add, std::vector<OperandType>{DType::u8, gf::Literal(-1)});
         FAIL();
     } catch (const gf::InvalidGraph& error) {
         EXPECT_EQ(std::string_view(error.what()),
@@ -155,7 +155,7 @@ TEST(TypeRule, ConstantsHoldExactlyTheLiteralOrItsNearest) {
 
 TEST(TypeRule, SumsAccumulateWideAndTakeOnlyF64Instead) {
     using enum DType;
-    const gf::ReduceRow& sum = gf::reduce_row::sum;
+    const gf::ReduceOp& sum = gf::reduce_op::sum;
     for (const auto& [element, accumulator] : {std::pair{boolean, i64},
                                                {i8, i64},
                                                {i64, i64},
@@ -172,23 +172,23 @@ TEST(TypeRule, SumsAccumulateWideAndTakeOnlyF64Instead) {
     EXPECT_THROW(gf::accumulator_type(sum, f64, f32), gf::InvalidGraph);
     EXPECT_THROW(gf::accumulator_type(sum, i32, i32), gf::InvalidGraph);
     EXPECT_THROW(gf::accumulator_type(sum, u64, i64), gf::InvalidGraph);
-    EXPECT_THROW(gf::accumulator_type(gf::reduce_row::min, f32, f64), gf::InvalidGraph);
+    EXPECT_THROW(gf::accumulator_type(gf::reduce_op::min, f32, f64), gf::InvalidGraph);
 }
 
 TEST(TypeRule, ReductionsGiveTheirDocumentedTypes) {
     using enum DType;
-    const auto result = [](const gf::ReduceRow& row, DType element, std::optional<DType> accumulate = {}) {
+    const auto result = [](const gf::ReduceOp& row, DType element, std::optional<DType> accumulate = {}) {
         return gf::result_type(row, element, gf::accumulator_type(row, element, accumulate));
     };
-    EXPECT_EQ(result(gf::reduce_row::min, f16), f16);
-    EXPECT_EQ(result(gf::reduce_row::max, i8), i8);
-    EXPECT_EQ(result(gf::reduce_row::argmin, f32), i64);
-    EXPECT_EQ(result(gf::reduce_row::count, f32), i64);
-    EXPECT_EQ(result(gf::reduce_row::any, i32), boolean);
-    EXPECT_EQ(result(gf::reduce_row::mean, f32), f32);
-    EXPECT_EQ(result(gf::reduce_row::mean, bf16), f32);
-    EXPECT_EQ(result(gf::reduce_row::variance, i16), f64);
-    EXPECT_EQ(result(gf::reduce_row::l2_norm, f32), f32);
-    EXPECT_EQ(result(gf::reduce_row::l2_norm, f32, f64), f64);
-    EXPECT_EQ(result(gf::reduce_row::logsumexp, i32), f64);
+    EXPECT_EQ(result(gf::reduce_op::min, f16), f16);
+    EXPECT_EQ(result(gf::reduce_op::max, i8), i8);
+    EXPECT_EQ(result(gf::reduce_op::argmin, f32), i64);
+    EXPECT_EQ(result(gf::reduce_op::count, f32), i64);
+    EXPECT_EQ(result(gf::reduce_op::any, i32), boolean);
+    EXPECT_EQ(result(gf::reduce_op::mean, f32), f32);
+    EXPECT_EQ(result(gf::reduce_op::mean, bf16), f32);
+    EXPECT_EQ(result(gf::reduce_op::variance, i16), f64);
+    EXPECT_EQ(result(gf::reduce_op::l2_norm, f32), f32);
+    EXPECT_EQ(result(gf::reduce_op::l2_norm, f32, f64), f64);
+    EXPECT_EQ(result(gf::reduce_op::logsumexp, i32), f64);
 }

@@ -105,7 +105,7 @@ void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
         if (i.opcode == Opcode::index) ++coverage[what + (sweep.dims.size() > 1 ? " of several" : " of one")];
         if (i.opcode == Opcode::finalize) ++coverage[what + (i.operands[0] < 0 ? " a value" : " what may be nothing")];
         if (!i.may_be_empty) continue;
-        const bool chooses = i.map == &map_row::select;
+        const bool chooses = i.map == &map_op::select;
         ++coverage[fmt::format("{} {} maybe empty", what, is_floating(i.type) ? "floating" : "integer")];
         for (std::size_t slot = 0; slot < 3; ++slot)
             if (chooses && sweep.code[static_cast<std::size_t>(i.operands[slot])].may_be_empty)
@@ -161,7 +161,7 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
 // What is wanted -----------------------------------------------------------------------------------------------------
 
 /// The type that a map computes in where all operands have `type`; none where the rule refuses that.
-std::optional<DType> compute_type(const MapRow& row, DType type) {
+std::optional<DType> compute_type(const MapOp& row, DType type) {
     std::vector<OperandType> operands(static_cast<std::size_t>(row.arity), OperandType(type));
     if (row.rule == TypeRule::select) operands[0] = OperandType(DType::boolean);
     try {
@@ -171,7 +171,7 @@ std::optional<DType> compute_type(const MapRow& row, DType type) {
     }
 }
 
-bool takes_accumulator(const ReduceRow& row, DType element, DType accumulator) {
+bool takes_accumulator(const ReduceOp& row, DType element, DType accumulator) {
     try {
         return accumulator_type(row, element, accumulator) != accumulator_type(row, element, {});
     } catch (const InvalidGraph&) {
@@ -207,7 +207,7 @@ constexpr std::array simplified{
 };
 
 void want_combinations(std::vector<std::string>& wanted) {
-    for (const MapRow* row : all_maps()) {
+    for (const MapOp* row : all_maps()) {
         if (row->builtin < 0) continue;
         std::set<std::string> types;
         for (const DType type : all_dtypes())
@@ -217,7 +217,7 @@ void want_combinations(std::vector<std::string>& wanted) {
         if (row->facts.idempotent)
             wanted.push_back(fmt::format("{} {}", row->name, row->arity == 1 ? "twice" : "of equals"));
     }
-    for (const ReduceRow* row : all_reductions()) {
+    for (const ReduceOp* row : all_reductions()) {
         if (row->builtin < 0) continue;
         for (const DType type : all_dtypes()) {
             const std::string reduce = fmt::format("reduce {} of {}", row->name, to_text(type));
@@ -242,7 +242,7 @@ void want_combinations(std::vector<std::string>& wanted) {
 
 void want_branches(std::vector<std::string>& wanted) {
     for (const std::string_view rule : simplified) {
-        const MapRow& row = *find_map(rule.substr(0, rule.find(' ')));
+        const MapOp& row = *find_map(rule.substr(0, rule.find(' ')));
         for (const int slot : {0, 1})
             if (slot == 1 || row.facts.commutative) wanted.push_back(fmt::format("{} {}", rule, slot));
     }
@@ -388,10 +388,10 @@ void count(const Plan& plan, Coverage& coverage) {
 
 std::vector<std::string> rows(const GenerateOptions& options) {
     std::vector<std::string> wanted{"other constant", "other index", "other mask", "rank 1", "rank 2", "rank 3"};
-    for (const MapRow* row : all_maps())
+    for (const MapOp* row : all_maps())
         if (row->builtin >= 0 && (row->facts.exact || options.inexact != Inexact::never))
             wanted.push_back(fmt::format("map {}", row->name));
-    for (const ReduceRow* row : all_reductions())
+    for (const ReduceOp* row : all_reductions())
         if (row->builtin >= 0 && (row->ulps == 0 || options.inexact != Inexact::never))
             wanted.push_back(fmt::format("reduce {}", row->name));
     for (const DType type : all_dtypes())

@@ -81,7 +81,7 @@ private:
     void pair_inputs() {
         for (std::size_t i = 1; i < static_cast<std::size_t>(profile_.most_inputs) - 8; ++i) {
             const Operand pair[] = {candidates_[i - 1].value, candidates_[i].value};
-            keep(graph().map(map_row::max, pair));
+            keep(graph().map(map_op::max, pair));
         }
     }
 
@@ -209,7 +209,7 @@ private:
 
     void map() {
         const bool choosing = profile_.scalars > 0.3 && random_.chance(0.5);
-        const MapRow& row = choosing ? map_row::select : *random_.pick(all_maps());
+        const MapOp& row = choosing ? map_op::select : *random_.pick(all_maps());
         if (row.builtin < 0 || (options_.inexact == Inexact::never && !row.facts.exact)) return map();
         const bool last = options_.inexact == Inexact::last && !row.facts.exact;
         std::vector<Operand> operands;
@@ -233,7 +233,7 @@ private:
             stage = std::max(stage, operand.stage);
             if (last) {
                 const Operand clamped[] = {operand.value, row.low, row.high};
-                operand.value = graph().map(map_row::clamp, clamped);
+                operand.value = graph().map(map_op::clamp, clamped);
             }
             operands.emplace_back(operand.value);
         }
@@ -255,7 +255,7 @@ private:
     }
 
     void reduce() {
-        const ReduceRow& row = *random_.pick(all_reductions());
+        const ReduceOp& row = *random_.pick(all_reductions());
         if (row.builtin < 0 || (options_.inexact == Inexact::never && row.ulps > 0)) return reduce();
         if (profile_.hollow && row.needs_elements) return reduce();
         const bool last = options_.inexact == Inexact::last && row.ulps > 0;
@@ -266,7 +266,7 @@ private:
         if (last) {
             if (!is_floating(operand.value.type())) operand.value = graph().cast(operand.value, DType::f32);
             const Operand clamped[] = {operand.value, -20.0, 20.0};
-            operand.value = graph().map(map_row::clamp, clamped);
+            operand.value = graph().map(map_op::clamp, clamped);
         }
         ReduceOptions how;
         int stage = operand.stage;
@@ -297,10 +297,10 @@ private:
         }
         if (nothing) { // no number is below itself
             const Operand itself[] = {drawn.value, drawn.value};
-            keep(graph().map(map_row::less, itself), drawn.stage);
+            keep(graph().map(map_op::less, itself), drawn.stage);
             return candidates_.back();
         }
-        const MapRow* const comparisons[] = {&map_row::less, &map_row::greater_equal, &map_row::not_equal};
+        const MapOp* const comparisons[] = {&map_op::less, &map_op::greater_equal, &map_op::not_equal};
         const Operand operands[] = {drawn.value, random_.between(0, 3)};
         keep(graph().map(*random_.pick(comparisons), operands), drawn.stage);
         return candidates_.back();

@@ -15,7 +15,7 @@ namespace {
 
 using Fails = std::function<bool(const Case&)>;
 
-bool is_map(const Node& node, const MapRow& row) { return node.kind == NodeKind::map && node.map == &row; }
+bool is_map(const Node& node, const MapOp& row) { return node.kind == NodeKind::map && node.map == &row; }
 
 /// Is there a node of which `last` holds, behind one of which `first` holds?
 bool has_path(const Graph& graph, const std::function<bool(const Node&)>& first,
@@ -56,7 +56,7 @@ TEST(Minimise, a_map_of_one_type) {
     expect_small([](const Case& test) {
         return has_path(
             test.graph, [](const Node& node) { return node.kind == NodeKind::input; },
-            [](const Node& node) { return is_map(node, map_row::remainder) && node.compute == DType::f64; });
+            [](const Node& node) { return is_map(node, map_op::remainder) && node.compute == DType::f64; });
     });
 }
 
@@ -64,7 +64,7 @@ TEST(Minimise, a_chain_of_sweeps) {
     expect_small([](const Case& test) {
         const auto folds = [](const Node& node) { return node.kind == NodeKind::reduce; };
         const auto masked_fold = [](const Node& node) { return node.kind == NodeKind::reduce && node.masked; };
-        return has_path(test.graph, folds, [](const Node& node) { return is_map(node, map_row::select); }) &&
+        return has_path(test.graph, folds, [](const Node& node) { return is_map(node, map_op::select); }) &&
                has_path(test.graph, folds, masked_fold);
     });
 }
@@ -74,8 +74,8 @@ TEST(Minimise, folds_of_several_kinds_side_by_side) {
         bool variance = false, argmin = false, large = false;
         for (int n = 0; n < test.graph.node_count(); ++n) {
             const Node& node = test.graph.node(n);
-            variance |= node.kind == NodeKind::reduce && node.reduce == &reduce_row::variance && node.ddof == 2;
-            argmin |= node.kind == NodeKind::reduce && node.reduce == &reduce_row::argmin;
+            variance |= node.kind == NodeKind::reduce && node.reduce == &reduce_op::variance && node.ddof == 2;
+            argmin |= node.kind == NodeKind::reduce && node.reduce == &reduce_op::argmin;
             large |= node.kind == NodeKind::input && !test.graph.users(n).empty() && element_count(test, node) > 100;
         }
         return variance && argmin && large;
@@ -87,7 +87,7 @@ Graph swapped(const Graph& graph) {
     Graph result = graph.like();
     for (int n = 0; n < graph.node_count(); ++n) {
         std::vector<int> operands = graph.operands(n);
-        if (is_map(graph.node(n), map_row::sub)) std::ranges::reverse(operands);
+        if (is_map(graph.node(n), map_op::sub)) std::ranges::reverse(operands);
         result.append(graph.node(n), operands);
     }
     for (const auto& output : graph.outputs()) result.append_output(output.name, output.node);

@@ -101,7 +101,7 @@ InstructionSet chosen_instruction_set() {
     return set;
 }
 
-MapKernel map_kernel(const MapRow& row, DType compute, InstructionSet set) {
+MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set) {
     if (row.user_kernels != nullptr) return (*row.user_kernels)[static_cast<std::size_t>(compute)];
     return tables(set).map(row.builtin, number(compute));
 }
@@ -114,11 +114,11 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set) {
     return tables(set).round(number(from), number(to));
 }
 
-const FoldKernels* fold_kernels(const MonoidRow& row, DType element, DType accumulator, InstructionSet set) {
+const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set) {
     return row.builtin < 0 ? nullptr : tables(set).fold(row.builtin, number(element), number(accumulator));
 }
 
-FinalizeKernel finalize_kernel(const ReduceRow& row, DType element, DType accumulator, DType result) {
+FinalizeKernel finalize_kernel(const ReduceOp& row, DType element, DType accumulator, DType result) {
     if (row.builtin < 0) return nullptr;
     return baseline::finalize_kernel(row.builtin, number(element), number(accumulator), number(result));
 }

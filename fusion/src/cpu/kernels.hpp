@@ -28,7 +28,7 @@ bool has(InstructionSet set);
 InstructionSet chosen_instruction_set();
 
 /// The kernel of a map that computes in `compute`; null where the map has no meaning for the type.
-MapKernel map_kernel(const MapRow& row, DType compute, InstructionSet set = InstructionSet::baseline);
+MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set = InstructionSet::baseline);
 
 /// The conversion of array elements or values: from a type to itself it copies (and makes bools 0 or 1); f16 and bf16
 /// convert only to and from f32, the type of their values. Null for what else there is.
@@ -37,11 +37,11 @@ ConvertKernel cast_kernel(DType from, DType to, InstructionSet set = Instruction
 /// A value of type `from`, rounded once to the nearest f16 or bf16, as f32. Null for other types.
 ConvertKernel round_kernel(DType from, DType to, InstructionSet set = InstructionSet::baseline);
 
-/// The kernels of a built-in monoid; null where it has no meaning for the types. (A user's: MonoidRow::user_kernels.)
-const FoldKernels* fold_kernels(const MonoidRow& row, DType element, DType accumulator, InstructionSet set);
+/// The kernels of a built-in monoid; null where it has no meaning for the types. (A user's: MonoidOp::user_kernels.)
+const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
 
 /// What a built-in reduction reads off a state, as a `result`; null where that has no meaning. (A user's:
-/// ReduceRow::user_finalize.)
-FinalizeKernel finalize_kernel(const ReduceRow& row, DType element, DType accumulator, DType result);
+/// ReduceOp::user_finalize.)
+FinalizeKernel finalize_kernel(const ReduceOp& row, DType element, DType accumulator, DType result);
 
 } // namespace gf::cpu

@@ -91,7 +91,7 @@ void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<c
             break;
         case Opcode::map:
             step.map(&value.bits, bits(0), bits(1), bits(2), 1);
-            if (instruction.map == &map_row::select) empty = is_empty(0) || is_empty(operand(0)->bits != 0 ? 1 : 2);
+            if (instruction.map == &map_op::select) empty = is_empty(0) || is_empty(operand(0)->bits != 0 ? 1 : 2);
             break;
         case Opcode::cast:
         case Opcode::round: step.convert(&value.bits, bits(0), 1); break;

@@ -119,7 +119,7 @@ private:
         for (const Fold& fold : sweep_.folds) {
             const Instruction& product = code(fold.value);
             const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
-            if (fold.value < sweep_.body || product.opcode != Opcode::map || product.map != &map_row::mul ||
+            if (fold.value < sweep_.body || product.opcode != Opcode::map || product.map != &map_op::mul ||
                 kernels == nullptr || kernels->fold_product == nullptr)
                 continue;
             const auto folds = std::ranges::count_if(sweep_.folds, [&](const Fold& other) {
@@ -278,7 +278,7 @@ private:
 
     void append(const Fold& fold) {
         FoldStep step;
-        const MonoidRow& monoid = *fold.monoid;
+        const MonoidOp& monoid = *fold.monoid;
         step.built_in = fold_kernels(monoid, fold.element, fold.accumulator, set_);
         if (step.built_in == nullptr && monoid.user_kernels != nullptr)
             step.user = monoid.user_kernels(fold.element, fold.accumulator);

@@ -64,7 +64,7 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     const std::span body(sweep.code.data() + sweep.body, std::size_t(sweep.epilogue - sweep.body));
     const auto is_called = [](const Instruction& i) {
         if (i.opcode != Opcode::map || size_of(i.compute) < 8) return false;
-        const bool divides = i.map == &map_row::divide || i.map == &map_row::floor_div || i.map == &map_row::remainder;
+        const bool divides = i.map == &map_op::divide || i.map == &map_op::floor_div || i.map == &map_op::remainder;
         return divides || !i.map->facts.exact;
     };
     return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called)), 1);

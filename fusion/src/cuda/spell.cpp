@@ -60,7 +60,7 @@ std::string spell_monoid(const Fold& fold) {
     return fmt::format("{}<{}, {}>", fold.monoid->name, spell(fold.element), spell(fold.accumulator));
 }
 
-std::string spell_map(const MapRow& row) {
+std::string spell_map(const MapOp& row) {
     const bool to_bool = row.rule == TypeRule::compare || row.rule == TypeRule::logical || row.rule == TypeRule::test;
     std::string operands;
     for (int n = 0; n < row.arity; ++n)
@@ -70,7 +70,7 @@ std::string spell_map(const MapRow& row) {
                        row.name, operands, row.expression);
 }
 
-std::string spell_finalize(const ReduceRow& row) {
+std::string spell_finalize(const ReduceOp& row) {
     return fmt::format(
         "template <class M, class R> GRIDFOLD_FN R finalize_{}(const typename M::State& s, [[maybe_unused]] f64 "
         "ddof) {{ return {}; }}",

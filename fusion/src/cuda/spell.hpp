@@ -21,8 +21,8 @@ std::string spell_constant(DType type, std::uint64_t bits);
 /// "Sum<f32, f32>"
 std::string spell_monoid(const Fold& fold);
 /// The function template map_NAME of one row.
-std::string spell_map(const MapRow& row);
+std::string spell_map(const MapOp& row);
 /// The function template finalize_NAME of one row.
-std::string spell_finalize(const ReduceRow& row);
+std::string spell_finalize(const ReduceOp& row);
 
 } // namespace gf::cuda

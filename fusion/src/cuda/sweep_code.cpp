@@ -105,7 +105,7 @@ std::string SweepCode::emptiness(int v) const {
     const auto empty = [&](int operand) -> std::string {
         return code(operand).may_be_empty ? fmt::format("empty{}", operand) : "false";
     };
-    if (i.opcode == Opcode::map && i.map == &map_row::select)
+    if (i.opcode == Opcode::map && i.map == &map_op::select)
         return fmt::format("{} || (v{} ? {} : {})", empty(i.operands[0]), i.operands[0], empty(i.operands[1]),
                            empty(i.operands[2]));
     std::string any;

@@ -178,11 +178,11 @@ private:
         folded.fold =
             find_or_add({node.reduce->monoid, sweep_.code[at(value)].type, held_as(node.accumulator), value, mask});
         if (needs_acceptance(node))
-            folded.acceptance = find_or_add({reduce_row::any.monoid, DType::boolean, DType::boolean, mask, -1});
+            folded.acceptance = find_or_add({reduce_op::any.monoid, DType::boolean, DType::boolean, mask, -1});
         folded_[reduce] = folded;
     }
 
-    int append_finalize(const ReduceRow& row, int fold, DType type) {
+    int append_finalize(const ReduceOp& row, int fold, DType type) {
         Instruction& instruction = append(Opcode::finalize, type);
         instruction.slot = fold;
         instruction.reduce = &row;
@@ -197,7 +197,7 @@ private:
         int accepted = -1;
         if (folded.acceptance >= 0) {
             const auto [known, is_new] = accepted_.try_emplace(folded.acceptance, -1);
-            if (is_new) known->second = append_finalize(reduce_row::any, folded.acceptance, DType::boolean);
+            if (is_new) known->second = append_finalize(reduce_op::any, folded.acceptance, DType::boolean);
             accepted = known->second;
         }
         const int value = append_finalize(*node.reduce, folded.fold, held_as(node.type));

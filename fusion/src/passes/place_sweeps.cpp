@@ -25,7 +25,7 @@ struct Group {
 };
 
 /// What makes two folds one: monoid, element, accumulator, value, mask.
-using FoldKey = std::tuple<const MonoidRow*, DType, DType, int, int>;
+using FoldKey = std::tuple<const MonoidOp*, DType, DType, int, int>;
 
 class SweepPlacer {
 public:
@@ -159,8 +159,7 @@ private:
         const int mask = node.masked ? operands[1] : -1;
         std::vector<FoldKey> folds{{node.reduce->monoid, held_as(graph_.node(operands[0]).type),
                                     held_as(node.accumulator), operands[0], mask}};
-        if (needs_acceptance(node))
-            folds.emplace_back(reduce_row::any.monoid, DType::boolean, DType::boolean, mask, -1);
+        if (needs_acceptance(node)) folds.emplace_back(reduce_op::any.monoid, DType::boolean, DType::boolean, mask, -1);
         return folds;
     }
 

@@ -51,44 +51,41 @@ std::optional<std::uint64_t> bits_of(Special special, DType type) {
 
 /// f(a, constant) = a; and f(constant, a) = a where the row is commutative.
 struct Identity {
-    const MapRow& row;
+    const MapOp& row;
     Special integer; ///< for integers and bool
     Special floating;
     bool fast_math = false; ///< only where floating-point results may change
 };
 /// x + 0 is no identity of floats: −0 + 0 = +0. But x + −0 is, and x − 0.
 const Identity identities[] = {
-    {map_row::add, Special::zero, Special::minus_zero},
-    {map_row::add, Special::nothing, Special::zero, true},
-    {map_row::sub, Special::zero, Special::zero},
-    {map_row::mul, Special::one, Special::one},
-    {map_row::divide, Special::nothing, Special::one},
-    {map_row::floor_div, Special::one, Special::nothing},
-    {map_row::bitwise_and, Special::all_ones, Special::nothing},
-    {map_row::bitwise_or, Special::zero, Special::nothing},
-    {map_row::bitwise_xor, Special::zero, Special::nothing},
-    {map_row::shift_left, Special::zero, Special::nothing},
-    {map_row::shift_right, Special::zero, Special::nothing},
-    {map_row::logical_and, Special::one, Special::nothing},
-    {map_row::logical_or, Special::zero, Special::nothing},
-    {map_row::logical_xor, Special::zero, Special::nothing},
+    {map_op::add, Special::zero, Special::minus_zero},
+    {map_op::add, Special::nothing, Special::zero, true},
+    {map_op::sub, Special::zero, Special::zero},
+    {map_op::mul, Special::one, Special::one},
+    {map_op::divide, Special::nothing, Special::one},
+    {map_op::floor_div, Special::one, Special::nothing},
+    {map_op::bitwise_and, Special::all_ones, Special::nothing},
+    {map_op::bitwise_or, Special::zero, Special::nothing},
+    {map_op::bitwise_xor, Special::zero, Special::nothing},
+    {map_op::shift_left, Special::zero, Special::nothing},
+    {map_op::shift_right, Special::zero, Special::nothing},
+    {map_op::logical_and, Special::one, Special::nothing},
+    {map_op::logical_or, Special::zero, Special::nothing},
+    {map_op::logical_xor, Special::zero, Special::nothing},
 };
 
 /// f(a, constant) = constant on integers and bool, of commutative rows.
 struct Absorber {
-    const MapRow& row;
+    const MapOp& row;
     Special integer;
 };
 const Absorber absorbers[] = {
-    {map_row::mul, Special::zero},
-    {map_row::bitwise_and, Special::zero},
-    {map_row::bitwise_or, Special::all_ones},
-    {map_row::logical_and, Special::zero},
-    {map_row::logical_or, Special::one},
+    {map_op::mul, Special::zero},         {map_op::bitwise_and, Special::zero}, {map_op::bitwise_or, Special::all_ones},
+    {map_op::logical_and, Special::zero}, {map_op::logical_or, Special::one},
 };
 
 /// f(f(a)) = a.
-const MapRow* const involutions[] = {&map_row::neg, &map_row::logical_not, &map_row::bitwise_not};
+const MapOp* const involutions[] = {&map_op::neg, &map_op::logical_not, &map_op::bitwise_not};
 
 /// Does every value of `from` keep its value as `to`?
 bool widens(DType from, DType to) {
@@ -153,7 +150,7 @@ private:
     /// empty; not so the operand that select does not choose.
     bool decides_emptiness(const Node& node, const std::vector<int>& operands, int same) const {
         if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
-        const auto end = node.map == &map_row::select ? operands.begin() + 1 : operands.end();
+        const auto end = node.map == &map_op::select ? operands.begin() + 1 : operands.end();
         return std::all_of(operands.begin(), end, [&](int operand) {
             return operand == same || made(operand).kind == NodeKind::constant ||
                    made(operand).kind == NodeKind::scalar;
@@ -161,7 +158,7 @@ private:
     }
 
     int equal_operand_of_map(const Node& node, const std::vector<int>& operands) const {
-        const MapRow* row = node.map;
+        const MapOp* row = node.map;
         const int a = operands[0];
         if (row->arity == 1) {
             const Node& inner = made(a);
@@ -170,7 +167,7 @@ private:
             const bool undoes = std::find(std::begin(involutions), std::end(involutions), row) != std::end(involutions);
             return undoes ? rebuild_.made().operands(a)[0] : -1;
         }
-        if (row == &map_row::select) {
+        if (row == &map_op::select) {
             if (is_constant(a, Special::one) || operands[1] == operands[2]) return operands[1];
             return is_constant(a, Special::zero) ? operands[2] : -1;
         }

@@ -37,10 +37,10 @@ struct Instruction {
     std::array<int, max_arity> operands{-1, -1, -1}; ///< value numbers, all smaller than this one's
     int slot = -1;
     std::uint64_t bits = 0;
-    const MapRow* map = nullptr;
+    const MapOp* map = nullptr;
     DType compute = DType::f32;
     DType round_to = DType::f16;
-    const ReduceRow* reduce = nullptr;
+    const ReduceOp* reduce = nullptr;
     DType element = DType::f32, accumulator = DType::f32; ///< finalize: the fold's monoid's parameters
     int ddof = 0;
     /// A scalar (prologue, epilogue) that may be empty at run time. Empty scalars hold 0 (floating: NaN) as value.
@@ -50,7 +50,7 @@ struct Instruction {
 /// One fold of a sweep's body into one state: accumulate `value` wherever `mask` is true (−1 = everywhere). Both may
 /// be prologue values, the same for every element.
 struct Fold {
-    const MonoidRow* monoid;
+    const MonoidOp* monoid;
     DType element;     ///< the monoid's E: the type of `value`
     DType accumulator; ///< the monoid's A
     int value;

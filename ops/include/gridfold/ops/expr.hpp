@@ -32,10 +32,10 @@ concept MapOperands =
     template <class A, class B>                            \
         requires detail::MapOperands<2, A, B>              \
     Value operator symbol(const A& a, const B& b) {        \
-        return map(map_row::name, {a, b});                 \
+        return map(map_op::name, {a, b});                  \
     }
 #define GRIDFOLD_UNARY_OPERATOR(symbol, name) \
-    template <std::same_as<Value> A> Value operator symbol(const A& a) { return map(map_row::name, {a}); }
+    template <std::same_as<Value> A> Value operator symbol(const A& a) { return map(map_op::name, {a}); }
 #include <gridfold/ops/operator.def>
 #undef GRIDFOLD_UNARY_OPERATOR
 #undef GRIDFOLD_BINARY_OPERATOR
@@ -45,7 +45,7 @@ concept MapOperands =
     template <class... A>                         \
         requires detail::MapOperands<arity, A...> \
     Value name(const A&... operands) {            \
-        return map(map_row::name, {operands...}); \
+        return map(map_op::name, {operands...});  \
     }
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
@@ -54,7 +54,7 @@ concept MapOperands =
 #define GRIDFOLD_MONOID_OP(...)
 #define GRIDFOLD_REDUCE_OP(name, ...)                                   \
     inline Value name(Value value, const ReduceOptions& options = {}) { \
-        return reduce(reduce_row::name, value, options);                \
+        return reduce(reduce_op::name, value, options);                 \
     }
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP

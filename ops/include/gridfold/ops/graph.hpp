@@ -117,17 +117,17 @@ enum class NodeKind : std::uint8_t { input, scalar, constant, index, map, cast, 
 /// A node's own facts; its operands are its in-edges.
 struct Node {
     NodeKind kind;
-    DType type;                        ///< of its value
-    std::vector<int> dims;             ///< positions; inputs in memory order, everything else increasing
-    std::string name;                  ///< inputs, scalars; or the user's name for a value ("" if none)
-    std::uint64_t bits = 0;            ///< constant: the value's bytes, little-endian, zero-extended
-    int dim = -1;                      ///< index: which dim
-    const MapRow* map = nullptr;       ///< map
-    DType compute = DType::f32;        ///< map: the type T that it computes in; operands are already of it
-    const ReduceRow* reduce = nullptr; ///< reduce
-    DType accumulator = DType::f32;    ///< reduce
-    bool masked = false;               ///< reduce: operand 1 is the mask
-    int ddof = 0;                      ///< reduce
+    DType type;                       ///< of its value
+    std::vector<int> dims;            ///< positions; inputs in memory order, everything else increasing
+    std::string name;                 ///< inputs, scalars; or the user's name for a value ("" if none)
+    std::uint64_t bits = 0;           ///< constant: the value's bytes, little-endian, zero-extended
+    int dim = -1;                     ///< index: which dim
+    const MapOp* map = nullptr;       ///< map
+    DType compute = DType::f32;       ///< map: the type T that it computes in; operands are already of it
+    const ReduceOp* reduce = nullptr; ///< reduce
+    DType accumulator = DType::f32;   ///< reduce
+    bool masked = false;              ///< reduce: operand 1 is the mask
+    int ddof = 0;                     ///< reduce
 };
 
 /// A graph of maps feeding reductions.
@@ -161,9 +161,9 @@ public:
     /// The index along a dim, as i64.
     Value index(Dim dim);
     /// gf::map, gf::cast and gf::reduce, for values of this graph.
-    Value map(const MapRow& row, std::span<const Operand> operands);
+    Value map(const MapOp& row, std::span<const Operand> operands);
     Value cast(Value value, DType type);
-    Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options = {});
+    Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
     /// Names a value that has no name yet, for the text form and for messages; returns it.
     Value let(std::string_view name, Value value);
     /// Names a result. Order of calls is the order of results.
@@ -206,14 +206,14 @@ private:
 /// Applies a map to operands of one graph, at least one of them a value. Operands are brought to the row's compute
 /// type: values by cast nodes, literals as constants of it. The domain is the union of the operands'. InvalidGraph if
 /// the row has no meaning for the types, a literal does not fit, or the domain has more than max_rank dims.
-Value map(const MapRow& row, std::span<const Operand> operands);
-Value map(const MapRow& row, std::initializer_list<Operand> operands);
+Value map(const MapOp& row, std::span<const Operand> operands);
+Value map(const MapOp& row, std::initializer_list<Operand> operands);
 /// The value converted to a type: itself if it has that type.
 Value cast(Value value, DType type);
 /// Folds every dim of the value (of a value without dims: its one element). The mask's dims are a subset of the
 /// value's, along whose other dims it is broadcast. InvalidGraph for a mask that is not bool, an accumulator that the
 /// reduction does not take, ddof below 0 or where there is none; and, in this version, for `over` fewer dims and for
 /// `by`.
-Value reduce(const ReduceRow& row, Value value, const ReduceOptions& options = {});
+Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
 
 } // namespace gf

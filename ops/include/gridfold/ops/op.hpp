@@ -39,7 +39,7 @@ inline constexpr int max_arity = 3;
 inline constexpr std::size_t dtype_count = 13;
 
 /// One elementwise operation. Rows are constant-initialised and live as long as the program.
-struct MapRow {
+struct MapOp {
     std::string_view name; ///< in the text form, in C++ and in generated code
     int arity;
     TypeRule rule;
@@ -78,10 +78,10 @@ enum class ResultRule : std::uint8_t {
     boolean,     ///< bool
 };
 
-struct ReduceRow;
+struct ReduceOp;
 
 /// One monoid: a struct template of monoid.cuh (or a user's), over <E, A>.
-struct MonoidRow {
+struct MonoidOp {
     std::string_view name; ///< the struct's name, in C++ and in generated code
     std::string_view text; ///< a user's: its definition, for NVRTC; built-in: empty. monoid_source() gives either
     bool exact_in_any_order_for_integers;
@@ -109,9 +109,9 @@ struct MonoidRow {
 };
 
 /// One reduction: a monoid and what is read off its final state.
-struct ReduceRow {
+struct ReduceOp {
     std::string_view name;
-    const MonoidRow* monoid;
+    const MonoidOp* monoid;
     AccumulatorRule accumulator;
     ResultRule result;
     OnEmpty on_empty;
@@ -129,33 +129,33 @@ struct ReduceRow {
 };
 
 /// The definition of a monoid's struct template, with the comment above it: what a generated kernel that uses it holds.
-std::string_view monoid_source(const MonoidRow& row);
+std::string_view monoid_source(const MonoidOp& row);
 
 /// Every row known to this process, built-in rows first, then users' in the order of registration. Thread-safe; a span
 /// stays valid, and as it is, when more rows are registered.
-std::span<const MapRow* const> all_maps();
-std::span<const ReduceRow* const> all_reductions();
-const MapRow* find_map(std::string_view name);          ///< null where there is none
-const ReduceRow* find_reduction(std::string_view name); ///< null where there is none
+std::span<const MapOp* const> all_maps();
+std::span<const ReduceOp* const> all_reductions();
+const MapOp* find_map(std::string_view name);          ///< null where there is none
+const ReduceOp* find_reduction(std::string_view name); ///< null where there is none
 
 /// Makes a user's row known by its name, for the text form. The row must live as long as the program. Throws
 /// InvalidGraph if another row has that name (a map and a reduction may share one). Thread-safe.
-void register_row(const MapRow& row);
-void register_row(const ReduceRow& row);
+void register_op(const MapOp& row);
+void register_op(const ReduceOp& row);
 
-/// The built-in rows, by name: `map_row::exp`, `reduce_row::sum`.
-namespace map_row {
-#define GRIDFOLD_MAP_OP(name, ...) extern const MapRow name;
+/// The built-in rows, by name: `map_op::exp`, `reduce_op::sum`.
+namespace map_op {
+#define GRIDFOLD_MAP_OP(name, ...) extern const MapOp name;
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
-} // namespace map_row
-namespace reduce_row {
+} // namespace map_op
+namespace reduce_op {
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(name, ...) extern const ReduceRow name;
+#define GRIDFOLD_REDUCE_OP(name, ...) extern const ReduceOp name;
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
-} // namespace reduce_row
+} // namespace reduce_op
 
 /// What the text form says with words: no name of a value, dim, graph or op.
 inline constexpr std::string_view reserved_words[]{"let", "where", "over", "by",   "groups",

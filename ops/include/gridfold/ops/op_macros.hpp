@@ -17,7 +17,7 @@
 //         GRIDFOLD_FN static A finalize(const State& s) { return sub(s.high, s.low); })
 //
 // After that gf::softplus(x) and gf::range(x, {.where = mask}) build graphs, the text form knows both names, and
-// gf::map_row::softplus and gf::reduce_row::range are the rows. They may stand in a header.
+// gf::map_op::softplus and gf::reduce_op::range are the rows. They may stand in a header.
 //
 // What the tokens may use: the types and functions of core/device/prelude.cuh, and in a map T and as many of a, b, c as
 // its arity says (map.def says what they are; TypeRule what T can be). No other header exists on the device. Where a
@@ -68,19 +68,19 @@
     }                                                                                                      \
     GRIDFOLD_EXACT_END                                                                                     \
     namespace gf::detail {                                                                                 \
-    inline constexpr MonoidRow user_monoid_##name = UserReduction<device::monoid_##name>::monoid(          \
+    inline constexpr MonoidOp user_monoid_##name = UserReduction<device::monoid_##name>::monoid(           \
         "monoid_" #name, "template <class E, class A> struct monoid_" #name " { " #__VA_ARGS__ " };\n");   \
     }                                                                                                      \
-    namespace gf::reduce_row {                                                                             \
-    inline constexpr ReduceRow name =                                                                      \
+    namespace gf::reduce_op {                                                                              \
+    inline constexpr ReduceOp name =                                                                       \
         detail::UserReduction<device::monoid_##name>::row(#name, detail::user_monoid_##name, doc);         \
     }                                                                                                      \
     namespace gf::detail {                                                                                 \
-    inline const bool reduction_##name##_is_registered = register_at_start(reduce_row::name);              \
+    inline const bool reduction_##name##_is_registered = register_at_start(reduce_op::name);               \
     }                                                                                                      \
     namespace gf {                                                                                         \
     inline Value name(Value value, const ReduceOptions& options = {}) {                                    \
-        return reduce(reduce_row::name, value, options);                                                   \
+        return reduce(reduce_op::name, value, options);                                                    \
     }                                                                                                      \
     }
 
@@ -98,18 +98,18 @@
     };                                                                                                             \
     }                                                                                                              \
     GRIDFOLD_EXACT_END                                                                                             \
-    namespace gf::map_row {                                                                                        \
-    inline constexpr MapRow name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(                \
+    namespace gf::map_op {                                                                                         \
+    inline constexpr MapOp name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(                 \
         #name, exact, ulps, doc, GRIDFOLD_TEXT(__VA_ARGS__));                                                      \
     }                                                                                                              \
     namespace gf::detail {                                                                                         \
-    inline const bool map_##name##_is_registered = register_at_start(map_row::name);                               \
+    inline const bool map_##name##_is_registered = register_at_start(map_op::name);                                \
     }                                                                                                              \
     namespace gf {                                                                                                 \
     template <class... A>                                                                                          \
         requires detail::MapOperands<arity, A...>                                                                  \
     Value name(const A&... operands) {                                                                             \
-        return map(map_row::name, {operands...});                                                                  \
+        return map(map_op::name, {operands...});                                                                   \
     }                                                                                                              \
     }
 
@@ -141,8 +141,8 @@ inline constexpr bool fast_math = false;
 
 /// Registers a row while globals are being constructed, where nothing may throw. Of several rows of one name the
 /// text form knows the first.
-bool register_at_start(const MapRow& row) noexcept;
-bool register_at_start(const ReduceRow& row) noexcept;
+bool register_at_start(const MapOp& row) noexcept;
+bool register_at_start(const ReduceOp& row) noexcept;
 
 /// Can a map of this rule compute in T?
 template <class T> constexpr bool computes_in(TypeRule rule) {
@@ -220,8 +220,8 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
         false, "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
                "its arity says, and the functions of gridfold/core/device/prelude.cuh");
 
-    static constexpr MapRow row(std::string_view name, bool exact, double ulps, std::string_view doc,
-                                std::string_view expression) {
+    static constexpr MapOp row(std::string_view name, bool exact, double ulps, std::string_view doc,
+                               std::string_view expression) {
         return {.name = name,
                 .arity = arity,
                 .rule = rule,
@@ -332,7 +332,7 @@ template <template <class, class> class Monoid> struct UserReduction {
         *static_cast<ResultOf<M>*>(out) = M::finalize(*static_cast<const typename M::State*>(state));
     }
 
-    static constexpr MonoidRow monoid(std::string_view name, std::string_view text) {
+    static constexpr MonoidOp monoid(std::string_view name, std::string_view text) {
         return {.name = name,
                 .text = text,
                 .exact_in_any_order_for_integers = false,
@@ -341,7 +341,7 @@ template <template <class, class> class Monoid> struct UserReduction {
                 .state_words = &state_words,
                 .user_kernels = &kernels};
     }
-    static constexpr ReduceRow row(std::string_view name, const MonoidRow& monoid, std::string_view doc) {
+    static constexpr ReduceOp row(std::string_view name, const MonoidOp& monoid, std::string_view doc) {
         return {.name = name,
                 .monoid = &monoid,
                 .accumulator = floating_accumulator ? AccumulatorRule::floating : AccumulatorRule::sum,

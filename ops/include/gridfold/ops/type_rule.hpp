@@ -34,7 +34,7 @@ struct MapTyping {
 /// Types a map. Values are promoted together first; then literals: a floating literal makes integers and bool f64, an
 /// integer literal makes bool i64, and neither changes anything else. InvalidGraph where the row's rule refuses the
 /// types or a literal does not fit the integer type that the map computes in.
-MapTyping map_typing(const MapRow& row, std::span<const OperandType> operands);
+MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands);
 
 /// The bytes of a literal as a value of `type`, zero-extended. Floating types round it; bool asks whether it is not 0.
 /// InvalidGraph where an integer type does not hold exactly the literal's value.
@@ -42,9 +42,9 @@ std::uint64_t constant_bits(Literal literal, DType type);
 
 /// The accumulator of a reduction over `element`s: `chosen`, or the row's own choice. InvalidGraph for one that the row
 /// does not take: f64 is the one that sums and floating reductions may choose instead of their own.
-DType accumulator_type(const ReduceRow& row, DType element, std::optional<DType> chosen);
+DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> chosen);
 
 /// The type of a reduction's result.
-DType result_type(const ReduceRow& row, DType element, DType accumulator);
+DType result_type(const ReduceOp& row, DType element, DType accumulator);
 
 } // namespace gf
