@@ -61,8 +61,8 @@ struct Reader::Impl {
 
 Reader::Reader(const gf::View& array) : impl_(new Impl{.address = array.address, .words = 0, .device = {}}) {
     impl_->words = static_cast<std::int64_t>(gf::element_count(array.extents) * gf::size_of(array.type) / 16);
-    const gf::Placement placement = gf::placement_of(array.address);
-    if (placement.memory == gf::Memory::device) impl_->device.emplace(placement.device);
+    const gf::PointerInfo info = gf::pointer_info(array.address);
+    if (info.memory == gf::Memory::device) impl_->device.emplace(info.device);
 }
 
 Reader::~Reader() = default;

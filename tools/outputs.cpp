@@ -19,9 +19,9 @@ namespace gf::tool {
 namespace {
 
 /// The type of an output, and its rank.
-std::pair<DType, std::size_t> shape_of(const Plan& plan, const Output& output) {
+std::pair<DType, std::size_t> shape_of(const plan::Plan& plan, const plan::Output& output) {
     if (output.array < 0) return {plan.scalars[static_cast<std::size_t>(output.scalar)].type, 0};
-    const Array& array = plan.arrays[static_cast<std::size_t>(output.array)];
+    const plan::Array& array = plan.arrays[static_cast<std::size_t>(output.array)];
     return {array.type, array.dims.size()};
 }
 
@@ -60,13 +60,13 @@ npy::PendingFile pending_file(const std::string& name, const std::string& path, 
 
 } // namespace
 
-Files read_files(const Plan& plan, const std::vector<std::string>& words, bool many) {
+Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, bool many) {
     Files files;
     for (const std::string& word : words) {
         const auto parts = split_at_equals("-o", word);
         const std::string &name = parts.first, &path = parts.second;
         const auto output =
-            std::find_if(plan.outputs.begin(), plan.outputs.end(), [&](const Output& o) { return o.name == name; });
+            std::find_if(plan.outputs.begin(), plan.outputs.end(), [&](const plan::Output& o) { return o.name == name; });
         if (output == plan.outputs.end())
             throw InvalidGraph(
                 fmt::format("-o {}: \"{}\" is no output of the graph: results go to files; leave it out", word, name));

@@ -8,7 +8,7 @@
 
 namespace gf {
 
-Placement placement_of(const void* pointer) {
+PointerInfo pointer_info(const void* pointer) {
     const driver::Table* cu = driver::table_or_null();
     if (cu == nullptr) {
         void* loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -24,15 +24,15 @@ Placement placement_of(const void* pointer) {
     unsigned type = 0;
     if (!ask(driver::pointer_memory_type, type)) return {};
     unsigned managed = 0; // a CUDA bool: the driver writes an unsigned int
-    Placement placement;
-    placement.managed = ask(driver::pointer_is_managed, managed) && managed != 0;
-    if (type == driver::memory_type_device || placement.managed) {
-        placement.memory = Memory::device;
-        if (!ask(driver::pointer_device_ordinal, placement.device)) placement.device = -1;
+    PointerInfo info;
+    info.managed = ask(driver::pointer_is_managed, managed) && managed != 0;
+    if (type == driver::memory_type_device || info.managed) {
+        info.memory = Memory::device;
+        if (!ask(driver::pointer_device_ordinal, info.device)) info.device = -1;
     } else {
-        placement.pinned = type == driver::memory_type_host;
+        info.pinned = type == driver::memory_type_host;
     }
-    return placement;
+    return info;
 }
 
 CaptureRelaxed::CaptureRelaxed() : mode_(driver::capture_relaxed) {

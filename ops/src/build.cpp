@@ -22,12 +22,6 @@ const Node& node_of(const Value& value) { return (*value.dag())[static_cast<std:
 
 std::string in_words(const Value& value) { return describe(*value.dag(), value.node()); }
 
-std::vector<int> sorted_dims(const Node& node) {
-    std::vector<int> dims = node.dims;
-    std::sort(dims.begin(), dims.end());
-    return dims;
-}
-
 int add_constant(Dag& dag, std::uint64_t bits, DType type) {
     Node node{.kind = NodeKind::constant, .type = type, .dims = {}, .name = {}};
     node.bits = bits;
@@ -35,8 +29,7 @@ int add_constant(Dag& dag, std::uint64_t bits, DType type) {
 }
 
 int add_cast(Dag& dag, int node, DType type) {
-    Node cast{
-        .kind = NodeKind::cast, .type = type, .dims = sorted_dims(dag[static_cast<std::size_t>(node)]), .name = {}};
+    Node cast{.kind = NodeKind::cast, .type = type, .dims = domain_of(dag[static_cast<std::size_t>(node)]), .name = {}};
     return detail::add_node(dag, cast, std::array{node});
 }
 
@@ -61,7 +54,7 @@ Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
 
 void check_dims_to_fold(const Value& value, const ReduceOp& row, const std::vector<Dim>& over) {
     if (over.empty()) return;
-    const std::vector<int> dims = sorted_dims(node_of(value));
+    const std::vector<int> dims = domain_of(node_of(value));
     std::vector<int> folded;
     for (const Dim& dim : over) {
         const std::string subject = fmt::format("{} over {}", row.name, in_quotes(dim.name()));
@@ -86,7 +79,7 @@ void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
     if (mask.dag() != value.dag())
         throw refusal(subject, "it is of its operand's graph, and this is of another", "build both in one graph");
     if (mask.type() != DType::boolean) throw refusal(subject, "a mask is bool", "compare it, as in where x != 0");
-    const std::vector<int> dims = sorted_dims(node_of(value)), masked = sorted_dims(node_of(mask));
+    const std::vector<int> dims = domain_of(node_of(value)), masked = domain_of(node_of(mask));
     if (!std::includes(dims.begin(), dims.end(), masked.begin(), masked.end()))
         throw refusal(subject, fmt::format("its dims are among its operand's, {}", in_words(value)),
                       "reduce a value that has all of them, as select(mask, value, value)");
@@ -130,7 +123,7 @@ Value add_map(Dag& dag, const MapOp& row, std::span<const Operand> operands) {
         }
         types.emplace_back(operand.value.type());
         std::vector<int> both;
-        const std::vector<int> own = sorted_dims(node_of(operand.value));
+        const std::vector<int> own = domain_of(node_of(operand.value));
         std::set_union(dims.begin(), dims.end(), own.begin(), own.end(), std::back_inserter(both));
         dims = std::move(both);
     }

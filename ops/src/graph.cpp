@@ -94,6 +94,12 @@ std::vector<int> operands_of(const Dag& dag, int node) {
 
 } // namespace detail
 
+std::vector<int> domain_of(const Node& node) {
+    std::vector<int> dims = node.dims;
+    std::sort(dims.begin(), dims.end());
+    return dims;
+}
+
 using detail::check_name;
 using detail::in_quotes;
 using detail::refusal;

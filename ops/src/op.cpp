@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include <gridfold/core/error.hpp>
-#include <gridfold/ops/compute_type.hpp>
 #include <gridfold/ops/device/monoid.cuh>
 #include <gridfold/ops/device_text.hpp>
 
@@ -43,8 +42,8 @@ enum class MonoidPosition : int {
 
 /// Words of a State, for any monoid of monoid.cuh.
 template <template <class, class> class Monoid> int state_words(DType element, DType accumulator) {
-    return with_compute_type(element, [accumulator]<class E>(E) {
-        return with_compute_type(accumulator, []<class A>(A) -> int {
+    return with_value_type(element, [accumulator]<class E>(E) {
+        return with_value_type(accumulator, []<class A>(A) -> int {
             using State = typename Monoid<E, A>::State;
             static_assert(Monoid<E, A>::associative_and_commutative);
             static_assert(std::is_trivially_copyable_v<State> && sizeof(State) <= 64 * 4);

@@ -12,8 +12,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <gridfold/ops/compute_type.hpp>
-
 #include "refusal.hpp"
 
 namespace gf {
@@ -187,7 +185,7 @@ MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands) {
     const DType promoted = common_type(promoted_operands);
     std::optional<Refused> refused;
     const DType compute = compute_of(row, promoted_operands, promoted, refused);
-    if (!refused && row.user_kernels && !(*row.user_kernels)[static_cast<std::size_t>(compute_type(compute))])
+    if (!refused && row.user_kernels && !(*row.user_kernels)[static_cast<std::size_t>(value_type(compute))])
         refused = {"its expression has no meaning for the type", "cast the operands to a type that it is written for"};
     if (refused)
         throw refusal(in_words(row, operands),
@@ -243,14 +241,14 @@ DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> 
     case AccumulatorRule::sum:
         may_widen = true;
         if (is_floating(element))
-            own = compute_type(element);
+            own = value_type(element);
         else
             own = kind_of(element) == Kind::unsigned_integer ? DType::u64 : DType::i64;
         break;
-    case AccumulatorRule::element: own = compute_type(element); break;
+    case AccumulatorRule::element: own = value_type(element); break;
     case AccumulatorRule::floating:
         may_widen = true;
-        own = is_floating(element) ? compute_type(element) : DType::f64;
+        own = is_floating(element) ? value_type(element) : DType::f64;
         break;
     case AccumulatorRule::f64: own = DType::f64; break;
     case AccumulatorRule::boolean: own = DType::boolean; break;

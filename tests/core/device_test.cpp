@@ -70,12 +70,12 @@ TEST_F(OnDevice, pointers_are_told_apart) {
     const DeviceBuffer on_device(device, 16);
     const PinnedBuffer pinned(device, 16);
     const HostBuffer host(16);
-    EXPECT_EQ(placement_of(on_device.address()).memory, Memory::device);
-    EXPECT_EQ(placement_of(on_device.address()).device, device);
-    EXPECT_EQ(placement_of(pinned.address()).memory, Memory::host);
-    EXPECT_TRUE(placement_of(pinned.address()).pinned);
-    EXPECT_EQ(placement_of(host.address()).memory, Memory::host);
-    EXPECT_FALSE(placement_of(host.address()).pinned);
+    EXPECT_EQ(pointer_info(on_device.address()).memory, Memory::device);
+    EXPECT_EQ(pointer_info(on_device.address()).device, device);
+    EXPECT_EQ(pointer_info(pinned.address()).memory, Memory::host);
+    EXPECT_TRUE(pointer_info(pinned.address()).pinned);
+    EXPECT_EQ(pointer_info(host.address()).memory, Memory::host);
+    EXPECT_FALSE(pointer_info(host.address()).pinned);
 }
 
 TEST_F(OnDevice, more_memory_than_there_is_throws_and_harms_nothing) {

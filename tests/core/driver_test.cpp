@@ -180,8 +180,8 @@ TEST(Driver, a_host_buffer_is_aligned_and_moves) {
 
 TEST(Driver, a_host_pointer_is_host_memory_without_a_driver) {
     int x = 0;
-    EXPECT_EQ(placement_of(&x).memory, Memory::host);
-    EXPECT_FALSE(placement_of(&x).pinned);
+    EXPECT_EQ(pointer_info(&x).memory, Memory::host);
+    EXPECT_FALSE(pointer_info(&x).pinned);
 }
 
 } // namespace

@@ -14,6 +14,8 @@
 
 namespace gf::emulator {
 
+using namespace plan;
+
 /// Where a case's next array lies.
 Snug draw_snug(oracle::Random& random);
 

@@ -14,6 +14,8 @@
 
 namespace gf::emulator {
 
+using namespace plan;
+
 /// The kernels of a plan, one a sweep.
 std::vector<cuda::Kernel> kernels_of(const Plan& plan);
 

@@ -23,6 +23,8 @@
 GRIDFOLD_MAP(of_the_host_alone, 1, floating, "the square root of a * a + 1", std::hypot(a, T(1)))
 
 namespace gf::fault {
+
+using namespace plan;
 namespace {
 
 constexpr const char* good_text = "f(x: f32[n]) -> s = sum(x), m = max(x)";

@@ -52,7 +52,7 @@ TEST(BackendCpu, gives_the_same_bits_on_any_number_of_threads) {
         BoundPlan run(dozen());
         run.extent("n", n).array("x", x.data()).now();
         std::vector<std::uint64_t> bits;
-        for (const gf::Output& output : run.plan().outputs) bits.push_back(run.scalar(output.name).bits);
+        for (const gf::plan::Output& output : run.plan().outputs) bits.push_back(run.scalar(output.name).bits);
         if (first.empty()) first = bits;
         EXPECT_EQ(bits, first) << threads << " threads";
     }

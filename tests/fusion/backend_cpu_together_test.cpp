@@ -101,7 +101,7 @@ template <class E> void expect_together_as_alone(const std::vector<std::int64_t>
             for (const int misaligned : {0, 1}) {
                 const auto bind = [&](BoundPlan& run) -> BoundPlan& {
                     run.extent("n", size);
-                    for (const gf::Array& array : run.plan().arrays) {
+                    for (const gf::plan::Array& array : run.plan().arrays) {
                         if (array.name == "x") run.array("x", x.data() + misaligned);
                         if (array.name == "y") run.array("y", y.data() + misaligned);
                         if (array.name == "keep") run.array("keep", keep.data() + misaligned);

@@ -26,6 +26,8 @@ struct CUctx_st;
 namespace gf {
 namespace {
 
+using namespace plan;
+
 using test::is_emulated;
 using test::scaled;
 using test::UserGraph;

@@ -22,7 +22,7 @@
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/op_macros.hpp>
 
-#include "cpu/kernels.hpp"
+#include "host_kernels/kernels.hpp"
 
 // clang-format off
 // Claims to be commutative and is not: it shows in what order elements and states are combined.
@@ -42,6 +42,8 @@ GRIDFOLD_REDUCTION(ordered, "a monoid that shows the order of its elements",
 // clang-format on
 
 namespace gf::test {
+
+using namespace plan;
 
 using gf::cpu::InstructionSet;
 

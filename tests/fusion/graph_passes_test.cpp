@@ -12,7 +12,7 @@
 #include "passes/fold_constants.hpp"
 #include "passes/share_common.hpp"
 #include "passes/simplify.hpp"
-#include "verify.hpp"
+#include "plan/verify.hpp"
 
 // The type of its result says nothing of its accumulator's.
 GRIDFOLD_REDUCTION(sum_is_large, "is the sum above 2^24?",
@@ -25,6 +25,8 @@ GRIDFOLD_REDUCTION(sum_is_large, "is the sum above 2^24?",
 
 namespace gf {
 namespace {
+
+using namespace plan;
 
 using GraphPass = Graph (*)(const Graph&, const FuseOptions&);
 

@@ -11,10 +11,12 @@
 #include <gridfold/ops/text.hpp>
 
 #include "passes/place_sweeps.hpp"
-#include "verify.hpp"
+#include "plan/verify.hpp"
 
 namespace gf {
 namespace {
+
+using namespace plan;
 
 Plan fused(std::string_view text) {
     Plan plan = fuse(parse(text));

@@ -18,6 +18,8 @@
 namespace gf {
 namespace {
 
+using namespace plan;
+
 /// leads[a][b]: is there a path from node a to node b?
 std::vector<std::vector<bool>> closure_of(const Graph& graph) {
     using Plain = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;

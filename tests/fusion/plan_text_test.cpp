@@ -12,6 +12,8 @@
 namespace gf {
 namespace {
 
+using namespace plan;
+
 std::string content_of(const std::filesystem::path& path) {
     std::stringstream content;
     content << std::ifstream(path).rdbuf();

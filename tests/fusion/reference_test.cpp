@@ -7,7 +7,7 @@
 
 #include <gridfold/ops/text.hpp>
 
-#include "reference.hpp"
+#include "front/reference.hpp"
 
 namespace {
 

@@ -25,6 +25,8 @@
 namespace gf {
 namespace {
 
+using namespace plan;
+
 using test::UserGraph;
 using ::testing::HasSubstr;
 

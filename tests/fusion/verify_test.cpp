@@ -8,10 +8,12 @@
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/text.hpp>
 
-#include "verify.hpp"
+#include "plan/verify.hpp"
 
 namespace gf {
 namespace {
+
+using namespace plan;
 
 Plan whole() {
     return fuse(

@@ -13,7 +13,6 @@
 #include <gridfold/core/device_text.hpp>
 #include <gridfold/core/error.hpp>
 #include <gridfold/core/nvrtc.hpp>
-#include <gridfold/ops/compute_type.hpp>
 #include <gridfold/ops/type_rule.hpp>
 
 #include "own_ops.hpp"
@@ -24,13 +23,13 @@ using gf::DType;
 
 std::set<DType> compute_types() {
     std::set<DType> types;
-    for (const DType type : gf::all_dtypes()) types.insert(gf::compute_type(type));
+    for (const DType type : gf::all_dtypes()) types.insert(gf::value_type(type));
     return types;
 }
 
 bool computes_in(const gf::MapOp& row, DType type) {
     if (row.user_kernels) return (*row.user_kernels)[static_cast<std::size_t>(type)] != nullptr;
-    return gf::with_compute_type(type, [&row]<class T>(T) { return gf::detail::computes_in<T>(row.rule); });
+    return gf::with_value_type(type, [&row]<class T>(T) { return gf::detail::computes_in<T>(row.rule); });
 }
 
 /// One kernel for each type that the row computes in, reading and writing memory so that nothing is dropped.
@@ -68,7 +67,7 @@ std::string reduce_kernels(const gf::ReduceOp& row) {
         for (const DType accumulator : accumulators) {
             const auto spell = [](DType type) { return type == DType::boolean ? "bool" : to_text(type); };
             const std::string monoid = fmt::format("{}<{}, {}>", row.monoid->name, spell(element), spell(accumulator));
-            const DType result = gf::compute_type(gf::result_type(row, element, accumulator));
+            const DType result = gf::value_type(gf::result_type(row, element, accumulator));
             text +=
                 fmt::format("static_assert(sizeof({0}::State) == {1}, \"words\");\n"
                             "extern \"C\" __global__ void {2}_{3}_{4}({5}* out, {0}::State* states, const {3}* x) {{\n"

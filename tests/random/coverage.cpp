@@ -13,7 +13,7 @@
 #include <gridfold/ops/type_rule.hpp>
 
 #include "generate.hpp"
-#include "plan_text.hpp"
+#include "plan/plan_text.hpp"
 
 namespace gf::oracle {
 

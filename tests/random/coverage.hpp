@@ -11,6 +11,8 @@
 
 namespace gf::oracle {
 
+using namespace plan;
+
 struct GenerateOptions;
 
 /// How often each thing was reached, by name: "map add in f32", "reduce sum of i8", "body load by strides" …

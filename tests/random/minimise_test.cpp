@@ -11,6 +11,8 @@
 #include "passes/drop_dead.hpp"
 
 namespace gf::oracle {
+
+using namespace plan;
 namespace {
 
 using Fails = std::function<bool(const Case&)>;

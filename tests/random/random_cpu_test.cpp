@@ -14,6 +14,8 @@
 #include "subject.hpp"
 
 namespace gf::oracle {
+
+using namespace plan;
 namespace {
 
 constexpr std::uint64_t shards = 8;

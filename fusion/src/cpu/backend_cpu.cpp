@@ -7,7 +7,7 @@
 
 #include <gridfold/fusion/backend.hpp>
 
-#include "sweep_run.hpp"
+#include "cpu/sweep_run.hpp"
 
 namespace gf {
 
@@ -166,7 +166,7 @@ private:
 
 std::shared_ptr<const Build> build_cpu(std::shared_ptr<const Plan> plan, const BuildOptions&) {
     cpu::Program program{plan, cpu::chosen_instruction_set(), {}};
-    for (const Sweep& sweep : plan->sweeps) program.sweeps.push_back(cpu::sweep_program(*plan, sweep, program.set));
+    for (const plan::Sweep& sweep : plan->sweeps) program.sweeps.push_back(cpu::sweep_program(*plan, sweep, program.set));
     return std::make_shared<cpu::CpuBuild>(std::move(program));
 }
 

@@ -1,4 +1,4 @@
-#include "gather.hpp"
+#include "cpu/gather.hpp"
 
 #include <algorithm>
 #include <numeric>

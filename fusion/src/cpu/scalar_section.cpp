@@ -1,4 +1,4 @@
-#include "scalar_section.hpp"
+#include "cpu/scalar_section.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -8,9 +8,11 @@
 #include <gridfold/fusion/backend.hpp>
 #include <gridfold/fusion/plan.hpp>
 
-#include "kernels.hpp"
+#include "host_kernels/kernels.hpp"
 
 namespace gf::cpu {
+
+using namespace plan;
 
 /// One instruction with the kernels that run it.
 struct ScalarStep {

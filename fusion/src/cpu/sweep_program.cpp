@@ -1,4 +1,4 @@
-#include "sweep_program.hpp"
+#include "cpu/sweep_program.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -11,10 +11,12 @@
 
 #include <gridfold/fusion/plan.hpp>
 
-#include "kernels.hpp"
-#include "scalar_section.hpp"
+#include "cpu/scalar_section.hpp"
+#include "host_kernels/kernels.hpp"
 
 namespace gf::cpu {
+
+using namespace plan;
 
 /// Of a cache.
 constexpr std::size_t line_bytes = 64;

@@ -1,4 +1,4 @@
-#include "sweep_run.hpp"
+#include "cpu/sweep_run.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +9,7 @@
 
 #include <gridfold/fusion/order.hpp>
 
-#include "bindings.hpp"
-#include "floating_mode.hpp"
+#include "host_kernels/floating_mode.hpp"
 
 namespace gf::cpu {
 
@@ -36,7 +35,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
                    std::span<const std::int64_t> extents, int threads)
     : plan_(plan), sweep_(sweep), program_(program), threads_(threads), strides_(plan.arrays.size()),
       dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()) {
-    elements_ = *detail::element_count(sweep.dims, extents); // the front end has checked that it fits
+    elements_ = *element_count(sweep.dims, extents); // the front end has checked that it fits
     std::int64_t inner = 1;
     for (auto dim = sweep.dims.rbegin(); dim != sweep.dims.rend() && elements_ > 0; ++dim) {
         dim_extent_[at(*dim)] = extents[at(*dim)];

@@ -13,9 +13,9 @@
 #include <gridfold/fusion/backend.hpp>
 #include <gridfold/fusion/plan.hpp>
 
-#include "gather.hpp"
-#include "memory.hpp"
-#include "sweep_program.hpp"
+#include "cpu/gather.hpp"
+#include "cpu/memory.hpp"
+#include "cpu/sweep_program.hpp"
 
 namespace gf::cpu {
 

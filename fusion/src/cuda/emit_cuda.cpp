@@ -1,5 +1,5 @@
 // See emit_cuda.hpp and emitter.hpp. The kernel's course is device/sweep.cuh; the Emitter writes the particulars.
-#include "emit_cuda.hpp"
+#include "cuda/emit_cuda.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,8 +12,8 @@
 #include <gridfold/fusion/order.hpp>
 #include <gridfold/ops/device_text.hpp>
 
-#include "emitter.hpp"
-#include "spell.hpp"
+#include "cuda/emitter.hpp"
+#include "cuda/spell.hpp"
 
 namespace gf::cuda {
 

@@ -13,6 +13,8 @@
 
 namespace gf::cuda {
 
+using namespace plan;
+
 /// What one kernel parameter carries.
 enum class ParameterKind : std::uint8_t {
     array,     ///< a pointer: the address of Plan::arrays[number]; 8 bytes

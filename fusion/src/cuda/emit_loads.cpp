@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "emitter.hpp"
-#include "spell.hpp"
+#include "cuda/emitter.hpp"
+#include "cuda/spell.hpp"
 
 namespace gf::cuda {
 

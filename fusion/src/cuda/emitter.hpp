@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "emit_cuda.hpp"
-#include "sweep_code.hpp"
+#include "cuda/emit_cuda.hpp"
+#include "cuda/sweep_code.hpp"
 
 namespace gf::cuda {
 

@@ -106,7 +106,7 @@ void CudaManyRunner::count_blocks() {
         const Kernel& kernel = loaded_->kernels[s].emitted;
         std::int64_t all = 0;
         for (std::size_t p = 0; p < problems_.size(); ++p) {
-            const std::int64_t elements = element_count(plan.sweeps[s].dims, problems_[p].extents);
+            const std::int64_t elements = elements_of(plan.sweeps[s].dims, problems_[p].extents);
             if (const std::string problem = too_many_elements(kernel, elements); !problem.empty())
                 throw InvalidGraph(fmt::format("problem {} of {}: {}", p, problems_.size(), problem));
             const std::int64_t blocks =

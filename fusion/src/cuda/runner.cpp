@@ -169,7 +169,7 @@ void CudaRunner::bind(const Bound& bound) {
             if (plan.arrays[i].role == ArrayRole::temporary || next.arrays[i].memory != Memory::host) continue;
             has_host_arrays = true;
             has_host_outputs = has_host_outputs || plan.arrays[i].role == ArrayRole::output;
-            pinned[i] = placement_of(next.arrays[i].address).pinned;
+            pinned[i] = pointer_info(next.arrays[i].address).pinned;
             if (!pinned[i]) largest = std::max(largest, bytes_of(plan.arrays[i], next));
         }
         const std::size_t chunk = std::min(largest, Staging::largest_chunk);

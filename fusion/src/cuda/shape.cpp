@@ -5,7 +5,7 @@
 
 #include <gridfold/fusion/order.hpp>
 
-#include "emit_cuda.hpp"
+#include "cuda/emit_cuda.hpp"
 
 namespace gf::cuda {
 

@@ -1,5 +1,5 @@
 // See spell.hpp.
-#include "spell.hpp"
+#include "cuda/spell.hpp"
 
 #include <bit>
 #include <cmath>
@@ -9,8 +9,6 @@
 namespace gf::cuda {
 
 namespace {
-
-bool is_half(DType type) { return type == DType::f16 || type == DType::bf16; }
 
 template <class F> std::string spell_floating(F value, const char* type, const char* suffix) {
     if (std::isnan(value)) return fmt::format("quiet_nan<{}>()", type);

@@ -8,6 +8,8 @@
 
 namespace gf::cuda {
 
+using namespace plan;
+
 /// The type of a value in a register: "f32", "i64", "bool".
 std::string spell(DType type);
 /// The type of an element in memory: as spell(), but "u8" for bool and "u16" for f16 and bf16.

@@ -1,10 +1,10 @@
-#include "sweep_code.hpp"
+#include "cuda/sweep_code.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "spell.hpp"
+#include "cuda/spell.hpp"
 
 namespace gf::cuda {
 

@@ -9,6 +9,8 @@
 
 namespace gf::cuda {
 
+using namespace plan;
+
 /// What an emitter is made of. Value v of a sweep is named v<v>; empty<v> says whether there is none, where there may
 /// be none. Arrays and dims are named by their place in the sweep: a user's name could clash with another, and sweeps
 /// of one form shall have one text.

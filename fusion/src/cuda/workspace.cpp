@@ -7,8 +7,6 @@
 
 #include <gridfold/core/device.hpp>
 
-#include "bindings.hpp"
-
 namespace gf::cuda {
 
 static_assert(std::endian::native == std::endian::little, "parameters are passed by their low-order bytes");
@@ -54,12 +52,12 @@ void Workspace::read_scalars(std::span<const int> wanted, std::span<ScalarResult
     }
 }
 
-std::int64_t element_count(std::span<const int> dims, const std::vector<std::int64_t>& extents) {
-    return detail::element_count(dims, extents).value_or(0);
+std::int64_t elements_of(std::span<const int> dims, std::span<const std::int64_t> extents) {
+    return element_count(dims, extents).value_or(0);
 }
 
 std::size_t bytes_of(const Array& array, const Bound& bound) {
-    return static_cast<std::size_t>(element_count(array.dims, bound.extents)) * size_of(array.type);
+    return static_cast<std::size_t>(elements_of(array.dims, bound.extents)) * size_of(array.type);
 }
 
 bool needs_memory(const Array& array, const BoundArray& bound) {
@@ -78,14 +76,14 @@ std::uint64_t as_value(const void* address) { return reinterpret_cast<std::uintp
 /// Elements between neighbours along `dim` of a row-major array.
 std::int64_t stride_along(const Array& array, int dim, const std::vector<std::int64_t>& extents) {
     const auto at = std::find(array.dims.begin(), array.dims.end(), dim);
-    return element_count({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents);
+    return elements_of({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents);
 }
 
 } // namespace
 
 SweepLaunch make_launch(const Plan& plan, std::size_t sweep, const Kernel& kernel, const Bound& bound,
                         std::span<void* const> arrays, const LaunchMemory& memory) {
-    const std::int64_t elements = element_count(plan.sweeps[sweep].dims, bound.extents);
+    const std::int64_t elements = elements_of(plan.sweeps[sweep].dims, bound.extents);
     if (const std::string problem = too_many_elements(kernel, elements); !problem.empty()) throw InvalidGraph(problem);
     SweepLaunch launch;
     launch.blocks = static_cast<std::uint32_t>(grid(kernel, elements));

@@ -40,8 +40,8 @@ private:
     std::vector<std::size_t> offsets_; // by sweep; 0 = none
 };
 
-/// How many elements a sweep, or an array, has. It fits: the front end has checked the extents.
-std::int64_t element_count(std::span<const int> dims, const std::vector<std::int64_t>& extents);
+/// The number of elements over these dims. It fits: the front end has checked the extents.
+std::int64_t elements_of(std::span<const int> dims, std::span<const std::int64_t> extents);
 
 std::size_t bytes_of(const Array& array, const Bound& bound);
 /// Has an array no device memory of the caller's? A temporary, or bound in host memory.

@@ -1,9 +1,9 @@
-#include "drop_dead.hpp"
+#include "passes/drop_dead.hpp"
 
-#include "placement.hpp"
-#include "rebuild.hpp"
+#include "passes/placement.hpp"
+#include "passes/rebuild.hpp"
 
-namespace gf {
+namespace gf::plan {
 
 Graph drop_dead(const Graph& graph, const FuseOptions&) {
     Rebuild rebuild(graph);
@@ -15,4 +15,4 @@ Graph drop_dead(const Graph& graph, const FuseOptions&) {
     return std::move(rebuild).finish();
 }
 
-} // namespace gf
+} // namespace gf::plan

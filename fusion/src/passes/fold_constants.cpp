@@ -1,15 +1,15 @@
-#include "fold_constants.hpp"
+#include "passes/fold_constants.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 
-#include "../cpu/floating_mode.hpp"
-#include "../cpu/kernels.hpp"
-#include "rebuild.hpp"
+#include "host_kernels/floating_mode.hpp"
+#include "host_kernels/kernels.hpp"
+#include "passes/rebuild.hpp"
 
-namespace gf {
+namespace gf::plan {
 
 namespace {
 
@@ -27,8 +27,8 @@ std::optional<Bits> converted(DType from, DType to, Bits bits) {
 
 /// What programs do for a cast (linearize): f64 is rounded to f16 and bf16 at once, everything else by way of f32.
 std::optional<Bits> cast_constant(DType from, DType to, Bits bits) {
-    std::optional<Bits> held = converted(from, held_as(from), bits);
-    if (!held || held_as(to) == to) return held ? converted(held_as(from), to, *held) : held;
+    std::optional<Bits> held = converted(from, value_type(from), bits);
+    if (!held || value_type(to) == to) return held ? converted(value_type(from), to, *held) : held;
     if (from == DType::f64) {
         const cpu::ConvertKernel round = cpu::round_kernel(from, to);
         if (round == nullptr) return {};
@@ -36,25 +36,25 @@ std::optional<Bits> cast_constant(DType from, DType to, Bits bits) {
         round(&rounded, &*held, 1);
         held = rounded;
     } else {
-        held = converted(held_as(from), DType::f32, *held);
+        held = converted(value_type(from), DType::f32, *held);
     }
     return held ? converted(DType::f32, to, *held) : held;
 }
 
 std::optional<Bits> map_constants(const Graph& graph, const Node& node, const std::vector<int>& operands) {
     if (!node.map->facts.exact) return {};
-    const MapKernel kernel = cpu::map_kernel(*node.map, held_as(node.compute));
+    const MapKernel kernel = cpu::map_kernel(*node.map, value_type(node.compute));
     if (kernel == nullptr) return {};
     std::array<Bits, max_arity> held{};
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const Node& operand = graph.node(operands[i]);
-        const std::optional<Bits> value = converted(operand.type, held_as(operand.type), operand.bits);
+        const std::optional<Bits> value = converted(operand.type, value_type(operand.type), operand.bits);
         if (!value) return {};
         held[i] = *value;
     }
     Bits out = 0;
     kernel(&out, &held[0], &held[1], &held[2], 1);
-    return converted(held_as(node.type), node.type, out);
+    return converted(value_type(node.type), node.type, out);
 }
 
 } // namespace
@@ -87,4 +87,4 @@ Graph fold_constants(const Graph& graph, const FuseOptions&) {
     return std::move(rebuild).finish();
 }
 
-} // namespace gf
+} // namespace gf::plan

@@ -7,8 +7,8 @@
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/graph.hpp>
 
-namespace gf {
+namespace gf::plan {
 
 Graph fold_constants(const Graph& graph, const FuseOptions& options);
 
-} // namespace gf
+} // namespace gf::plan

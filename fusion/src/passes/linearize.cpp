@@ -1,4 +1,4 @@
-#include "linearize.hpp"
+#include "passes/linearize.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,13 +9,11 @@
 
 #include <fmt/format.h>
 
-namespace gf {
+namespace gf::plan {
 
 namespace {
 
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
-
-bool is_half(DType type) { return held_as(type) != type; }
 
 /// The bits of a constant as its sweep holds it: f16 and bf16 as f32.
 std::uint64_t held_bits(DType type, std::uint64_t bits) {
@@ -87,7 +85,7 @@ private:
     }
 
     int append_with_slot(Opcode opcode, int node, int slot) {
-        append(opcode, held_as(graph_.node(node).type)).slot = slot;
+        append(opcode, value_type(graph_.node(node).type)).slot = slot;
         return size() - 1;
     }
 
@@ -122,7 +120,7 @@ private:
         case NodeKind::input: break; // always fetched
         case NodeKind::scalar: return append_with_slot(Opcode::parameter, n, parameter_of_[at(n)]);
         case NodeKind::constant:
-            append(Opcode::constant, held_as(node.type)).bits = held_bits(node.type, node.bits);
+            append(Opcode::constant, value_type(node.type)).bits = held_bits(node.type, node.bits);
             return size() - 1;
         case NodeKind::index: return append_with_slot(Opcode::index, n, node.dim);
         case NodeKind::map: return write_map(n);
@@ -138,9 +136,9 @@ private:
         for (int& operand : operands) operand = values_[at(operand)];
         Instruction instruction{};
         instruction.opcode = Opcode::map;
-        instruction.type = held_as(node.type);
+        instruction.type = value_type(node.type);
         instruction.map = node.map;
-        instruction.compute = held_as(node.compute);
+        instruction.compute = value_type(node.compute);
         const int value = append_on(instruction, operands, n);
         return is_half(node.type) ? append_round(value, node.type, n) : value;
     }
@@ -153,10 +151,10 @@ private:
         int value = values_[at(source)];
         if (node.type == from) return value;
         const bool rounds_itself = is_half(node.type) && from == DType::f64;
-        if (sweep_.code[at(value)].type != held_as(node.type) && !rounds_itself) {
+        if (sweep_.code[at(value)].type != value_type(node.type) && !rounds_itself) {
             Instruction instruction{};
             instruction.opcode = Opcode::cast;
-            instruction.type = held_as(node.type);
+            instruction.type = value_type(node.type);
             value = append_on(instruction, std::span(&value, 1), n);
         }
         return is_half(node.type) ? append_round(value, node.type, n) : value;
@@ -176,7 +174,7 @@ private:
         const int mask = node.masked ? values_[at(operands[1])] : -1;
         Folded folded{};
         folded.fold =
-            find_or_add({node.reduce->monoid, sweep_.code[at(value)].type, held_as(node.accumulator), value, mask});
+            find_or_add({node.reduce->monoid, sweep_.code[at(value)].type, value_type(node.accumulator), value, mask});
         if (needs_acceptance(node))
             folded.acceptance = find_or_add({reduce_op::any.monoid, DType::boolean, DType::boolean, mask, -1});
         folded_[reduce] = folded;
@@ -200,7 +198,7 @@ private:
             if (is_new) known->second = append_finalize(reduce_op::any, folded.acceptance, DType::boolean);
             accepted = known->second;
         }
-        const int value = append_finalize(*node.reduce, folded.fold, held_as(node.type));
+        const int value = append_finalize(*node.reduce, folded.fold, value_type(node.type));
         Instruction& instruction = sweep_.code.back();
         instruction.ddof = node.ddof;
         instruction.operands[0] = accepted;
@@ -274,4 +272,4 @@ Plan linearize(const Graph& graph, const Placement& placement) {
     return plan;
 }
 
-} // namespace gf
+} // namespace gf::plan

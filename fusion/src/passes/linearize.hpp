@@ -7,10 +7,10 @@
 // It stands last: only the Plan knows nothing of the graph.
 #pragma once
 
-#include "placement.hpp"
+#include "passes/placement.hpp"
 
-namespace gf {
+namespace gf::plan {
 
 Plan linearize(const Graph& graph, const Placement& placement);
 
-} // namespace gf
+} // namespace gf::plan

@@ -1,10 +1,10 @@
-#include "place_nodes.hpp"
+#include "passes/place_nodes.hpp"
 
 #include <utility>
 
 #include <fmt/format.h>
 
-namespace gf {
+namespace gf::plan {
 
 Placement place_nodes(const Graph& graph) {
     Placement placement = placement_of(graph);
@@ -47,4 +47,4 @@ Placement place_nodes(const Graph& graph) {
     return placement;
 }
 
-} // namespace gf
+} // namespace gf::plan

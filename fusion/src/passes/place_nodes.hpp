@@ -2,10 +2,10 @@
 // between them; maps on scalars are sweeps over the empty domain. The contender of place_sweeps, with the same bits.
 #pragma once
 
-#include "placement.hpp"
+#include "passes/placement.hpp"
 
-namespace gf {
+namespace gf::plan {
 
 Placement place_nodes(const Graph& graph);
 
-} // namespace gf
+} // namespace gf::plan

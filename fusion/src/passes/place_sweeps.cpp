@@ -1,4 +1,4 @@
-#include "place_sweeps.hpp"
+#include "passes/place_sweeps.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include <gridfold/core/error.hpp>
 
-namespace gf {
+namespace gf::plan {
 
 namespace {
 
@@ -157,8 +157,8 @@ private:
         const Node& node = graph_.node(reduce);
         const std::vector<int> operands = graph_.operands(reduce);
         const int mask = node.masked ? operands[1] : -1;
-        std::vector<FoldKey> folds{{node.reduce->monoid, held_as(graph_.node(operands[0]).type),
-                                    held_as(node.accumulator), operands[0], mask}};
+        std::vector<FoldKey> folds{{node.reduce->monoid, value_type(graph_.node(operands[0]).type),
+                                    value_type(node.accumulator), operands[0], mask}};
         if (needs_acceptance(node)) folds.emplace_back(reduce_op::any.monoid, DType::boolean, DType::boolean, mask, -1);
         return folds;
     }
@@ -301,4 +301,4 @@ private:
 
 Placement place_sweeps(const Graph& graph) { return SweepPlacer(graph).place(); }
 
-} // namespace gf
+} // namespace gf::plan

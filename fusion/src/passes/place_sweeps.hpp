@@ -10,9 +10,9 @@
 // It stands after every graph pass, because what they remove or share decides what a sweep holds.
 #pragma once
 
-#include "placement.hpp"
+#include "passes/placement.hpp"
 
-namespace gf {
+namespace gf::plan {
 
 /// The most 32-bit words of states that one sweep folds, for each four lanes: 512 threads of 96 words are 192 KiB,
 /// which is what the 256 KiB of registers of a GPU's multiprocessor hold beside addresses, loads and intermediate
@@ -26,4 +26,4 @@ inline constexpr int max_sweep_parameters = max_kernel_words - 2 * max_sweep_arr
 /// Throws InvalidGraph where one value alone reads more than max_sweep_arrays or max_sweep_parameters.
 Placement place_sweeps(const Graph& graph);
 
-} // namespace gf
+} // namespace gf::plan

@@ -1,4 +1,4 @@
-#include "placement.hpp"
+#include "passes/placement.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 
 #include <gridfold/core/error.hpp>
 
-namespace gf {
+namespace gf::plan {
 
 namespace {
 
@@ -44,12 +44,6 @@ void sort_unique(std::vector<int>& numbers) {
 }
 
 } // namespace
-
-std::vector<int> domain_of(const Node& node) {
-    std::vector<int> dims = node.dims;
-    std::sort(dims.begin(), dims.end());
-    return dims;
-}
 
 bool needs_acceptance(const Node& reduce) { return reduce.masked && reduce.reduce->on_empty == OnEmpty::undefined; }
 
@@ -170,4 +164,4 @@ std::string to_text(const Graph& graph, const Placement& placement) {
     return text;
 }
 
-} // namespace gf
+} // namespace gf::plan

@@ -10,7 +10,7 @@
 #include <gridfold/fusion/plan.hpp>
 #include <gridfold/ops/graph.hpp>
 
-namespace gf {
+namespace gf::plan {
 
 struct PlacedStore {
     int node;
@@ -67,9 +67,6 @@ int parameter_words(const Node& node);
 /// scalars that other sweeps read, and `after`. Throws InvalidGraph beyond max_placed_nodes and max_kernel_words.
 void complete(const Graph& graph, Placement& placement);
 
-/// The dims of a node's value in the graph's order (an input lists its own in memory order).
-std::vector<int> domain_of(const Node& node);
-
 /// Does the value need a "some element was accepted" bool beside it? (undefined over nothing, which only a mask can
 /// leave: such reductions need elements)
 bool needs_acceptance(const Node& reduce);
@@ -80,4 +77,4 @@ std::string operation_of(const Node& node);
 /// One line a sweep: domain, stage, what it folds, stores and yields.
 std::string to_text(const Graph& graph, const Placement& placement);
 
-} // namespace gf
+} // namespace gf::plan

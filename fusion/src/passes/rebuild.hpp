@@ -7,7 +7,7 @@
 
 #include <gridfold/ops/graph.hpp>
 
-namespace gf {
+namespace gf::plan {
 
 class Rebuild {
 public:
@@ -43,4 +43,4 @@ private:
     std::vector<int> stand_in_; ///< by old node
 };
 
-} // namespace gf
+} // namespace gf::plan

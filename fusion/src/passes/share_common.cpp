@@ -1,4 +1,4 @@
-#include "share_common.hpp"
+#include "passes/share_common.hpp"
 
 #include <algorithm>
 #include <span>
@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "rebuild.hpp"
+#include "passes/rebuild.hpp"
 
-namespace gf {
+namespace gf::plan {
 
 namespace {
 
@@ -57,4 +57,4 @@ Graph share_common(const Graph& graph, const FuseOptions&) {
     return std::move(rebuild).finish();
 }
 
-} // namespace gf
+} // namespace gf::plan

@@ -8,8 +8,8 @@
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/graph.hpp>
 
-namespace gf {
+namespace gf::plan {
 
 Graph share_common(const Graph& graph, const FuseOptions& options);
 
-} // namespace gf
+} // namespace gf::plan

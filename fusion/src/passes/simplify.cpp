@@ -1,4 +1,4 @@
-#include "simplify.hpp"
+#include "passes/simplify.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 #include <gridfold/ops/type_rule.hpp>
 
-#include "placement.hpp"
-#include "rebuild.hpp"
+#include "passes/placement.hpp"
+#include "passes/rebuild.hpp"
 
-namespace gf {
+namespace gf::plan {
 
 namespace {
 
@@ -104,7 +104,7 @@ bool is_direct(DType from, DType over, DType to) {
     // Out of range, a floating `over` saturates where an integer `from` wraps.
     if (!is_floating(from) && is_floating(over) && is_integer(to)) return widens(from, to);
     // A cast to f16 and bf16 goes by way of f32, which must not round on the way.
-    if (!is_floating(from) && held_as(to) != to) return widens(from, DType::f32);
+    if (!is_floating(from) && value_type(to) != to) return widens(from, DType::f32);
     return true;
 }
 
@@ -213,4 +213,4 @@ private:
 
 Graph simplify(const Graph& graph, const FuseOptions& options) { return Simplifier(graph, options).run(); }
 
-} // namespace gf
+} // namespace gf::plan

@@ -27,7 +27,7 @@ std::vector<Device> devices();
 std::string cuda_unavailable_reason();
 
 /// Where a pointer points. Managed memory counts as device memory, and is marked: the host reaches it too.
-struct Placement {
+struct PointerInfo {
     Memory memory = Memory::host; ///< never Memory::unknown
     bool managed = false;
     bool pinned = false; ///< host memory that CUDA has page-locked: it is copied without staging
@@ -36,7 +36,7 @@ struct Placement {
 
 /// Asks the driver where `pointer` points. Loads it only if the process has it loaded already: without a driver every
 /// pointer is a host pointer. Never throws for a pointer that the driver does not know: that is host memory.
-Placement placement_of(const void* pointer);
+PointerInfo pointer_info(const void* pointer);
 
 /// While it lives, this thread may allocate, free and wait on streams of its own although somebody's stream is being
 /// captured: CUDA would else refuse the call, and end the capture.

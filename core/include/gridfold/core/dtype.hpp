@@ -1,6 +1,7 @@
 // Element types: the enum, its facts, and the map from C++ types. All of it comes from dtype.def.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,11 @@ constexpr bool is_integer(DType type) {
     return kind_of(type) == Kind::signed_integer || kind_of(type) == Kind::unsigned_integer;
 }
 
+constexpr bool is_half(DType type) { return type == DType::f16 || type == DType::bf16; }
+
+/// The type in which values of `type` are held and computed: f32 for f16 and bf16, else the type itself.
+constexpr DType value_type(DType type) { return is_half(type) ? DType::f32 : type; }
+
 /// The type named `text`, or nothing.
 std::optional<DType> dtype_from_text(std::string_view text);
 
@@ -100,6 +106,16 @@ template <class F> constexpr decltype(auto) with_type(DType type, F&& f) {
 #undef GRIDFOLD_DTYPE
     }
     __builtin_unreachable();
+}
+
+/// Calls `f` with a value-initialised value of the C++ type of value_type(type) and returns what it returns.
+template <class F> constexpr decltype(auto) with_value_type(DType type, F&& f) {
+    return with_type(type, [&f]<class T>(T) -> decltype(auto) {
+        if constexpr (std::same_as<T, f16> || std::same_as<T, bf16>)
+            return f(float{});
+        else
+            return f(T{});
+    });
 }
 
 } // namespace gf

@@ -19,9 +19,11 @@
 #include <gridfold/core/view.hpp>
 #include <gridfold/ops/graph.hpp>
 
-namespace gf {
-
+namespace gf::plan {
 struct Plan;
+} // namespace gf::plan
+
+namespace gf {
 
 /// How to compile and run.
 struct Options {
@@ -168,7 +170,7 @@ public:
     std::string explain() const;
     /// The kernels that the cuda backend generates for the plan, one a sweep, whichever device this executable is for.
     std::string source() const;
-    const Plan& plan() const;
+    const plan::Plan& plan() const;
     /// "cpu (AVX-512, 2 threads)", "cuda:0 (NVIDIA H200)"
     std::string device() const;
 

@@ -11,6 +11,15 @@
 #include <gridfold/fusion/plan.hpp>
 #include <gridfold/ops/graph.hpp>
 
+namespace gf::plan {
+
+/// The plan as text, sweep by sweep, one instruction a line.
+std::string to_text(const Plan& plan);
+/// The plan as Graphviz, sweeps as clusters.
+void write_dot(std::ostream& out, const Plan& plan);
+
+} // namespace gf::plan
+
 namespace gf {
 
 struct FuseOptions {
@@ -32,9 +41,7 @@ struct FuseOptions {
 /// verify.
 Plan fuse(const Graph& graph, const FuseOptions& options = {});
 
-/// The plan as text, sweep by sweep, one instruction a line.
-std::string to_text(const Plan& plan);
-/// The plan as Graphviz, sweeps as clusters.
-void write_dot(std::ostream& out, const Plan& plan);
+using plan::to_text;
+using plan::write_dot;
 
 } // namespace gf

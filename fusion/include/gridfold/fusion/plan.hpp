@@ -5,16 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gridfold/core/dtype.hpp>
 #include <gridfold/ops/op.hpp>
 
-namespace gf {
-
-/// The type in which a Program holds a value of `type`: f16 and bf16 live as f32.
-constexpr DType held_as(DType type) { return type == DType::f16 || type == DType::bf16 ? DType::f32 : type; }
+namespace gf::plan {
 
 /// What an instruction of a Program does.
 enum class Opcode : std::uint8_t {
@@ -136,7 +134,14 @@ struct Plan {
     std::vector<Output> outputs;
 };
 
-/// Is this array, in this sweep, one element after the other (its dims are the domain)? Else it is gathered by strides.
+/// True if the sweep reads or writes the array one element after the other (its dims are the domain), not by strides.
 bool is_flat(const Array& array, const Sweep& sweep);
 
+/// The number of elements over these dims; empty where it does not fit std::int64_t. `extents`: by Plan::dims.
+std::optional<std::int64_t> element_count(std::span<const int> dims, std::span<const std::int64_t> extents);
+
+} // namespace gf::plan
+
+namespace gf {
+using plan::Plan;
 } // namespace gf

@@ -130,6 +130,9 @@ struct Node {
     int ddof = 0;                     ///< reduce
 };
 
+/// The dims of a node's value in the graph's order (an input lists its own in memory order).
+std::vector<int> domain_of(const Node& node);
+
 /// A graph of maps feeding reductions.
 ///
 /// A name is [A-Za-z_][A-Za-z0-9_]*, not an element type's and none of let where over by groups inf nan true false.

@@ -37,7 +37,6 @@
 #include <utility>
 
 #include <gridfold/core/device/prelude.cuh>
-#include <gridfold/ops/compute_type.hpp>
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/op.hpp>
 
@@ -300,7 +299,7 @@ template <template <class, class> class Monoid> struct UserReduction {
 
     /// Calls f<M, E>() with the monoid for a pair of types that accumulator_type() allows.
     template <class F> static auto with_monoid(DType element, DType accumulator, F f) {
-        return with_compute_type(element, [&]<class E>(E) {
+        return with_value_type(element, [&]<class E>(E) {
             using Own = std::conditional_t<
                 std::is_floating_point_v<E>, E,
                 std::conditional_t<floating_accumulator, double,

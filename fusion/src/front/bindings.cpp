@@ -1,0 +1,348 @@
+// The checks of what a caller binds.
+#include "front/bindings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/device.hpp>
+#include <gridfold/ops/type_rule.hpp>
+
+#include "front/number.hpp"
+
+namespace gf::detail {
+namespace {
+
+template <class... Args> [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
+    throw InvalidGraph(fmt::format(format, std::forward<Args>(args)...));
+}
+
+std::string literal_text(Literal literal) {
+    switch (literal.kind) {
+    case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
+    case Literal::Kind::integer: return fmt::format("{}", literal.integer);
+    case Literal::Kind::unsigned_integer: return fmt::format("{}", literal.unsigned_integer);
+    case Literal::Kind::floating: return fmt::format("{}", literal.floating);
+    }
+    return "";
+}
+
+bool is_array(const Slot& slot) { return slot.kind == SlotKind::input || slot.kind == SlotKind::output; }
+
+std::optional<std::int64_t> byte_count(std::optional<std::int64_t> elements, DType type) {
+    std::int64_t bytes = 0;
+    if (!elements || __builtin_mul_overflow(*elements, static_cast<std::int64_t>(size_of(type)), &bytes)) return {};
+    return bytes;
+}
+
+void check_shape(const Signature& signature, const Slot& slot, const View& view) {
+    if (view.type != slot.type)
+        refuse("{} is bound to elements of {}: bindings are never converted; bind elements of {}, or declare it as {} "
+               "and cast in the graph",
+               describe(signature, slot), to_text(view.type), to_text(slot.type), to_text(view.type));
+    if (view.extents.rank() != static_cast<int>(slot.dims.size()))
+        refuse(
+            "{} has {} dim{}, but is bound to an array with extents {}: a binding has one extent for each dim; bind a "
+            "view with {} extent{}, as in gf::view(pointer, {{rows, columns}})",
+            describe(signature, slot), slot.dims.size(), slot.dims.size() == 1 ? "" : "s", to_text(view.extents),
+            slot.dims.size(), slot.dims.size() == 1 ? "" : "s");
+    for (const std::int64_t extent : view.extents)
+        if (extent < 0)
+            refuse("{} is bound with a negative extent, {}: extents count elements; bind extents of 0 or more",
+                   describe(signature, slot), to_text(view.extents));
+}
+
+/// Where the bytes of a view that has some are. Throws where that is not what the view claims, or out of reach.
+Memory locate(const Signature& signature, const Slot& slot, const View& view, Target target) {
+    const PointerInfo info = pointer_info(view.address);
+    const bool device_only = info.memory == Memory::device && !info.managed;
+    if (target.is_cpu() && (device_only || view.memory == Memory::device))
+        refuse(
+            "{} is bound to {}, which {} device memory, but this executable runs on the cpu: the cpu reads host memory "
+            "only; bind a host array, or compile with Options{{.device = \"cuda\"}}",
+            describe(signature, slot), view.address, device_only ? "is" : "is said to be");
+    if (view.memory == Memory::device && info.memory == Memory::host)
+        refuse(
+            "{} is bound to {} as device memory, but the pointer is host memory: a view says where its bytes are; bind "
+            "it with host_view or view, or bind the device copy",
+            describe(signature, slot), view.address);
+    if (view.memory == Memory::host && device_only)
+        refuse(
+            "{} is bound to {} as host memory, but the pointer is device memory: a view says where its bytes are; bind "
+            "it with device_view or view, or bind the host copy",
+            describe(signature, slot), view.address);
+    if (device_only && info.device != target.ordinal)
+        refuse("{} is bound to memory of cuda:{}, but this executable runs on cuda:{}: a device reads its own memory "
+               "only; "
+               "bind a copy on that device, or compile with Options{{.device = \"cuda:{}\"}}",
+               describe(signature, slot), info.device, target.ordinal, info.device);
+    return target.is_cpu() ? Memory::host : info.memory;
+}
+
+/// What says that dim number `dim` has the extent that resolve() found first.
+std::string first_source(const Signature& signature, const GivenSlots& given, int dim) {
+    if (signature.plan->dims[static_cast<std::size_t>(dim)].extent) return "its declaration";
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (given[i].bound && signature.slots[i].kind == SlotKind::dim && signature.slots[i].number == dim)
+            return "the extent bound by name";
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const Slot& slot = signature.slots[i];
+        if (given[i].bound && std::find(slot.dims.begin(), slot.dims.end(), dim) != slot.dims.end())
+            return describe(signature, slot);
+    }
+    return "nothing";
+}
+
+void agree(const Signature& signature, const GivenSlots& given, std::size_t slot, int dim, std::int64_t extent,
+           std::int64_t& known) {
+    if (known < 0) known = extent;
+    if (known == extent) return;
+    const Slot& here = signature.slots[slot];
+    refuse("dim \"{}\" is {} by {}, but {} by {}: a dim has one extent; bind arrays whose extents agree",
+           signature.plan->dims[static_cast<std::size_t>(dim)].name, known, first_source(signature, given, dim), extent,
+           here.kind == SlotKind::dim ? "the extent bound by name" : describe(signature, here));
+}
+
+void find_extents(const Signature& signature, const GivenSlots& given, std::vector<std::int64_t>& extents) {
+    const Plan& plan = *signature.plan;
+    extents.assign(plan.dims.size(), -1);
+    for (std::size_t i = 0; i < plan.dims.size(); ++i)
+        if (plan.dims[i].extent) extents[i] = *plan.dims[i].extent;
+    const auto agree_on = [&](std::size_t slot, int dim, std::int64_t extent) {
+        agree(signature, given, slot, dim, extent, extents[static_cast<std::size_t>(dim)]);
+    };
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (given[i].bound && signature.slots[i].kind == SlotKind::dim)
+            agree_on(i, signature.slots[i].number, given[i].extent);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        if (!given[i].bound || !is_array(signature.slots[i])) continue;
+        for (std::size_t axis = 0; axis < signature.slots[i].dims.size(); ++axis)
+            agree_on(i, signature.slots[i].dims[axis], given[i].array.extents[static_cast<int>(axis)]);
+    }
+    for (std::size_t i = 0; i < plan.dims.size(); ++i) {
+        if (extents[i] < 0 && signature.dim_is_used[i])
+            refuse("dim \"{}\" has no extent: no array that is bound has this dim; bind its extent by name, as in "
+                   "{{\"{}\", 1000}}",
+                   plan.dims[i].name, plan.dims[i].name);
+        extents[i] = std::max<std::int64_t>(extents[i], 0);
+        if (extents[i] == 0 && plan.dims[i].must_not_be_empty)
+            refuse("dim \"{}\" has extent 0 by {}, but {} has no value without elements: bind at least one element",
+                   plan.dims[i].name, first_source(signature, given, static_cast<int>(i)),
+                   plan.dims[i].needs_elements_of);
+    }
+}
+
+/// The most elements of a domain: what a lane, a grid and every count of bytes and steps can number, and years of work.
+constexpr std::int64_t max_domain_elements = std::int64_t{1} << 48;
+
+/// Arrays and domains that only the extents together make too large. (A temporary array has the elements of a domain.)
+void check_sizes(const Signature& signature, std::span<const std::int64_t> extents) {
+    for (const Slot& slot : signature.slots)
+        if (is_array(slot) && !byte_count(element_count(slot.dims, extents), slot.type))
+            refuse("{} would have more than 2^63 - 1 bytes: sizes are 64-bit; bind smaller extents",
+                   describe(signature, slot));
+    for (const Sweep& sweep : signature.plan->sweeps) {
+        if (element_count(sweep.dims, extents).value_or(max_domain_elements + 1) <= max_domain_elements) continue;
+        std::string dims;
+        for (const int dim : sweep.dims)
+            dims += fmt::format("{}{} = {}", dims.empty() ? "" : ", ",
+                                signature.plan->dims[static_cast<std::size_t>(dim)].name,
+                                extents[static_cast<std::size_t>(dim)]);
+        refuse("the domain {} has more than 2^48 elements: no sweep ends that visits so many; bind smaller extents",
+               dims);
+    }
+}
+
+/// Do the bytes of two arrays meet? Their sizes are known to fit.
+bool overlap(const Given& a, const Given& b) {
+    const auto first = [](const Given& g) { return reinterpret_cast<std::uintptr_t>(g.array.address); };
+    const auto bytes = [](const Given& g) {
+        return static_cast<std::uintptr_t>(
+            *byte_count(gf::element_count(std::span(g.array.extents.begin(), g.array.extents.end())), g.array.type));
+    };
+    const std::uintptr_t a_bytes = bytes(a), b_bytes = bytes(b);
+    if (a_bytes == 0 || b_bytes == 0) return false;
+    return first(a) < first(b) + b_bytes && first(b) < first(a) + a_bytes;
+}
+
+void check_overlap(const Signature& signature, const GivenSlots& given) {
+    for (std::size_t out = 0; out < given.size(); ++out) {
+        if (!given[out].bound || signature.slots[out].kind != SlotKind::output) continue;
+        for (std::size_t other = 0; other < out; ++other) {
+            if (!given[other].bound || !is_array(signature.slots[other]) || !overlap(given[out], given[other]))
+                continue;
+            refuse(
+                "{} is bound to memory that overlaps {}: a sweep may write before another element has been read; bind "
+                "an array of its own",
+                describe(signature, signature.slots[out]), describe(signature, signature.slots[other]));
+        }
+    }
+}
+
+/// The value as the scalar's type. Floating types round it, but to no infinity; the others must hold it exactly.
+std::uint64_t scalar_bits(const Signature& signature, const Slot& slot, Literal value) {
+    std::optional<std::uint64_t> bits;
+    try {
+        bits = constant_bits(value, slot.type);
+    } catch (const InvalidGraph&) { // said below, with the name
+    }
+    if (bits && slot.type == DType::boolean && constant_bits(value, DType::f64) != constant_bits(*bits, DType::f64))
+        bits.reset();
+    if (bits && value.kind == Literal::Kind::floating && std::isfinite(value.floating) &&
+        !std::isfinite(to_double(slot.type, *bits)))
+        bits.reset();
+    if (!bits)
+        refuse("{} is bound to {}, which {} does not hold: a run-time scalar keeps its value; bind one that fits, or "
+               "declare "
+               "\"{}\" with a wider type",
+               describe(signature, slot), literal_text(value), to_text(slot.type), slot.name);
+    return *bits;
+}
+
+} // namespace
+
+void give(const Signature& signature, std::size_t slot, const View& array, Target target, GivenSlots& given) {
+    const Slot& to = signature.slots[slot];
+    if (to.kind == SlotKind::scalar)
+        refuse("{} is bound to an array: a run-time scalar is bound by value, as in {{\"{}\", 2}}",
+               describe(signature, to), to.name);
+    if (to.kind == SlotKind::dim)
+        refuse("{} is bound to an array: the extent of a dim is bound as an integer, as in {{\"{}\", 1000}}",
+               describe(signature, to), to.name);
+    check_shape(signature, to, array);
+    const auto bytes = byte_count(gf::element_count(std::span(array.extents.begin(), array.extents.end())), array.type);
+    if (!bytes)
+        refuse("{} is bound with extents {}, more than 2^63 - 1 bytes: sizes are 64-bit; bind the array's true extents",
+               describe(signature, to), to_text(array.extents));
+    if (to.kind == SlotKind::output && !array.writable)
+        refuse("{} is bound to read-only memory: outputs are written; bind a view of non-const elements",
+               describe(signature, to));
+    Given now{.bound = true, .array = array};
+    if (*bytes > 0) {
+        const auto address = reinterpret_cast<std::uintptr_t>(array.address);
+        if (address == 0)
+            refuse("{} is bound to a null pointer with extents {}: only arrays without elements may be null; bind the "
+                   "array's address",
+                   describe(signature, to), to_text(array.extents));
+        if (address % size_of(array.type) != 0)
+            refuse(
+                "{} is bound to address {}, which is not a multiple of {} bytes: elements must be aligned to their own "
+                "size; bind an aligned copy",
+                describe(signature, to), array.address, size_of(array.type));
+        if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(*bytes))
+            refuse(
+                "{} is bound with extents {} at address {}, beyond the end of the address space: a view covers memory "
+                "that exists; bind the array's true extents",
+                describe(signature, to), to_text(array.extents), array.address);
+        now.array.memory = locate(signature, to, array, target);
+    } else if (array.memory == Memory::unknown || target.is_cpu()) {
+        now.array.memory = Memory::host;
+    }
+    given[slot] = now;
+}
+
+void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given) {
+    const Slot& to = signature.slots[slot];
+    if (is_array(to))
+        refuse("{} is bound to the number {}: an array is bound to a view of its elements; bind an array, or declare "
+               "\"{}\" "
+               "as a run-time scalar",
+               describe(signature, to), literal_text(value), to.name);
+    if (to.kind == SlotKind::scalar) {
+        given[slot] = {.bound = true, .bits = scalar_bits(signature, to, value)};
+        return;
+    }
+    const bool fits = value.kind == Literal::Kind::integer
+                          ? value.integer >= 0
+                          : value.kind == Literal::Kind::unsigned_integer && value.unsigned_integer <= INT64_MAX;
+    if (!fits)
+        refuse("{} is bound to {}: an extent is an integer from 0 to 2^63 - 1; bind such an integer",
+               describe(signature, to), literal_text(value));
+    given[slot] = {.bound = true,
+                   .extent = value.kind == Literal::Kind::integer ? value.integer
+                                                                  : static_cast<std::int64_t>(value.unsigned_integer)};
+}
+
+void give(const Signature& signature, std::span<const Binding> bindings, Side side, Target target, GivenSlots& given) {
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+        const Binding& binding = bindings[i];
+        const std::size_t slot = find_slot(signature, binding.name, side);
+        for (std::size_t earlier = 0; earlier < i; ++earlier)
+            if (bindings[earlier].name == binding.name)
+                refuse("{} is bound twice: a list of bindings names each value once; leave one of the two out",
+                       describe(signature, signature.slots[slot]));
+        if (binding.scalar)
+            give(signature, slot, *binding.scalar, given);
+        else
+            give(signature, slot, binding.array, target, given);
+    }
+}
+
+void resolve(const Signature& signature, const GivenSlots& given, Bound& bound) {
+    const Plan& plan = *signature.plan;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const Slot& slot = signature.slots[i];
+        if (given[i].bound || slot.kind == SlotKind::output || slot.kind == SlotKind::dim) continue;
+        refuse("{} is not bound: a run needs every input; add {}", describe(signature, slot),
+               slot.kind == SlotKind::input ? fmt::format("{{\"{}\", array}}", slot.name)
+                                            : fmt::format("{{\"{}\", 2}}", slot.name));
+    }
+    find_extents(signature, given, bound.extents);
+    check_sizes(signature, bound.extents);
+    check_overlap(signature, given);
+    bound.arrays.assign(plan.arrays.size(), {});
+    bound.parameters.assign(plan.parameters.size(), 0);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const Slot& slot = signature.slots[i];
+        if (!given[i].bound || slot.number < 0 || slot.kind == SlotKind::dim) continue;
+        const auto number = static_cast<std::size_t>(slot.number);
+        if (slot.kind == SlotKind::scalar)
+            bound.parameters[number] = given[i].bits;
+        else
+            bound.arrays[number] = {given[i].array.address, given[i].array.memory};
+    }
+}
+
+void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems) {
+    struct Range {
+        std::uintptr_t begin, end;
+        std::size_t problem, array;
+    };
+    std::vector<Range> ranges;
+    for (std::size_t p = 0; p < problems.size(); ++p)
+        for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(problems[p].arrays[a].address);
+            const auto elements = element_count(plan.arrays[a].dims, problems[p].extents);
+            if (begin != 0 && *elements > 0)
+                ranges.push_back(
+                    {begin, begin + static_cast<std::size_t>(*elements) * size_of(plan.arrays[a].type), p, a});
+        }
+    std::ranges::sort(ranges, {}, &Range::begin);
+    const auto is_output = [&](const Range& range) { return plan.arrays[range.array].role == ArrayRole::output; };
+    // Of those that begin before a range, the output and the other array that reach furthest.
+    const Range *output = nullptr, *any = nullptr;
+    for (const Range& range : ranges) {
+        const Range* const meets = is_output(range) ? any : output;
+        if (meets != nullptr && meets->end > range.begin && meets->problem != range.problem)
+            refuse("{} of problem {} is bound to memory that overlaps {} of problem {}: problems of one call run at "
+                   "the same time; "
+                   "bind an array of its own",
+                   plan.arrays[range.array].name, range.problem, plan.arrays[meets->array].name, meets->problem);
+        if (any == nullptr || range.end > any->end) any = &range;
+        if (is_output(range) && (output == nullptr || range.end > output->end)) output = &range;
+    }
+}
+
+Memory input_memory(const Signature& signature, const GivenSlots& given) {
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (given[i].bound && signature.slots[i].kind == SlotKind::input && given[i].array.memory == Memory::device)
+            return Memory::device;
+    return Memory::host;
+}
+
+} // namespace gf::detail

@@ -1,0 +1,50 @@
+// From what a caller binds to what a backend gets. Every mistake that bindings can hold is found here, before anything
+// runs, and is an InvalidGraph that names the value, the rule and the fix.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/executable.hpp>
+
+#include "front/signature.hpp"
+
+namespace gf::detail {
+
+/// What is bound to one slot.
+struct Given {
+    bool bound = false;
+    View array{};             ///< input, output; its memory is known
+    std::uint64_t bits = 0;   ///< scalar: the value's bytes, zero-extended
+    std::int64_t extent = -1; ///< dim
+};
+using GivenSlots = std::vector<Given>; ///< by Signature::slots
+
+/// Where an executable runs: a CUDA device by its ordinal, or the CPU.
+struct Target {
+    static constexpr int cpu = -1;
+    int ordinal = cpu;
+    bool is_cpu() const { return ordinal == cpu; }
+};
+
+/// Binds one slot: checks kind, type, rank, extents' signs, size, address and memory.
+void give(const Signature& signature, std::size_t slot, const View& array, Target target, GivenSlots& given);
+void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given);
+
+/// Binds a list, in which no name may occur twice.
+void give(const Signature& signature, std::span<const Binding> bindings, Side side, Target target, GivenSlots& given);
+
+/// Checks what is given as a whole (nothing missing, extents that agree, outputs that overlap nothing) and writes it as
+/// the backend's Bound. Outputs that are not bound get null addresses. Allocates nothing when `bound` has been used
+/// before.
+void resolve(const Signature& signature, const GivenSlots& given, Bound& bound);
+
+/// Refuses problems of one call of which one writes what another reads or writes: they run at the same time.
+void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems);
+
+/// The memory of the arrays that are bound as inputs: device if any of them is.
+Memory input_memory(const Signature& signature, const GivenSlots& given);
+
+} // namespace gf::detail

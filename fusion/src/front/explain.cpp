@@ -1,0 +1,137 @@
+// The plan in words.
+#include "front/explain.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <gridfold/fusion/order.hpp>
+
+namespace gf::detail {
+namespace {
+
+using Line = std::back_insert_iterator<std::string>;
+
+std::string dims_text(const Plan& plan, const std::vector<int>& dims) {
+    std::string text;
+    for (const int dim : dims) text += (text.empty() ? "" : ", ") + plan.dims[static_cast<std::size_t>(dim)].name;
+    return "[" + text + "]";
+}
+
+/// Bytes as a sum of products of extents: "8*n + 4*j".
+std::string bytes_text(const Plan& plan, const std::vector<int>& arrays) {
+    std::vector<std::pair<std::vector<int>, std::size_t>> terms; // dims and bytes an element
+    for (const int number : arrays) {
+        const Array& array = plan.arrays[static_cast<std::size_t>(number)];
+        std::vector<int> dims = array.dims;
+        std::sort(dims.begin(), dims.end());
+        const auto same =
+            std::find_if(terms.begin(), terms.end(), [&](const auto& term) { return term.first == dims; });
+        if (same == terms.end())
+            terms.emplace_back(std::move(dims), size_of(array.type));
+        else
+            same->second += size_of(array.type);
+    }
+    std::string text;
+    for (const auto& [dims, bytes] : terms) {
+        text += fmt::format("{}{}", text.empty() ? "" : " + ", bytes);
+        for (const int dim : dims) text += "*" + plan.dims[static_cast<std::size_t>(dim)].name;
+    }
+    return text.empty() ? "0" : text;
+}
+
+std::string arrays_text(const Plan& plan, const std::vector<int>& arrays) {
+    std::string text;
+    for (const int number : arrays) {
+        const Array& array = plan.arrays[static_cast<std::size_t>(number)];
+        text += fmt::format("{}{} ({}{}{})", text.empty() ? "" : ", ", array.name, to_text(array.type),
+                            dims_text(plan, array.dims), array.role == ArrayRole::temporary ? ", temporary" : "");
+    }
+    return text.empty() ? "nothing" : text;
+}
+
+std::vector<int> arrays_read(const Sweep& sweep) {
+    std::vector<int> arrays;
+    for (const Instruction& instruction : sweep.code)
+        if (instruction.opcode == Opcode::load && std::count(arrays.begin(), arrays.end(), instruction.slot) == 0)
+            arrays.push_back(instruction.slot);
+    return arrays;
+}
+
+std::vector<int> arrays_written(const Sweep& sweep) {
+    std::vector<int> arrays;
+    for (const Store& store : sweep.stores) arrays.push_back(store.array);
+    return arrays;
+}
+
+/// The results that a sweep yields as scalars, by name.
+std::string results_text(const Plan& plan, const Sweep& sweep) {
+    std::string text;
+    for (const Output& output : plan.outputs)
+        for (const Yield& yield : sweep.yields)
+            if (yield.scalar == output.scalar) text += (text.empty() ? "" : ", ") + output.name;
+    return text;
+}
+
+std::string folds_text(const Sweep& sweep) {
+    std::string text;
+    for (const Fold& fold : sweep.folds)
+        text += fmt::format("{}{}<{}, {}>{}", text.empty() ? "" : ", ", fold.monoid->name, to_text(fold.element),
+                            to_text(fold.accumulator), fold.mask >= 0 ? " where masked" : "");
+    return text;
+}
+
+void explain_kernel(Line out, const SweepFacts& facts) {
+    if (facts.source.empty()) return;
+    fmt::format_to(out, "  kernel:  ");
+    if (facts.threads >= 0) fmt::format_to(out, "{} threads a block, ", facts.threads);
+    if (facts.registers >= 0) fmt::format_to(out, "{} registers a thread, ", facts.registers);
+    if (facts.spill_bytes == 0) fmt::format_to(out, "no spills, ");
+    if (facts.spill_bytes > 0) fmt::format_to(out, "{} bytes spilled, ", facts.spill_bytes);
+    fmt::format_to(out, "{}\n", facts.cached ? "from the cache" : "compiled now");
+}
+
+void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFacts* facts) {
+    const Sweep& sweep = plan.sweeps[number];
+    const auto read = arrays_read(sweep), written = arrays_written(sweep);
+    fmt::format_to(out, "sweep {}: domain {}, stage {}\n", number, dims_text(plan, sweep.dims), sweep.stage);
+    fmt::format_to(out, "  reads:   {}: {} bytes\n", arrays_text(plan, read), bytes_text(plan, read));
+    fmt::format_to(out, "  writes:  {}: {} bytes\n", arrays_text(plan, written), bytes_text(plan, written));
+    if (!sweep.folds.empty()) fmt::format_to(out, "  folds:   {}\n", folds_text(sweep));
+    if (const std::string results = results_text(plan, sweep); !results.empty())
+        fmt::format_to(out, "  results: {}\n", results);
+    if (sweep.reason.empty())
+        fmt::format_to(out, "  why:     its domain is traversed once for all of this\n");
+    else
+        fmt::format_to(out, "  why:     a sweep of its own: {}\n", sweep.reason);
+    if (sweep.folds.empty())
+        fmt::format_to(out, "  grid:    as many blocks as its elements fill once\n");
+    else
+        fmt::format_to(out, "  grid:    by the number of elements alone: 1 block up to {}, {} at 2^20, {} at 2^28\n",
+                       one_block_slabs * slab_elements, block_count(1 << 20), block_count(1 << 28));
+    if (facts) explain_kernel(out, *facts);
+}
+
+} // namespace
+
+std::string explain(const Plan& plan, std::string_view device, std::string_view why,
+                    std::span<const SweepFacts> facts) {
+    std::string text;
+    const Line out(text);
+    std::vector<int> inputs, outputs;
+    for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
+        if (plan.arrays[i].role == ArrayRole::input) inputs.push_back(static_cast<int>(i));
+        if (plan.arrays[i].role == ArrayRole::output) outputs.push_back(static_cast<int>(i));
+    }
+    fmt::format_to(out, "graph {}: {} result{} in {} sweep{}; its arrays hold {} bytes in, {} bytes out\n", plan.name,
+                   plan.outputs.size(), plan.outputs.size() == 1 ? "" : "s", plan.sweeps.size(),
+                   plan.sweeps.size() == 1 ? "" : "s", bytes_text(plan, inputs), bytes_text(plan, outputs));
+    fmt::format_to(out, "device {}: {}\n", device, why);
+    for (std::size_t i = 0; i < plan.sweeps.size(); ++i)
+        explain_sweep(out, plan, i, i < facts.size() ? &facts[i] : nullptr);
+    return text;
+}
+
+} // namespace gf::detail

@@ -1,0 +1,83 @@
+// Results by name.
+#include "front/results.hpp"
+
+#include <fmt/format.h>
+
+#include <gridfold/ops/nearest.hpp>
+
+namespace gf {
+namespace {
+
+const Results::Entry& find_entry(std::span<const Results::Entry> entries, std::string_view name) {
+    for (const Results::Entry& entry : entries)
+        if (entry.name == name) return entry;
+    std::vector<std::string_view> names;
+    for (const Results::Entry& entry : entries) names.push_back(entry.name);
+    const std::string_view near = detail::nearest(name, names);
+    throw InvalidGraph(fmt::format("\"{}\" is no result: results are the graph's outputs, {}; {}", name,
+                                   fmt::join(names, ", "),
+                                   near.empty() ? "ask for one of them" : fmt::format("did you mean \"{}\"?", near)));
+}
+
+void check_type(const Results::Entry& entry, DType type, const char* getter) {
+    if (entry.type != type)
+        throw InvalidGraph(
+            fmt::format("result \"{}\" is {}, but was asked for as {}: results are never converted; use {} "
+                        "with the C++ type of {}",
+                        entry.name, to_text(entry.type), to_text(type), getter, to_text(entry.type)));
+}
+
+} // namespace
+
+const Results::Entry& Results::scalar_entry(std::string_view name, DType type) const {
+    const Entry& entry = find_entry(state_->entries, name);
+    if (entry.is_array)
+        throw InvalidGraph(fmt::format(
+            "result \"{}\" is an array: get reads scalars; use array(\"{}\") or span(\"{}\")", name, name, name));
+    check_type(entry, type, "get");
+    return entry;
+}
+
+void Results::throw_empty(const Entry& entry) {
+    throw EmptyReduction(
+        fmt::format("result \"{}\" is empty: no element contributed to it, and {} has no NaN to say so; "
+                    "use get_optional(\"{}\")",
+                    entry.name, to_text(entry.type), entry.name));
+}
+
+View Results::array(std::string_view name) const {
+    const Entry& entry = find_entry(state_->entries, name);
+    if (!entry.is_array)
+        throw InvalidGraph(fmt::format("result \"{}\" is a scalar: array reads arrays; use get(\"{}\")", name, name));
+    return entry.array;
+}
+
+View Results::host_array(std::string_view name, DType type) const {
+    const View view = array(name);
+    check_type(find_entry(state_->entries, name), type, "span");
+    if (view.memory != Memory::host)
+        throw InvalidGraph(fmt::format("result \"{}\" is in device memory: span reads host memory; copy from "
+                                       "array(\"{}\").address, or bind a host array as output",
+                                       name, name));
+    return view;
+}
+
+std::span<const Results::Entry> Results::entries() const { return state_->entries; }
+
+namespace detail {
+
+std::shared_ptr<Results::State> make_state(const Plan& plan) {
+    auto state = std::make_shared<Results::State>();
+    for (const plan::Output& output : plan.outputs) {
+        const bool is_array = output.array >= 0;
+        const DType type = is_array ? plan.arrays[static_cast<std::size_t>(output.array)].type
+                                    : plan.scalars[static_cast<std::size_t>(output.scalar)].type;
+        state->entries.push_back(
+            {.name = output.name, .type = type, .is_array = is_array, .empty = false, .bits = 0, .array = {}});
+    }
+    state->memory.resize(plan.outputs.size());
+    return state;
+}
+
+} // namespace detail
+} // namespace gf

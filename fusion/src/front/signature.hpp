@@ -1,0 +1,47 @@
+// What can be bound to a graph, by name: the table that bindings are checked against.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gridfold/fusion/plan.hpp>
+#include <gridfold/ops/graph.hpp>
+
+namespace gf::detail {
+
+using namespace plan;
+
+enum class SlotKind : std::uint8_t { input, scalar, dim, output };
+
+/// One thing that can be bound: an input array, a run-time scalar, the extent of a dim, or an array output.
+struct Slot {
+    SlotKind kind;
+    std::string name;
+    DType type = DType::i64;
+    std::vector<int> dims; ///< input, output: in memory order
+    int number = -1;       ///< in Plan::arrays, Plan::parameters or Plan::dims; −1: nothing in the plan reads it
+};
+
+/// A graph as seen by a caller. Outlives nothing: it shares the plan.
+struct Signature {
+    std::shared_ptr<const Plan> plan;
+    std::vector<Slot> slots;       ///< inputs and scalars as declared, dims, outputs
+    std::vector<bool> dim_is_used; ///< by Plan::dims: an array or a sweep has it
+};
+
+Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan);
+
+/// Which slots a list of bindings may name.
+enum class Side : std::uint8_t { inputs, outputs, both };
+
+/// The number of the slot named `name`, inputs before scalars before dims before outputs. Throws InvalidGraph, with
+/// the nearest name there is.
+std::size_t find_slot(const Signature& signature, std::string_view name, Side side);
+
+/// `input "x" (f32[i, j])`, `scalar "alpha" (f32)`, `dim "n"`
+std::string describe(const Signature& signature, const Slot& slot);
+
+} // namespace gf::detail

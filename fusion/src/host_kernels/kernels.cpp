@@ -1,0 +1,126 @@
+#include "host_kernels/kernels.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/fusion/order.hpp>
+
+namespace gf::cpu {
+
+static_assert(lane_count == static_cast<std::size_t>(slab_elements));
+
+// What each of the files compiled for an instruction set defines, in the namespace of that set.
+#define GRIDFOLD_KERNELS(set)                                                  \
+    namespace set {                                                            \
+    MapKernel map_kernel(int map, int compute);                                \
+    ConvertKernel cast_kernel(int from, int to);                               \
+    ConvertKernel round_kernel(int from, int to);                              \
+    const FoldKernels* fold_kernels(int monoid, int element, int accumulator); \
+    }
+GRIDFOLD_KERNELS(baseline)
+#if defined(__x86_64__)
+GRIDFOLD_KERNELS(avx2)
+GRIDFOLD_KERNELS(avx512)
+#endif
+#undef GRIDFOLD_KERNELS
+namespace baseline {
+FinalizeKernel finalize_kernel(int reduction, int element, int accumulator, int result);
+}
+
+namespace {
+
+struct Tables {
+    MapKernel (*map)(int, int);
+    ConvertKernel (*cast)(int, int);
+    ConvertKernel (*round)(int, int);
+    const FoldKernels* (*fold)(int, int, int);
+};
+
+Tables tables([[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+    switch (set) {
+    case InstructionSet::avx512:
+        return {avx512::map_kernel, avx512::cast_kernel, avx512::round_kernel, avx512::fold_kernels};
+    case InstructionSet::avx2: return {avx2::map_kernel, avx2::cast_kernel, avx2::round_kernel, avx2::fold_kernels};
+    case InstructionSet::baseline: break;
+    }
+#endif
+    return {baseline::map_kernel, baseline::cast_kernel, baseline::round_kernel, baseline::fold_kernels};
+}
+
+constexpr int number(DType type) { return static_cast<int>(type); }
+
+} // namespace
+
+std::string_view to_text(InstructionSet set) {
+    switch (set) {
+    case InstructionSet::baseline: return "baseline";
+    case InstructionSet::avx2: return "AVX2";
+    case InstructionSet::avx512: return "AVX-512";
+    }
+    return "";
+}
+
+bool has(InstructionSet set) {
+    switch (set) {
+    case InstructionSet::baseline: return true;
+#if defined(__x86_64__)
+    // Exactly the extensions that the files are compiled for.
+    case InstructionSet::avx2: return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    case InstructionSet::avx512:
+        return has(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
+               __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+               __builtin_cpu_supports("avx512vl") != 0;
+#else
+    case InstructionSet::avx2:
+    case InstructionSet::avx512: return false;
+#endif
+    }
+    return false;
+}
+
+InstructionSet chosen_instruction_set() {
+    const char* name = std::getenv("GRIDFOLD_CPU");
+    if (name == nullptr || *name == '\0') {
+        if (has(InstructionSet::avx512)) return InstructionSet::avx512;
+        return has(InstructionSet::avx2) ? InstructionSet::avx2 : InstructionSet::baseline;
+    }
+    const std::string_view wanted = name;
+    InstructionSet set = InstructionSet::baseline;
+    if (wanted == "avx2")
+        set = InstructionSet::avx2;
+    else if (wanted == "avx512")
+        set = InstructionSet::avx512;
+    else if (wanted != "baseline")
+        throw InvalidGraph(fmt::format("GRIDFOLD_CPU={}: must be baseline, avx2 or avx512, or not set", wanted));
+    if (!has(set))
+        throw InvalidGraph(fmt::format("GRIDFOLD_CPU={}: this machine has no {}; unset it", wanted, to_text(set)));
+    return set;
+}
+
+MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set) {
+    if (row.user_kernels != nullptr) return (*row.user_kernels)[static_cast<std::size_t>(compute)];
+    return tables(set).map(row.builtin, number(compute));
+}
+
+ConvertKernel cast_kernel(DType from, DType to, InstructionSet set) {
+    return tables(set).cast(number(from), number(to));
+}
+
+ConvertKernel round_kernel(DType from, DType to, InstructionSet set) {
+    return tables(set).round(number(from), number(to));
+}
+
+const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set) {
+    return row.builtin < 0 ? nullptr : tables(set).fold(row.builtin, number(element), number(accumulator));
+}
+
+FinalizeKernel finalize_kernel(const ReduceOp& row, DType element, DType accumulator, DType result) {
+    if (row.builtin < 0) return nullptr;
+    return baseline::finalize_kernel(row.builtin, number(element), number(accumulator), number(result));
+}
+
+} // namespace gf::cpu

@@ -1,0 +1,88 @@
+// The maps of map.def as kernels over arrays, for the instruction set that this file is compiled for.
+#include "host_kernels/element_types.hpp"
+
+namespace GRIDFOLD_NAMESPACE {
+
+MapKernel map_kernel(int map, int compute);
+
+namespace kernels {
+
+enum class Rule { same, number, quotient, floating, integer, shift, compare, logical, test, select };
+
+/// May a map of this rule compute in this type?
+constexpr bool computes_in(Rule rule, Type type, Kind kind) {
+    if (is_stored_only(type)) return false;
+    switch (rule) {
+    case Rule::same:
+    case Rule::compare:
+    case Rule::test:
+    case Rule::select: return true;
+    case Rule::number: return kind != Kind::boolean;
+    case Rule::quotient:
+    case Rule::floating: return kind == Kind::floating;
+    case Rule::integer: return kind != Kind::floating;
+    case Rule::shift: return kind == Kind::signed_integer || kind == Kind::unsigned_integer;
+    case Rule::logical: return kind == Kind::boolean;
+    }
+    return false;
+}
+
+/// The body of a map: one struct a row.
+#define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, ulps, low, high, doc, ...)                                      \
+    template <class T> struct id##_map {                                                                          \
+        static constexpr int arity = arity_;                                                                      \
+        static constexpr Rule rule = Rule::rule_;                                                                 \
+        using A = typename Choose<rule == Rule::select, bool, T>::type;                                           \
+        using R =                                                                                                 \
+            typename Choose<rule == Rule::compare || rule == Rule::logical || rule == Rule::test, bool, T>::type; \
+        GRIDFOLD_FN static R apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c) {            \
+            return static_cast<R>(__VA_ARGS__);                                                                   \
+        }                                                                                                         \
+    };
+#include <gridfold/ops/map.def>
+#undef GRIDFOLD_MAP_OP
+
+template <class Map, class T> void apply(void* out, const void* a, const void* b, const void* c, std::size_t n) {
+    auto* r = static_cast<typename Map::R*>(out);
+    const auto* x = static_cast<const typename Map::A*>(a);
+    const auto* y = static_cast<const T*>(b);
+    const auto* z = static_cast<const T*>(c);
+    GRIDFOLD_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+        if constexpr (Map::arity == 1)
+            r[i] = Map::apply(x[i], T{}, T{});
+        else if constexpr (Map::arity == 2)
+            r[i] = Map::apply(x[i], y[i], T{});
+        else
+            r[i] = Map::apply(x[i], y[i], z[i]);
+    }
+}
+
+template <template <class> class Map, Type type> constexpr MapKernel entry() {
+    if constexpr (computes_in(Map<f32>::rule, type, TypeFacts<type>::kind))
+        return &apply<Map<Element<type>>, Element<type>>;
+    else
+        return nullptr;
+}
+
+/// The kernels of one map by compute type.
+template <template <class> class Map> struct Row {
+    static constexpr MapKernel entries[] = {
+#define GRIDFOLD_DTYPE(type, ...) entry<Map, Type::type>(),
+#include <gridfold/core/dtype.def>
+#undef GRIDFOLD_DTYPE
+    };
+};
+
+} // namespace kernels
+
+MapKernel map_kernel(int map, int compute) {
+    static constexpr const MapKernel* rows[] = {
+#define GRIDFOLD_MAP_OP(id, ...) kernels::Row<kernels::id##_map>::entries,
+#include <gridfold/ops/map.def>
+#undef GRIDFOLD_MAP_OP
+    };
+    return rows[map][compute];
+}
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,160 @@
+#include "plan/plan_text.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/text.hpp>
+
+namespace gf::plan {
+
+namespace {
+
+/// Element `number` of a list by the name that `name_of_item` reads off it; "?" beyond its end.
+template <class Item, class F> std::string name_in(const std::vector<Item>& items, int number, F&& name_of_item) {
+    if (number < 0 || static_cast<std::size_t>(number) >= items.size()) return "?";
+    return std::string(name_of_item(items[static_cast<std::size_t>(number)]));
+}
+
+std::string array_name(const Plan& plan, int number) {
+    return name_in(plan.arrays, number, [](const Array& array) { return array.name; });
+}
+
+std::string_view role_text(ArrayRole role) {
+    switch (role) {
+    case ArrayRole::input: return "input";
+    case ArrayRole::output: return "output";
+    case ArrayRole::temporary: return "temporary";
+    }
+    return "?";
+}
+
+class Printer {
+public:
+    explicit Printer(const Plan& plan) : plan_(plan) {}
+
+    std::string print() && {
+        line("plan {}", plan_.name);
+        for (const PlanDim& dim : plan_.dims)
+            line("  dim {}{}{}", dim.name, dim.extent ? fmt::format(" = {}", *dim.extent) : "",
+                 dim.must_not_be_empty ? fmt::format(", not empty: {}", dim.needs_elements_of) : "");
+        for (const Array& array : plan_.arrays)
+            line("  {} {}: {}{}", role_text(array.role), array.name, to_text(array.type),
+                 domain_text(plan_, array.dims));
+        for (const Parameter& parameter : plan_.parameters)
+            line("  parameter {}: {}", parameter.name, to_text(parameter.type));
+        for (std::size_t s = 0; s < plan_.sweeps.size(); ++s) print_sweep(s);
+        for (const Output& output : plan_.outputs)
+            line("output {} = {}", output.name,
+                 output.array >= 0 ? array_name(plan_, output.array) : fmt::format("scalar {}", output.scalar));
+        return std::move(text_);
+    }
+
+private:
+    template <class... Arguments> void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+        text_ += '\n';
+    }
+
+    void print_sweep(std::size_t number) {
+        const Sweep& sweep = plan_.sweeps[number];
+        std::string after;
+        for (const int earlier : sweep.after) after += fmt::format("{}{}", after.empty() ? ", after " : " ", earlier);
+        line("sweep {} over {}, stage {}{}{}", number, domain_text(plan_, sweep.dims), sweep.stage, after,
+             sweep.reason.empty() ? "" : fmt::format(" ({})", sweep.reason));
+        const auto code_size = static_cast<int>(sweep.code.size());
+        for (int value = 0; value < code_size; ++value) {
+            if (value == 0 && sweep.body > 0) line("  prologue");
+            if (value == sweep.body && sweep.epilogue > sweep.body) line("  body");
+            if (value == sweep.epilogue) print_folds(sweep);
+            if (value == sweep.epilogue) line("  epilogue");
+            print_instruction(value, sweep.code[static_cast<std::size_t>(value)]);
+        }
+        if (sweep.epilogue >= code_size) print_folds(sweep);
+        for (const Store& store : sweep.stores) line("  store %{} to {}", store.value, array_name(plan_, store.array));
+        for (const Yield& yield : sweep.yields) {
+            const std::string type =
+                name_in(plan_.scalars, yield.scalar, [](const Scalar& s) { return to_text(s.type); });
+            line("  yield %{} as scalar {}: {}", yield.value, yield.scalar, type);
+        }
+    }
+
+    void print_folds(const Sweep& sweep) {
+        for (std::size_t f = 0; f < sweep.folds.size(); ++f) {
+            const Fold& fold = sweep.folds[f];
+            line("  fold {}: {} of %{}{}", f, monoid_of(fold), fold.value,
+                 fold.mask >= 0 ? fmt::format(" where %{}", fold.mask) : "");
+        }
+    }
+
+    void print_instruction(int value, const Instruction& instruction) {
+        std::string operands;
+        for (const int operand : instruction.operands)
+            if (operand >= 0) operands += fmt::format("{}%{}", operands.empty() ? " " : ", ", operand);
+        if (instruction.opcode == Opcode::finalize && !operands.empty()) operands = " if" + operands;
+        line("    %{}: {} = {}{}{}", value, to_text(instruction.type), action_of(plan_, instruction), operands,
+             instruction.may_be_empty ? ", may be empty" : "");
+    }
+
+    const Plan& plan_;
+    std::string text_;
+};
+
+} // namespace
+
+std::string_view name_of(Opcode opcode) {
+    switch (opcode) {
+    case Opcode::constant: return "constant";
+    case Opcode::parameter: return "parameter";
+    case Opcode::read: return "read";
+    case Opcode::load: return "load";
+    case Opcode::index: return "index";
+    case Opcode::map: return "map";
+    case Opcode::cast: return "cast";
+    case Opcode::round: return "round";
+    case Opcode::finalize: return "finalize";
+    }
+    return "?";
+}
+
+std::string action_of(const Plan& plan, const Instruction& instruction) {
+    const std::string_view name = name_of(instruction.opcode);
+    switch (instruction.opcode) {
+    case Opcode::constant: return constant_text(instruction.type, instruction.bits);
+    case Opcode::parameter:
+        return fmt::format("{} {}", name,
+                           name_in(plan.parameters, instruction.slot, [](const Parameter& p) { return p.name; }));
+    case Opcode::read: return fmt::format("{} scalar {}", name, instruction.slot);
+    case Opcode::load: return fmt::format("{} {}", name, array_name(plan, instruction.slot));
+    case Opcode::index:
+        return fmt::format("{} {}", name,
+                           name_in(plan.dims, instruction.slot, [](const PlanDim& d) { return d.name; }));
+    case Opcode::map: return instruction.map ? std::string(instruction.map->name) : "map ?";
+    case Opcode::cast: return std::string(name);
+    case Opcode::round: return fmt::format("{} to {}", name, to_text(instruction.round_to));
+    case Opcode::finalize:
+        return fmt::format("{} {}{} of fold {}", name, instruction.reduce ? instruction.reduce->name : "?",
+                           instruction.ddof ? fmt::format(" (ddof = {})", instruction.ddof) : "", instruction.slot);
+    }
+    return "?";
+}
+
+std::string monoid_of(const Fold& fold) {
+    return fmt::format("{}<{}, {}>", fold.monoid ? fold.monoid->name : "?", to_text(fold.element),
+                       to_text(fold.accumulator));
+}
+
+std::string domain_text(const Plan& plan, const std::vector<int>& dims) {
+    std::string text = "[";
+    for (const int dim : dims) {
+        if (text.size() > 1) text += ", ";
+        text += name_in(plan.dims, dim, [](const PlanDim& d) { return d.name; });
+    }
+    return text + "]";
+}
+
+std::string to_text(const Plan& plan) { return Printer(plan).print(); }
+
+} // namespace gf::plan

@@ -1,0 +1,2 @@
+// A source for package.fusion_directions.wrong.
+#pragma once

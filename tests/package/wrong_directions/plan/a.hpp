@@ -1,0 +1,3 @@
+// A source for package.fusion_directions.wrong.
+#pragma once
+#include "plan/b.hpp"
