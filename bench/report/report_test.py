@@ -1,15 +1,28 @@
-"""The table, the bars and the charts of made-up results: python3 -m unittest discover -s bench/report -p '*_test.py'"""
+"""The table, the bars and the charts, of made-up results and of the committed ones.
+
+usage: python3 -m unittest discover -s bench/report -p '*_test.py'      (without matplotlib, charts are not tested)
+"""
+import html
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import bars
-from results import Results, ResultsError, size_text
+import contenders
+import table
+from results import Results, ResultsError, read_all, size_text
+
+try:
+    import draw
+except SystemExit:  # there is no matplotlib
+    draw = None
 
 HERE = pathlib.Path(__file__).resolve().parent
+COMMITTED = HERE.parent / "results"
 CONTEXT = {"date": "2026-01-02T03:04:05+00:00", "gpu": "Some GPU", "driver": "580.1", "cuda": "13.0", "cub": "3.0.1"}
 
 
@@ -24,7 +37,9 @@ def sum_entries(log2, gridfold, cub, ceiling):
             for entry in entries(prefix + name, [us * 5, us, us * 0.9], bytes=1 << log2)]
 
 
-class ReportTest(unittest.TestCase):
+class FilesTest(unittest.TestCase):
+    """A folder of results for each test."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -40,13 +55,15 @@ class ReportTest(unittest.TestCase):
         results.read(self.file(benchmarks))
         return results
 
+    def run_script(self, name, *arguments):
+        return subprocess.run([sys.executable, str(HERE / name), *arguments], capture_output=True, text=True)
+
+
+class ReportTest(FilesTest):
     def bar(self, benchmarks, measure):
         found = [bar for bar in bars.all_bars(self.read(benchmarks)) if bar.measure == measure]
         self.assertEqual(len(found), 1, measure)
         return found[0]
-
-    def run_script(self, name, *arguments):
-        return subprocess.run([sys.executable, str(HERE / name), *arguments], capture_output=True, text=True)
 
     def test_a_time_is_the_median_of_its_repetitions(self):
         results = self.read(sum_entries(20, 3.0, 4.5, 2.7))
@@ -146,15 +163,130 @@ class ReportTest(unittest.TestCase):
         self.assertIn("| one block | 300 | 290 | 100 | |\n| gridfold | 3.00 | | 1.000 | |",
                       self.run_script("table.py", file).stdout)
 
-    def test_charts_for_which_there_is_data(self):
-        file = self.file([entry for log2 in range(10, 31) for entry in sum_entries(log2, 2, 3, 1)])
-        done = self.run_script("draw.py", file, "--out", str(self.folder / "charts"))
-        if "needs matplotlib" in done.stderr:
-            self.skipTest("there is no matplotlib")
+    def test_why_a_contender_has_no_time(self):
+        prefix = f"zscore/f32/bytes:{1 << 20}/call/"
+        left_out = {"cupy/zscore/2^18/call/cupy": "wrong result 3: 1, not 2",
+                    "cupy/zscore/2^18/call/cupy_fuse": "error", "jax/zscore/2^28/call/jax": "error"}
+        results = Results()
+        results.read(self.file(entries(prefix + "gridfold", [6.0], elements=1 << 18),
+                               context=CONTEXT | {"left_out": left_out}))
+        case, = results.cases()
+        self.assertEqual([results.why_missing(case, name) for name in ("cupy", "cupy_fuse", "jax")],
+                         ["wrong result", "failed", "not measured"])
+
+
+def luminance(colour):
+    """Relative luminance by WCAG 2."""
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def committed():
+    return read_all(sorted(COMMITTED.glob("h200-*.json")))
+
+
+class ContendersTest(unittest.TestCase):
+    def test_every_contender_of_the_committed_results_has_a_name_and_a_colour(self):
+        results = committed()
+        tables_alone = ("ladder", "cubes_ladder", "compile")
+        found = {name for case in results.cases() if case.workload not in tables_alone
+                 for name in results.contenders(case) if not name.startswith("ladder_")}
+        self.assertEqual(found, set(contenders.LOOKS))
+
+    def test_only_ways_to_call_gridfold_share_a_colour(self):
+        for name, look in contenders.LOOKS.items():
+            same = {other for other, its in contenders.LOOKS.items() if its.colour == look.colour}
+            self.assertTrue(same == {name} or all(other.startswith("gridfold") for other in same), same)
+        self.assertEqual(len({look.name for look in contenders.LOOKS.values()}), len(contenders.LOOKS))
+
+    def test_every_colour_is_legible_on_white(self):
+        for look in contenders.LOOKS.values():
+            self.assertGreaterEqual(1.05 / (luminance(look.colour) + 0.05), 3, look)
+
+    def test_a_contender_without_a_name_is_refused(self):
+        with self.assertRaisesRegex(ResultsError, "thrust2 has no name and colour: add it to LOOKS"):
+            contenders.ordered({"cub", "thrust2"})
+
+
+def texts(svg):
+    """What is written in a chart."""
+    return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)", svg)]
+
+
+@unittest.skipIf(draw is None, "there is no matplotlib")
+class ChartsTest(FilesTest):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = draw.draw(committed(), pathlib.Path(folder))
+            cls.committed = {path.stem: texts(path.read_text()) for path in paths}
+
+    def drawn(self, path):
+        """{name: what is written in the chart}, drawn from this file by the script."""
+        folder = self.folder / "charts"
+        done = self.run_script("draw.py", path, "--out", str(folder))
         self.assertEqual(done.returncode, 0, done.stderr)
-        drawn = list((self.folder / "charts").iterdir())
-        self.assertEqual([path.name for path in drawn], ["bandwidth.svg"])
-        self.assertIn("2026-01-02", drawn[0].read_text())
+        return {path.stem: texts(path.read_text()) for path in folder.iterdir()}
+
+    def test_charts_for_which_there_is_data(self):
+        charts = self.drawn(self.file([entry for log2 in range(10, 31) for entry in sum_entries(log2, 2, 3, 1)]))
+        self.assertEqual(list(charts), ["bandwidth"])
+        self.assertIn("Some GPU, driver 580.1, CUDA 13.0, CUB 3.0.1, 2026-01-02", charts["bandwidth"])
+
+    def test_the_ratio_panel_has_the_tables_figures(self):
+        results = committed()
+        _, below = draw.bandwidth(results).axes
+        line, = (line for line in below.lines if line.get_label() == "cub")
+        shown = {size_text(int(size)): table.ratio(value) for size, value in zip(*line.get_data())}
+        cells = {row[2]: row[6] for row in table.gpu_rows(results) if row[:2] == ["sum", "f32"]}
+        self.assertEqual(cells, {size: shown[size] for size in cells})
+        written = [text.get_text() for text in below.texts]
+        self.assertEqual([value for value in cells.values() if value not in written], [])
+
+    def test_a_time_below_that_of_only_reading_is_explained_where_there_is_one(self):
+        def explained(ceiling):
+            note = "only reads does neither"
+            return any(note in text for text in self.drawn(self.file(sum_entries(20, 2, 3, ceiling)))["bandwidth"])
+
+        self.assertTrue(explained(2.1))
+        self.assertFalse(explained(1.9))
+
+    def test_what_was_not_measured_is_said(self):
+        def count(chart, words):
+            return self.committed[chart].count(words)
+
+        self.assertEqual(count("speedup", "not measured"), 8)  # sixteen: four sizes, two contenders
+        self.assertEqual([count("peers", words) for words in ("wrong result", "failed", "not measured")], [2, 2, 4])
+        self.assertEqual(count("cpu", "not measured"), 7)  # sums and cubes: nothing to fuse by hand
+
+    def test_charts_name_contenders_in_words(self):
+        for name, written in self.committed.items():
+            self.assertEqual([text for text in written if "_" in text], [], name)
+
+    def test_the_committed_charts_show_the_committed_results(self):
+        for name, written in self.committed.items():
+            self.assertEqual(texts((COMMITTED / f"{name}.svg").read_text()), written, name)
+
+    def test_all_ratios_are_above_1_where_gridfold_is_faster(self):
+        """A contender that takes twice gridfold's time is at 2, on the CPU as on the GPU."""
+        for mode, name in (("cpu", "omp_simd"), ("call", "torch_eager")):
+            prefix = f"cubes/f32/bytes:{1 << 30}/{mode}/"
+            file = self.file(entries(prefix + "gridfold", [10.0]) + entries(prefix + "ceiling", [9.0]) +
+                             entries(prefix + name, [20.0]), f"{mode}.json")
+            results = Results()
+            results.read(file)
+            axes = {"cpu": draw.cpu, "call": draw.peers}[mode](results).axes[0]
+            self.assertIn("2.00", [text.get_text() for text in axes.texts])
+            self.assertEqual(max(bar.get_x() + bar.get_width() for bar in axes.patches), 2)
+
+    def test_a_chart_is_the_same_bytes_each_time(self):
+        file = self.file(sum_entries(20, 2, 3, 1))
+        svgs = []
+        for folder in ("first", "second"):
+            self.run_script("draw.py", file, "--out", str(self.folder / folder))
+            svgs.append((self.folder / folder / "bandwidth.svg").read_text())
+        self.assertEqual(*svgs)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ class Results:
         self._counters = {}  # (Case, contender) -> {name: number}
         self._labels = {}    # (Case, contender) -> text
         self._source = {}    # (Case, contender) -> the file
+        self._left_out = {}  # library/workload/2^log2 of the elements/mode/contender -> why
+        self.versions = {}   # library of bench/peers -> its version
         self.contexts = {}   # mode -> context of a file that measured it
 
     def read(self, path):
@@ -48,6 +50,8 @@ class Results:
             context, entries = content["context"], content["benchmarks"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ResultsError(f"{path}: not a file of results: {error}") from error
+        self._left_out |= context.get("left_out", {})
+        self.versions |= context.get("versions", {})
         times = {}
         for entry in entries:
             match = NAME.fullmatch(entry["name"])
@@ -80,6 +84,13 @@ class Results:
     def us(self, case, contender):
         """The median, or None where it was not measured."""
         return self._times.get(case, {}).get(contender)
+
+    def why_missing(self, case, contender):
+        """In a word or two, for a contender without a time: bench/peers says which results were wrong."""
+        elements = int(self.counter(case, "gridfold", "elements") or 0)
+        ending = f"/{case.workload}/2^{elements.bit_length() - 1}/{case.mode}/{contender}"
+        why = next((why for what, why in self._left_out.items() if what.endswith(ending)), None)
+        return "not measured" if why is None else "wrong result" if why.startswith("wrong result") else "failed"
 
     def counter(self, case, contender, name):
         return self._counters.get((case, contender), {}).get(name)
