@@ -17,7 +17,7 @@ function(gridfold_test name)
         gridfold::gridfold ${arg_LIBRARIES} GTest::gtest_main fmt::fmt Boost::headers)
     target_include_directories(${name} PRIVATE
         "${PROJECT_SOURCE_DIR}/tests"
-        "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
+        "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/npy/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
     if(arg_EMULATED)
         gridfold_emulated_test(${name})
     elseif(arg_WHOLE)

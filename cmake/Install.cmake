@@ -9,7 +9,7 @@ else()
     set(GRIDFOLD_STATIC FALSE)
 endif()
 
-install(TARGETS gridfold_core gridfold_ops gridfold_fusion EXPORT gridfoldTargets
+install(TARGETS gridfold_core gridfold_npy gridfold_ops gridfold_fusion EXPORT gridfoldTargets
     FILE_SET HEADERS FILE_SET text)
 install(TARGETS gridfold_gridfold EXPORT gridfoldTargets)
 install(EXPORT gridfoldTargets NAMESPACE gridfold:: DESTINATION "${GRIDFOLD_CMAKE_DIR}")

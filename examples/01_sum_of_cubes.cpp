@@ -17,8 +17,8 @@
 #include <vector>
 
 #include <gridfold/gridfold.hpp>
+#include <gridfold/npy/npy.hpp>
 
-#include "npy/npy.hpp"
 #include "read_bandwidth.hpp"
 
 namespace {

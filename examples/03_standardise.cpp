@@ -5,8 +5,7 @@
 #include <iostream>
 
 #include <gridfold/gridfold.hpp>
-
-#include "npy/npy.hpp"
+#include <gridfold/npy/npy.hpp>
 
 namespace {
 

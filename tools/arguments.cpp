@@ -188,7 +188,7 @@ Given give(const Graph& graph, const std::string& word, const std::string& name,
 
 Graph read_graph(const std::string& text) {
     if (!text.starts_with('@')) return parse(text);
-    const MappedFile file(text.substr(1));
+    const FileBytes file(text.substr(1));
     return parse({file.address(), file.bytes()});
 }
 

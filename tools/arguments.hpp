@@ -6,9 +6,8 @@
 #include <vector>
 
 #include <gridfold/fusion/executable.hpp>
+#include <gridfold/npy/npy.hpp>
 #include <gridfold/ops/graph.hpp>
-
-#include "npy/npy.hpp"
 
 namespace gf::tool {
 

@@ -10,9 +10,9 @@
 
 #include <gridfold/core/error.hpp>
 #include <gridfold/fusion/plan.hpp>
+#include <gridfold/npy/npy.hpp>
 
 #include "arguments.hpp"
-#include "npy/npy.hpp"
 #include "problems.hpp"
 
 namespace gf::tool {
@@ -65,8 +65,8 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
     for (const std::string& word : words) {
         const auto parts = split_at_equals("-o", word);
         const std::string &name = parts.first, &path = parts.second;
-        const auto output =
-            std::find_if(plan.outputs.begin(), plan.outputs.end(), [&](const plan::Output& o) { return o.name == name; });
+        const auto output = std::find_if(plan.outputs.begin(), plan.outputs.end(),
+                                         [&](const plan::Output& o) { return o.name == name; });
         if (output == plan.outputs.end())
             throw InvalidGraph(
                 fmt::format("-o {}: \"{}\" is no output of the graph: results go to files; leave it out", word, name));

@@ -1,15 +1,22 @@
-// A stranger's program against the installed package: three results of one array in one sweep, checked against loops.
+// A program against the installed package: three results of one array in one sweep, checked against loops. The array
+// comes from a .npy file, which the program writes first.
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <gridfold/gridfold.hpp>
+#include <gridfold/npy/npy.hpp>
 
 int main() {
     std::vector<std::int32_t> data(100'000);
     std::iota(data.begin(), data.end(), -30'000);
+    const std::string path = std::filesystem::temp_directory_path() / "gridfold_consumer.npy";
+    gf::npy::write(path, data);
+    const gf::npy::Array file = gf::npy::open(path); // maps the file: it is not read before the run
 
     gf::Graph graph("summary");
     const gf::Dim n = graph.dim("n");
@@ -19,7 +26,7 @@ int main() {
     graph.output("negative", gf::count(x < 0));
 
     const gf::Executable executable = gf::compile(graph, {.device = "cpu"});
-    const gf::Results results = executable.run({{"x", data}});
+    const gf::Results results = executable.run({{"x", file.view()}});
 
     const auto sum = results.get<std::int64_t>("sum");
     const auto peak = results.get<std::int32_t>("peak");

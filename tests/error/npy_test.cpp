@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/npy/npy.hpp>
 
 #include "error/refusal.hpp"
-#include "npy/npy.hpp"
-#include "npy/npy_header.hpp"
+#include "npy_header.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include <gridfold/core/device.hpp>
 #include <gridfold/core/view.hpp>
+#include <gridfold/npy/npy.hpp>
 
-#include "npy/npy.hpp"
 #include "tool/command.hpp"
 
 namespace {

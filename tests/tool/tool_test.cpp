@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <gridfold/core/view.hpp>
+#include <gridfold/npy/npy.hpp>
 
-#include "npy/npy.hpp"
 #include "tool/command.hpp"
 
 namespace {

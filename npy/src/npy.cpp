@@ -1,5 +1,5 @@
 // Arrays in files.
-#include "npy.hpp"
+#include <gridfold/npy/npy.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -50,7 +50,7 @@ void check_booleans(const std::string& path, const View& view, std::size_t count
                     path, *wrong, wrong - bytes));
 }
 
-Array checked(const std::string& path, MappedFile file, std::size_t offset, DType type, const Extents& extents) {
+Array checked(const std::string& path, FileBytes file, std::size_t offset, DType type, const Extents& extents) {
     const std::size_t count = file.bytes() - offset;
     check_size(path, count, type, extents);
     Array array(std::move(file), offset, type, extents);
@@ -77,7 +77,7 @@ int write_all(int file, const char* bytes, std::size_t count) {
 
 } // namespace
 
-Array::Array(MappedFile file, std::size_t offset, DType type, const Extents& extents) : file_(std::move(file)) {
+Array::Array(FileBytes file, std::size_t offset, DType type, const Extents& extents) : file_(std::move(file)) {
     const std::size_t bytes = file_.bytes() - offset;
     const char* elements = bytes == 0 ? nullptr : file_.address() + offset;
     if (offset % size_of(type) != 0 && bytes > 0) {
@@ -89,13 +89,13 @@ Array::Array(MappedFile file, std::size_t offset, DType type, const Extents& ext
 }
 
 Array open(const std::string& path) {
-    MappedFile file(path);
+    FileBytes file(path);
     const Header header = parse_header(path, {file.address(), file.bytes()});
     return checked(path, std::move(file), header.bytes, header.type, header.extents);
 }
 
 Array open_raw(const std::string& path, DType type) {
-    MappedFile file(path);
+    FileBytes file(path);
     if (file.bytes() % size_of(type) != 0)
         throw InvalidGraph(
             fmt::format("file \"{}\" has {} bytes, which is no multiple of the {} of one {}: a raw file holds "
@@ -106,7 +106,7 @@ Array open_raw(const std::string& path, DType type) {
 }
 
 Array open_raw(const std::string& path, DType type, const Extents& extents) {
-    return checked(path, MappedFile(path), 0, type, extents);
+    return checked(path, FileBytes(path), 0, type, extents);
 }
 
 std::string written_path(const std::string& path) {

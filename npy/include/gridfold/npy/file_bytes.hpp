@@ -8,18 +8,18 @@
 namespace gf {
 
 /// A regular file mapped read-only. Move-only. An empty file is a null address.
-class MappedFile {
+class FileBytes {
 public:
     /// Throws InvalidGraph where there is no such file, or it can't be read or mapped.
-    explicit MappedFile(const std::string& path);
-    MappedFile(MappedFile&& other) noexcept
+    explicit FileBytes(const std::string& path);
+    FileBytes(FileBytes&& other) noexcept
         : address_(std::exchange(other.address_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    MappedFile& operator=(MappedFile&& other) noexcept {
+    FileBytes& operator=(FileBytes&& other) noexcept {
         std::swap(address_, other.address_);
         std::swap(bytes_, other.bytes_);
         return *this;
     }
-    ~MappedFile();
+    ~FileBytes();
 
     const char* address() const noexcept { return static_cast<const char*>(address_); }
     std::size_t bytes() const noexcept { return bytes_; }

@@ -9,18 +9,18 @@
 #include <gridfold/core/buffer.hpp>
 #include <gridfold/core/view.hpp>
 
-#include "mapped_file.hpp"
+#include <gridfold/npy/file_bytes.hpp>
 
 namespace gf::npy {
 
 /// An array in a file. The view lives as long as this.
 class Array {
 public:
-    Array(MappedFile file, std::size_t offset, DType type, const Extents& extents);
+    Array(FileBytes file, std::size_t offset, DType type, const Extents& extents);
     const View& view() const noexcept { return view_; }
 
 private:
-    MappedFile file_;
+    FileBytes file_;
     HostBuffer aligned_; ///< the elements again, where their place in the file is no multiple of their size
     View view_;
 };

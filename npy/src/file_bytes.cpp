@@ -1,5 +1,5 @@
 // Files by mmap.
-#include "mapped_file.hpp"
+#include <gridfold/npy/file_bytes.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -23,7 +23,7 @@ namespace {
 
 } // namespace
 
-MappedFile::MappedFile(const std::string& path) {
+FileBytes::FileBytes(const std::string& path) {
     struct stat status {};
     // Without O_NONBLOCK, opening a pipe would wait for its writer.
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -45,7 +45,7 @@ MappedFile::MappedFile(const std::string& path) {
     if (address_ != nullptr) madvise(address_, bytes_, MADV_SEQUENTIAL); // a hint: failing changes nothing
 }
 
-MappedFile::~MappedFile() {
+FileBytes::~FileBytes() {
     if (address_ != nullptr) munmap(address_, bytes_);
 }
 
