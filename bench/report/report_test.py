@@ -130,6 +130,15 @@ class ReportTest(FilesTest):
                         for entry in entries(prefix + name, [us])], "CPU, 2^30 bytes: best contender ÷ gridfold")
         self.assertEqual((bar.worst.where, bar.worst.value), ("sum f32 against eigen", 0.9))
 
+    def test_where_others_are_ahead(self):
+        prefix = "sum/f32/bytes:4096/cpu/"
+        results = self.read(sum_entries(12, 2.0, 1.9, 1.0) + sum_entries(14, 2.0, 1.94, 1.0) +
+                            entries(prefix + "gridfold", [4.0]) + entries(prefix + "eigen", [1.0]) +
+                            entries(prefix + "loop", [2.0]))
+        self.assertEqual(list(table.behind_rows(results)),
+                         [["GPU", "sum", "CUB", "0.95", "f32, 2^12", "2^12"],
+                          ["CPU", "sum", "Eigen, one thread", "0.25", "f32, 2^12", "2^12"]])
+
     def test_no_data_is_said(self):
         bar = self.bar(sum_entries(10, 1, 2, 1), "many: ceiling ÷ gridfold")
         self.assertEqual(bars.line(bar), "no data | many: ceiling ÷ gridfold | >= 0.5")

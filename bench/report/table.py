@@ -6,7 +6,7 @@ usage: table.py [--brief] RESULTS.json…                       prints them
                                                               <!-- bench:begin --> and <!-- bench:end --> differs
        table.py [--brief] RESULTS.json… --write README.md     puts them there
 
---brief: one table of the rows that tell most.
+--brief: the rows that tell most, and where gridfold is behind.
 """
 import argparse
 import difflib
@@ -14,7 +14,8 @@ import pathlib
 import re
 import sys
 
-from bars import all_bars, is_peer
+from bars import TIE, all_bars, is_peer
+from contenders import look
 from results import read_all, size_text
 
 BETWEEN = re.compile(r"(?<=<!-- bench:begin -->\n).*?(?=<!-- bench:end -->)", re.DOTALL)
@@ -44,22 +45,20 @@ GPU_ROWS = (
     ("row_maxima", None, None),
 )
 BRIEF_ROWS = (
-    ("sum", "f32", two_to(12, 16, 20, 24, 28, 30, 34)),
-    ("sum", "i8", two_to(20, 30)),
-    ("sum", "f16", two_to(20, 30)),
-    ("sum", "i64", two_to(20, 30)),
-    ("argmax", "f32", two_to(20, 30)),
-    ("five", "f32", two_to(16, 20, 24, 30)),
-    ("dozen", "f32", two_to(30)),
-    ("sixteen", "mixed", None),
-    ("zscore", "f32", two_to(24, 32)),
+    ("sum", "f32", two_to(12, 16, 20, 24, 28, 34)),
+    ("sum", "i8", two_to(30)),
+    ("sum", "f16", two_to(30)),
+    ("argmax", "f32", two_to(20)),
+    ("five", "f32", two_to(16, 24, 30)),
+    ("sixteen", "mixed", (13 << 28,)),
+    ("zscore", "f32", two_to(32)),
     ("many", None, None),
 )
 WORDS = {"five": "five statistics", "dozen": "a dozen statistics", "dozen_arg": "… with argmin and argmax",
          "sixteen": "sixteen statistics of four columns", "zscore": "z-score", "cubes": "sum of cubes",
          "misaligned_sum": "sum, not aligned", "ragged_sum": "sum of round lengths", "dot": "dot product",
          "many": "five statistics of 1,000 columns of 10,000, one launch",
-         "row_sums": "sums of 1,000 rows of 10,000", "row_maxima": "their maxima"}
+         "row_sums": "sums of 1,000 rows of 10,000", "row_maxima": "maxima of 1,000 rows of 10,000"}
 
 
 def number(value):
@@ -88,12 +87,18 @@ def of_ceiling(results, case):
     return (ceiling + copy) / ours if ceiling and ours else None
 
 
+def title(contender):
+    """The steps of the ladder are called by what they do; charts do not show them."""
+    ladder = "ladder_"
+    return contender.removeprefix(ladder).replace("_", " ") if contender.startswith(ladder) else look(contender).name
+
+
 def others(results, case):
     """All contenders but those with columns or a table of their own."""
     own = ("gridfold", "cub", "ceiling", "copy_ceiling")
     found = [(name, results.ratio(case, name)) for name in sorted(results.contenders(case))
              if name not in own and not is_peer(name)]
-    return ", ".join(f"{name} {ratio(value)}" for name, value in found)
+    return "; ".join(f"{title(name)} {ratio(value)}" for name, value in found)
 
 
 def gpu_rows(results, wanted_rows=GPU_ROWS):
@@ -153,7 +158,7 @@ def peer_rows(results):
     for measured in sizes.values():
         for case, peers in measured if len(measured) == 1 else (measured[0], measured[-1]):
             yield [case.workload, size_text(case.bytes), case.mode, number(results.us(case, "gridfold")),
-                   ", ".join(f"{name} {ratio(value)}" for name, value in peers.items())]
+                   "; ".join(f"{title(name)} {ratio(value)}" for name, value in peers.items())]
 
 
 def cpu_rows(results):
@@ -162,7 +167,7 @@ def cpu_rows(results):
         if case.bytes != 1 << 30 or not ours:
             continue
         rival = results.best(case, but=("gridfold", "ceiling", "copy_ceiling"))
-        yield [case.workload, case.type, number(ours / 1e3), ratio(of_ceiling(results, case)), rival or "",
+        yield [case.workload, case.type, number(ours / 1e3), ratio(of_ceiling(results, case)), title(rival) if rival else "",
                ratio(results.ratio(case, rival))]
 
 
@@ -184,8 +189,30 @@ def gpu_caption(results):
             "read them, then copy them). Bytes are those of the input; GB/s count the output, too. Within 3 % is a tie.")
 
 
+def behind_rows(results):
+    """The contenders that are ahead by more than a tie: on a GPU each by workload, on the CPU the best of a workload."""
+    own = ("ceiling", "copy_ceiling")
+    worst = {}
+    for case in results.cases():
+        for name in results.contenders(case) if results.us(case, "gridfold") else ():
+            value = results.ratio(case, name)
+            if name in own or name.startswith(("gridfold", "ladder")) or not value or value >= TIE:
+                continue
+            place = "CPU" if case.mode == "cpu" else "GPU"
+            worst.setdefault((place, case.workload, name if place == "GPU" else ""), []).append((value, case, name))
+    for (place, workload, _), found in sorted(worst.items(), key=lambda item: (item[0][0] == "CPU", min(item[1])[0])):
+        value, case, name = min(found)
+        yield [place, WORDS.get(workload, workload), title(name), f"{value:.2f}", f"{case.type}, {size_text(case.bytes)}",
+               size_text(max(case.bytes for _, case, _ in found))]
+
+
+BEHIND = "Where others are ahead by more than a tie: the worst ratio, where it is, and the largest size at which it is so."
+
+
 def brief(results):
-    return "\n".join([gpu_caption(results), "", *markdown(GPU_HEAD, list(gpu_rows(results, BRIEF_ROWS))), ""])
+    behind = markdown(["on", "work", "ahead", "its time ÷ ours", "at", "up to"], list(behind_rows(results)))
+    return "\n".join([gpu_caption(results), "", *markdown(GPU_HEAD, list(gpu_rows(results, BRIEF_ROWS))), "",
+                      BEHIND, "", *behind, ""])
 
 
 def tables(results):
