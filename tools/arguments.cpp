@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <gridfold/ops/text.hpp>
 
@@ -31,17 +32,17 @@ std::optional<Literal> parse_number(std::string_view text) {
     return {};
 }
 
-Literal require_number(const std::string& name, const std::string& text, bool or_file) {
+/// `is_scalar`: a run-time scalar, which a file may also hold; else a dim.
+Literal require_number(const std::string& name, const std::string& text, bool is_scalar, bool many) {
     if (const auto number = parse_number(text)) return *number;
-    if (or_file)
-        throw InvalidGraph(
-            fmt::format("{}={}: \"{}\" is a run-time scalar of the graph, and \"{}\" is no number and no "
-                        "file; give a number for all problems, as in {}=2, or a file with one for each",
-                        name, text, name, text, name));
-    throw InvalidGraph(
-        fmt::format("{}={}: \"{}\" is a run-time scalar or a dim of the graph, which is bound to a number, true or "
-                    "false; give one, as in {}=2",
-                    name, text, name, name));
+    if (is_scalar)
+        throw InvalidGraph(fmt::format("{}={}: \"{}\" is a run-time scalar of the graph, and \"{}\" is not a number, "
+                                       "true, false or a file that is there; give a number, as in {}=2, or a file that "
+                                       "holds one{}",
+                                       name, text, name, text, name, many ? ", or one for each problem" : ""));
+    throw InvalidGraph(fmt::format("{}={}: \"{}\" is a dim of the graph, whose extent is an integer; give one, as in "
+                                   "{}=1000",
+                                   name, text, name, name));
 }
 
 /// "[100, 20]"
@@ -64,9 +65,26 @@ Extents parse_extents(const std::string& word, std::string_view text) {
     }
 }
 
-npy::Array open_array(const std::string& word, const std::string& value) {
+/// The files of a command line. "-" is stdin, which one of them can be.
+class Source {
+public:
+    npy::FileBytes open(const std::string& word, const std::string& path) {
+        if (path != "-") return npy::FileBytes(path);
+        if (!stdin_word_.empty())
+            throw InvalidGraph(fmt::format("{}: stdin is read by {} already, and has no second array; name a file or a "
+                                           "named pipe",
+                                           word, stdin_word_));
+        stdin_word_ = word;
+        return npy::FileBytes(STDIN_FILENO, "stdin");
+    }
+
+private:
+    std::string stdin_word_;
+};
+
+npy::Array open_array(Source& source, const std::string& word, const std::string& value) {
     constexpr std::string_view raw = "raw:";
-    if (!value.starts_with(raw)) return npy::open(value);
+    if (!value.starts_with(raw)) return npy::open(source.open(word, value));
     const std::string_view rest = std::string_view(value).substr(raw.size());
     const std::size_t colon = rest.find(':');
     std::string_view type_text = rest.substr(0, colon), extents_text;
@@ -86,9 +104,9 @@ npy::Array open_array(const std::string& word, const std::string& value) {
                                 return names;
                             }(),
                             " ")));
-    const std::string path(rest.substr(colon + 1));
-    return extents_text.empty() ? npy::open_raw(path, *type)
-                                : npy::open_raw(path, *type, parse_extents(word, extents_text));
+    npy::FileBytes file = source.open(word, std::string(rest.substr(colon + 1)));
+    return extents_text.empty() ? npy::open_raw(std::move(file), *type)
+                                : npy::open_raw(std::move(file), *type, parse_extents(word, extents_text));
 }
 
 /// The input or run-time scalar of that name; null if there is none.
@@ -142,44 +160,49 @@ void check_rank(const std::string& word, const Node& node, const View& view, boo
                     with_problems ? ", or run a problem for each index of the first with --many" : ""));
 }
 
-/// The values of a run-time scalar, one a problem.
-View values_of(const std::string& word, const Node& node, const View& view) {
-    if (!has_problems(node, view))
-        throw InvalidGraph(
-            fmt::format("{}: \"{}\" is a run-time scalar of the graph, but the array's extents are {}; bind one number "
-                        "for all problems, or an array with one dim, of a value for each",
-                        word, node.name, to_text(view.extents)));
+/// Checks that an array holds the values of a run-time scalar, one a problem.
+void check_values(const std::string& word, const Node& node, const View& view, bool many) {
+    if (!many || !has_problems(node, view))
+        throw InvalidGraph(fmt::format(
+            "{}: \"{}\" is a run-time scalar of the graph, but the array's extents are {}; bind a number or an "
+            "array without dims{}",
+            word, node.name, to_text(view.extents), many ? " for all problems, or one dim with a value for each" : ""));
     if (view.type != node.type)
         throw InvalidGraph(fmt::format(
             "{}: \"{}\" is {} in the graph, but the array has elements of {}; bind elements of {}, or "
             "declare it as {}",
             word, node.name, to_text(node.type), to_text(view.type), to_text(node.type), to_text(view.type)));
-    return view;
 }
 
-/// Not a number, but the name of a file with one for each problem?
+/// True if the value of a run-time scalar is not a number but a file that holds it.
 bool names_file(const std::string& value) {
     std::error_code error; // of a name that no file can have
-    return !parse_number(value) && (value.starts_with("raw:") || std::filesystem::exists(value, error));
+    return !parse_number(value) && (value == "-" || value.starts_with("raw:") || std::filesystem::exists(value, error));
 }
 
 /// What a word binds to `name`, which the binding views. Opens the file, if it names one.
 Given give(const Graph& graph, const std::string& word, const std::string& name, const std::string& value, bool many,
-           std::vector<npy::Array>& files) {
+           Source& source, std::vector<npy::Array>& files) {
     Given given{word, Binding(name, 0)};
     const Node* const input = find_input(graph, name);
     if (input != nullptr && input->kind == NodeKind::input) {
-        const View view = files.emplace_back(open_array(word, value)).view();
+        const View view = files.emplace_back(open_array(source, word, value)).view();
         check_rank(word, *input, view, many);
         if (many && has_problems(*input, view))
             given.each = view;
         else
             given.shared = Binding(name, view);
-    } else if (many && input != nullptr && names_file(value)) {
-        given.each = values_of(word, *input, files.emplace_back(open_array(word, value)).view());
-        given.each_is_number = true;
+    } else if (input != nullptr && names_file(value)) {
+        const View view = files.emplace_back(open_array(source, word, value)).view();
+        if (view.extents.rank() == 0) {
+            given.shared.scalar = number_at(view, 0);
+        } else {
+            check_values(word, *input, view, many);
+            given.each = view;
+            given.each_is_number = true;
+        }
     } else if (input != nullptr || is_dim(graph, name)) {
-        given.shared.scalar = require_number(name, value, many && input != nullptr);
+        given.shared.scalar = require_number(name, value, input != nullptr, many);
     } // else the run refuses it, with the nearest name there is
     return given;
 }
@@ -188,8 +211,7 @@ Given give(const Graph& graph, const std::string& word, const std::string& name,
 
 Graph read_graph(const std::string& text) {
     if (!text.starts_with('@')) return parse(text);
-    const FileBytes file(text.substr(1));
-    return parse({file.address(), file.bytes()});
+    return parse(npy::FileBytes(text.substr(1)).bytes());
 }
 
 std::pair<std::string, std::string> split_at_equals(const char* what, const std::string& word) {
@@ -203,10 +225,11 @@ Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words, bo
     Inputs inputs;
     inputs.names.reserve(words.size()); // bindings view the names
     std::vector<Given> given;
+    Source source;
     for (const std::string& word : words) {
         auto [name, value] = split_at_equals("a binding", word);
         inputs.names.push_back(std::move(name));
-        given.push_back(give(graph, word, inputs.names.back(), value, many, inputs.files));
+        given.push_back(give(graph, word, inputs.names.back(), value, many, source, inputs.files));
     }
     check_complete(graph, inputs.names);
     const std::int64_t count = many ? count_problems(given) : 1;

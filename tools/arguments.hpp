@@ -24,9 +24,10 @@ struct Inputs {
     std::vector<Bindings> problems; ///< one, or many
 };
 
-/// "x=array.npy", "x=raw:i32:path", "x=raw:f32[100, 20]:path" for an array of the graph; "alpha=0.5", "n=100" for a
-/// run-time scalar or a dim. Opens the files. `many`: arrays, and files of values for run-time scalars, may have a dim
-/// in front of the graph's, along which the problems are.
+/// "x=array.npy", "x=raw:i32:path", "x=raw:f32[100, 20]:path" for an array of the graph, where the path "-" is stdin;
+/// "alpha=0.5", "alpha=array.npy" of an array without dims for a run-time scalar; "n=100" for a dim. Opens the files.
+/// `many`: arrays, and files of values for run-time scalars, may have a dim in front of the graph's, along which the
+/// problems are.
 Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words, bool many);
 
 } // namespace gf::tool

@@ -49,6 +49,16 @@ std::string time_runs(Run&& run, const Executable& executable, const Inputs& inp
                        static_cast<double>(input_bytes(inputs)) / best * 1e-9, executable.device());
 }
 
+void check_json(const RunArguments& arguments, const Files& files) {
+    if (!arguments.json) return;
+    for (const auto& [name, path] : files)
+        if (path == stdout_path)
+            throw InvalidGraph(
+                fmt::format("-o {}=-: stdout takes this array and nothing else, but --json prints there; "
+                            "leave one of the two out",
+                            name));
+}
+
 } // namespace
 
 std::string list_devices() {
@@ -90,6 +100,7 @@ std::string run(const RunArguments& arguments) {
     const Executable executable = compile(graph, arguments.options);
     const double compile_seconds = seconds_since(start);
     const Files files = read_files(executable.plan(), arguments.outputs, arguments.many);
+    check_json(arguments, files);
 
     progress.now(fmt::format("running on {}", executable.device()));
     std::optional<PreparedMany> prepared; // so that what is timed is not binding again
@@ -104,17 +115,14 @@ std::string run(const RunArguments& arguments) {
 
     progress.now("writing");
     write_files(files, results, arguments.many);
-    std::string text;
-    if (arguments.many)
-        text = arguments.json ? print_json(results, files) : print_lines(results, files);
-    else
-        text = arguments.json ? print_json(results.front().entries(), files)
-                              : print_lines(results.front().entries(), files);
     if (arguments.time) {
         progress.now("timing");
         fmt::print(stderr, "{}", time_runs(run, executable, inputs, compile_seconds, run_seconds));
     }
-    return text;
+    if (write_to_stdout(files, results, arguments.many)) return "";
+    if (arguments.many) return arguments.json ? print_json(results, files) : print_lines(results, files);
+    return arguments.json ? print_json(results.front().entries(), files)
+                          : print_lines(results.front().entries(), files);
 }
 
 } // namespace gf::tool

@@ -41,6 +41,17 @@ void add_options(CLI::App& command, gf::Options& options) {
     command.add_flag("--verify", options.verify, "Also run unfused on the cpu, and compare every output");
 }
 
+constexpr const char* bindings_help = R"(Values of an array of the graph:
+  x=array.npy              a .npy file, mapped into memory; pipes are read to their end
+  x=raw:f32:path           a file of elements and nothing else, of one dim
+  x=raw:f32[100,20]:path   the same, of these extents
+  x=-, x=raw:f32:-         the same, from stdin
+Values of a run-time scalar and of a dim:
+  scalar=2, scalar=true    a number
+  scalar=array.npy         a .npy file of an array without dims
+  n=100                    the extent of a dim that no array has
+Where an array goes to stdout (-o y=-), nothing else may: every other result needs a file.)";
+
 /// Throws what goes wrong.
 int run_command(int argc, char** argv) {
     CLI::App app("Fuses map-reduce graphs and runs them on arrays in files, on a GPU or the CPU.", "gridfold");
@@ -68,15 +79,18 @@ int run_command(int argc, char** argv) {
     CLI::App& run = *app.add_subcommand("run", "Run a graph and print its results, a line each");
     gf::tool::RunArguments arguments;
     add_graph(run, arguments.graph);
-    run.add_option("bindings", arguments.inputs, "x=array.npy, x=raw:i32:path, alpha=0.5")->type_name("NAME=VALUE");
-    run.add_option("-o,--output", arguments.outputs,
-                   "Write an array result to a .npy file; with --many, any result of all problems")
+    run.add_option("bindings", arguments.inputs, "An array or a number for each input, scalar and dim; see below")
+        ->type_name("NAME=VALUE");
+    run.add_option(
+           "-o,--output", arguments.outputs,
+           "Write an array result to a .npy file, or to stdout as NAME=-; with --many, any result of all problems")
         ->type_name("NAME=PATH")
         ->allow_extra_args(false);
     add_options(run, arguments.options);
     run.add_flag(
         "--many", arguments.many,
         "Run many problems at once: arrays with a dim more, in front, hold one at each index; others are shared");
+    run.footer(bindings_help);
     run.add_flag("--json", arguments.json, "Print one JSON object, with --many a list of them");
     run.add_flag("--time", arguments.time, "Also say on stderr how long it took");
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <gridfold/core/error.hpp>
 #include <gridfold/fusion/plan.hpp>
@@ -46,16 +47,45 @@ std::vector<std::byte> scalars(const std::string& name, std::span<const Results>
     return values;
 }
 
-npy::PendingFile pending_file(const std::string& name, const std::string& path, std::span<const Results> results) {
+/// The array that a file holds, in parts that follow one another.
+struct FileContent {
+    DType type;
+    Extents extents;
+    std::vector<View> parts;
+    std::vector<std::byte> scalars; ///< what the one part views, where problems give a scalar each
+};
+
+FileContent content(const std::string& name, std::span<const Results> results, bool many) {
     const Results::Entry& first = entry(results.front(), name);
-    const Extents extents = with_problems_in_front(static_cast<std::int64_t>(results.size()), first.array.extents);
-    if (!first.is_array) {
-        std::vector<std::byte> values = scalars(name, results);
-        return {path, View(values.data(), first.type, extents, Memory::host, false)};
+    FileContent content{first.type, first.array.extents, {}, {}};
+    if (many) content.extents = with_problems_in_front(static_cast<std::int64_t>(results.size()), first.array.extents);
+    if (first.is_array) {
+        for (const Results& one : results) content.parts.push_back(one.array(name));
+    } else {
+        content.scalars = scalars(name, results);
+        content.parts.emplace_back(content.scalars.data(), first.type, content.extents, Memory::host, false);
     }
-    std::vector<View> arrays;
-    for (const Results& one : results) arrays.push_back(one.array(name));
-    return {path, first.type, extents, arrays};
+    return content;
+}
+
+bool is_same_place(const std::string& a, const std::string& b) {
+    if (a == stdout_path || b == stdout_path) return a == b;
+    return npy::written_path(a) == npy::written_path(b);
+}
+
+/// Checks that stdout takes one array and nothing else.
+void check_alone_on_stdout(const plan::Plan& plan, const Files& files, bool many) {
+    const auto on_stdout = std::ranges::find_if(files, [](const auto& file) { return file.second == stdout_path; });
+    if (on_stdout == files.end()) return;
+    for (const plan::Output& output : plan.outputs) {
+        if (files.contains(output.name)) continue;
+        const bool to_file = output.array >= 0 || many;
+        throw InvalidGraph(
+            fmt::format("-o {}=-: stdout takes this array and nothing else, but \"{}\" would be printed "
+                        "there; {}leave it out of the graph",
+                        on_stdout->first, output.name,
+                        to_file ? fmt::format("write it to a file with -o {}=path.npy, or ", output.name) : ""));
+    }
 }
 
 } // namespace
@@ -76,33 +106,44 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
                             "printed; leave it out",
                             word, name));
         const auto [type, rank] = shape_of(plan, *output);
-        npy::check_writable(path, type);
+        if (path == stdout_path)
+            npy::check_type("stdout", type);
+        else
+            npy::check_writable(path, type);
         if (many && rank == max_rank)
             throw InvalidGraph(fmt::format(
                 "-o {}: \"{}\" has {} dims, and the file one more, for the problems: an array has at most {}; leave it "
                 "out",
                 word, name, rank, max_rank));
         for (const auto& [other, taken] : files)
-            if (npy::written_path(taken) == npy::written_path(path) && other != name)
-                throw InvalidGraph(fmt::format("-o {}: \"{}\" goes to this file already: each output has a file of its "
-                                               "own; name another",
-                                               word, other));
+            if (other != name && is_same_place(taken, path))
+                throw InvalidGraph(fmt::format("-o {}: \"{}\" goes to {} already: each output has a file of its own; "
+                                               "name another",
+                                               word, other, path == stdout_path ? "stdout" : "this file"));
         if (!files.emplace(name, path).second)
             throw InvalidGraph(fmt::format(
                 "-o {}: \"{}\" goes to a file already: an output has one file; leave one of the two out", word, name));
     }
+    check_alone_on_stdout(plan, files, many);
     return files;
 }
 
 void write_files(const Files& files, std::span<const Results> results, bool many) {
     std::vector<npy::PendingFile> pending;
     for (const auto& [name, path] : files) {
-        if (many)
-            pending.push_back(pending_file(name, path, results));
-        else
-            pending.emplace_back(path, results.front().array(name));
+        if (path == stdout_path) continue;
+        const FileContent array = content(name, results, many);
+        pending.emplace_back(path, array.type, array.extents, array.parts);
     }
     for (npy::PendingFile& file : pending) file.commit();
+}
+
+bool write_to_stdout(const Files& files, std::span<const Results> results, bool many) {
+    const auto file = std::ranges::find_if(files, [](const auto& one) { return one.second == stdout_path; });
+    if (file == files.end()) return false;
+    const FileContent array = content(file->first, results, many);
+    npy::write(STDOUT_FILENO, "stdout", array.type, array.extents, array.parts);
+    return true;
 }
 
 } // namespace gf::tool

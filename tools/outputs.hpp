@@ -4,20 +4,27 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gridfold/fusion/executable.hpp>
 
 namespace gf::tool {
 
-/// By output.
+/// The path that is stdout.
+inline constexpr std::string_view stdout_path = "-";
+
+/// Paths by output.
 using Files = std::map<std::string, std::string>;
 
-/// "name=path.npy", checked against the plan and the file system. `many`: scalars, too, go to files, of one value a
-/// problem.
+/// "name=path.npy" or "name=-", checked against the plan and the file system. Where an array goes to stdout, nothing else
+/// may: all other outputs must have files. `many`: scalars, too, go to files, of one value a problem.
 Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, bool many);
 
-/// Writes all of them, or none. `many`: each file holds the results of all problems, with their dim in front.
+/// Writes all files, or none. `many`: each file holds the results of all problems, with their dim in front.
 void write_files(const Files& files, std::span<const Results> results, bool many);
+
+/// Writes the array that goes to stdout; false if none does.
+bool write_to_stdout(const Files& files, std::span<const Results> results, bool many);
 
 } // namespace gf::tool

@@ -20,7 +20,9 @@ View array_of_problem(const View& all, std::int64_t i) {
     return one;
 }
 
-Literal number_of_problem(const View& all, std::int64_t i) {
+} // namespace
+
+Literal number_at(const View& all, std::int64_t i) {
     return with_type(all.type, [&](auto value) -> Literal {
         const std::byte* const from =
             static_cast<const std::byte*>(all.address) + static_cast<std::size_t>(i) * sizeof value;
@@ -33,12 +35,10 @@ Literal number_of_problem(const View& all, std::int64_t i) {
     });
 }
 
-} // namespace
-
 Binding Given::binding(std::int64_t i) const {
     Binding own = shared;
     if (each && each_is_number)
-        own.scalar = number_of_problem(*each, i);
+        own.scalar = number_at(*each, i);
     else if (each)
         own = Binding(shared.name, array_of_problem(*each, i));
     return own;

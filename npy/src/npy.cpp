@@ -16,6 +16,8 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "c_order.hpp"
+#include "file_kind.hpp"
 #include "npy_header.hpp"
 
 namespace gf::npy {
@@ -50,12 +52,13 @@ void check_booleans(const std::string& path, const View& view, std::size_t count
                     path, *wrong, wrong - bytes));
 }
 
-Array checked(const std::string& path, FileBytes file, std::size_t offset, DType type, const Extents& extents) {
-    const std::size_t count = file.bytes() - offset;
-    check_size(path, count, type, extents);
-    Array array(std::move(file), offset, type, extents);
-    if (type == DType::boolean) check_booleans(path, array.view(), count);
-    return array;
+/// Refuses files that are something else than elements.
+void check_raw(const FileBytes& file, DType type) {
+    if (const auto kind = recognise_in_raw(file.bytes(), size_of(type)))
+        throw InvalidGraph(
+            fmt::format("file \"{}\" is {}, not raw elements of {}: a raw file holds elements and nothing "
+                        "else; {}",
+                        file.name(), kind->what, to_text(type), kind->fix));
 }
 
 [[noreturn]] void cannot_write(const std::string& path, int error) {
@@ -64,7 +67,7 @@ Array checked(const std::string& path, FileBytes file, std::size_t offset, DType
 }
 
 /// 0, or the error that stopped it.
-int write_all(int file, const char* bytes, std::size_t count) {
+int write_bytes(int file, const char* bytes, std::size_t count) {
     while (count > 0) {
         const ssize_t written = ::write(file, bytes, count);
         if (written < 0 && errno == EINTR) continue;
@@ -75,38 +78,73 @@ int write_all(int file, const char* bytes, std::size_t count) {
     return 0;
 }
 
+/// The same, of a whole .npy file.
+int write_array(int file, DType type, const Extents& extents, std::span<const View> parts) {
+    const std::string header = header_text(type, extents);
+    int error = write_bytes(file, header.data(), header.size());
+    for (const View& part : parts)
+        if (error == 0)
+            error =
+                write_bytes(file, static_cast<const char*>(part.address), element_count(part.extents) * size_of(type));
+    return error;
+}
+
 } // namespace
 
-Array::Array(FileBytes file, std::size_t offset, DType type, const Extents& extents) : file_(std::move(file)) {
-    const std::size_t bytes = file_.bytes() - offset;
-    const char* elements = bytes == 0 ? nullptr : file_.address() + offset;
-    if (offset % size_of(type) != 0 && bytes > 0) {
-        aligned_ = HostBuffer(bytes);
-        std::memcpy(aligned_.address(), elements, bytes);
-        elements = static_cast<const char*>(aligned_.address());
+/// Makes arrays of files, once their elements have been checked.
+class Opener {
+public:
+    static Array open(FileBytes file, const Header& header) {
+        const std::size_t bytes = file.bytes().size() - header.bytes;
+        check_size(file.name(), bytes, header.type, header.extents);
+        Array array(std::move(file), header);
+        if (header.type == DType::boolean) check_booleans(array.file_.name(), array.view(), bytes);
+        return array;
     }
-    view_ = {const_cast<char*>(elements), type, extents, Memory::host, false};
+};
+
+Array::Array(FileBytes file, const Header& header) : file_(std::move(file)) {
+    const std::string_view stored = file_.bytes().substr(header.bytes);
+    const char* elements = stored.empty() ? nullptr : stored.data();
+    if (!stored.empty() && (header.fortran_order || header.bytes % size_of(header.type) != 0)) {
+        copy_ = HostBuffer(stored.size());
+        auto* const copy = static_cast<char*>(copy_.address());
+        if (header.fortran_order)
+            copy_to_c_order(elements, copy, header.extents, size_of(header.type));
+        else
+            std::memcpy(copy, elements, stored.size());
+        elements = copy;
+    }
+    view_ = {const_cast<char*>(elements), header.type, header.extents, Memory::host, false};
 }
 
-Array open(const std::string& path) {
-    FileBytes file(path);
-    const Header header = parse_header(path, {file.address(), file.bytes()});
-    return checked(path, std::move(file), header.bytes, header.type, header.extents);
+Array open(const std::string& path) { return open(FileBytes(path)); }
+
+Array open(FileBytes file) {
+    const Header header = parse_header(file.name(), file.bytes());
+    return Opener::open(std::move(file), header);
 }
 
-Array open_raw(const std::string& path, DType type) {
-    FileBytes file(path);
-    if (file.bytes() % size_of(type) != 0)
+Array open_raw(const std::string& path, DType type) { return open_raw(FileBytes(path), type); }
+
+Array open_raw(FileBytes file, DType type) {
+    const std::size_t bytes = file.bytes().size();
+    check_raw(file, type);
+    if (bytes % size_of(type) != 0)
         throw InvalidGraph(
-            fmt::format("file \"{}\" has {} bytes, which is no multiple of the {} of one {}: a raw file holds "
+            fmt::format("file \"{}\" has {} bytes, which is not a multiple of the {} of one {}: a raw file holds "
                         "elements and nothing else; name its true type",
-                        path, file.bytes(), size_of(type), to_text(type)));
-    const auto count = static_cast<std::int64_t>(file.bytes() / size_of(type));
-    return checked(path, std::move(file), 0, type, {count});
+                        file.name(), bytes, size_of(type), to_text(type)));
+    return Opener::open(std::move(file), {type, {static_cast<std::int64_t>(bytes / size_of(type))}, 0, false});
 }
 
 Array open_raw(const std::string& path, DType type, const Extents& extents) {
-    return checked(path, FileBytes(path), 0, type, extents);
+    return open_raw(FileBytes(path), type, extents);
+}
+
+Array open_raw(FileBytes file, DType type, const Extents& extents) {
+    check_raw(file, type);
+    return Opener::open(std::move(file), {type, extents, 0, false});
 }
 
 std::string written_path(const std::string& path) {
@@ -122,30 +160,29 @@ std::string written_path(const std::string& path) {
     return error ? at.string() : canonical.string();
 }
 
-void check_writable(const std::string& path, DType type) {
+void check_type(const std::string& name, DType type) {
     if (descriptor(type).empty())
         throw InvalidGraph(fmt::format("file \"{}\" can't hold {}: NumPy has no such type; cast to f32 in the graph",
-                                       path, to_text(type)));
+                                       name, to_text(type)));
+}
+
+void check_writable(const std::string& path, DType type) {
+    check_type(path, type);
     struct stat status {};
     if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
         throw InvalidGraph(
-            fmt::format("file \"{}\" can't be written: it is there, and no regular file; name another", path));
+            fmt::format("file \"{}\" can't be written: it is there, and is not a regular file; name another", path));
 }
 
 PendingFile::PendingFile(const std::string& path, DType type, const Extents& extents, std::span<const View> parts)
     : path_(written_path(path)), temporary_(fmt::format("{}.{}.tmp", path_, getpid())) {
     check_writable(path, type);
-    const std::string header = header_text(type, extents);
     const int file = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) cannot_write(path, errno);
     struct stat old {};
     if (stat(path_.c_str(), &old) == 0)
         static_cast<void>(fchmod(file, old.st_mode & 0777)); // who may read it, still may
-    int error = write_all(file, header.data(), header.size());
-    for (const View& part : parts)
-        if (error == 0)
-            error =
-                write_all(file, static_cast<const char*>(part.address), element_count(part.extents) * size_of(type));
+    int error = write_array(file, type, extents, parts);
     if (::close(file) != 0 && error == 0) error = errno;
     if (error == 0) return;
     unlink(temporary_.c_str());
@@ -165,5 +202,12 @@ void PendingFile::commit() {
 }
 
 void write(const std::string& path, const View& array) { PendingFile(path, array).commit(); }
+
+void write(int descriptor, const std::string& name, DType type, const Extents& extents, std::span<const View> parts) {
+    check_type(name, type);
+    if (const int error = write_array(descriptor, type, extents, parts); error != 0)
+        throw InvalidGraph(fmt::format("{} can't be written: {}; give it a reader that takes all of it, or a file",
+                                       name, std::strerror(error)));
+}
 
 } // namespace gf::npy

@@ -10,10 +10,11 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "file_kind.hpp"
+
 namespace gf::npy {
 namespace {
 
-constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t alignment = 64;
 
 template <class... Args>
@@ -135,11 +136,20 @@ std::size_t little_endian(std::string_view bytes) {
     return value;
 }
 
+/// Refuses what is not a .npy file, by what it looks like.
+[[noreturn]] void refuse_content(std::string_view name, std::string_view file) {
+    if (const auto kind = recognise(file))
+        refuse(name, "is {}, not a .npy file: arrays are read from .npy files and raw elements; {}", kind->what,
+               kind->fix);
+    refuse(name,
+           "{}: those begin with \\x93NUMPY; write it with numpy.save, or open it as raw elements (in the command "
+           "raw:<type>:<path>)",
+           file.empty() ? "is empty, and so is not a .npy file" : "is not a .npy file");
+}
+
 /// The text of the dictionary, and where it ends in the file.
 std::pair<std::string_view, std::size_t> dictionary(std::string_view name, std::string_view file) {
-    if (!file.starts_with(magic))
-        refuse(name, "is no .npy file: those begin with \\x93NUMPY; write it with numpy.save, or bind it as "
-                     "raw:<type>:<path>");
+    if (!file.starts_with(magic)) refuse_content(name, file);
     const std::size_t version_end = magic.size() + 2;
     if (file.size() < version_end) refuse(name, "ends within its header; copy it again, whole");
     const int major = static_cast<unsigned char>(file[magic.size()]),
@@ -194,12 +204,8 @@ Header parse_header(std::string_view name, std::string_view file) {
         break;
     }
     if (!reader.at_end() || !type || !fortran_order || !extents) reader.fail();
-    // An array with at most one extent above 1 has the same order either way.
-    if (*fortran_order && std::count_if(extents->begin(), extents->end(), [](std::int64_t n) { return n > 1; }) > 1)
-        refuse(
-            name,
-            "is in Fortran order: gridfold reads row-major arrays; write it again as numpy.ascontiguousarray(array)");
-    return {*type, *extents, bytes};
+    const auto wide_dims = std::count_if(extents->begin(), extents->end(), [](std::int64_t n) { return n > 1; });
+    return {*type, *extents, bytes, *fortran_order && wide_dims > 1};
 }
 
 std::string header_text(DType type, const Extents& extents) {

@@ -9,10 +9,13 @@
 
 namespace gf::npy {
 
+inline constexpr std::string_view magic = "\x93NUMPY"; ///< what a .npy file begins with
+
 struct Header {
     DType type;
     Extents extents;
-    std::size_t bytes; ///< of the header: where the elements begin
+    std::size_t bytes;  ///< of the header: where the elements begin
+    bool fortran_order; ///< the first index varies fastest; false where both orders are the same
 };
 
 /// Parses the header that `file` begins with. `name` is the file's, for messages. Throws InvalidGraph.

@@ -1,11 +1,16 @@
 // Files that are not what they say, or not what gridfold reads. Nothing is left behind, and a right file is still read.
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gridfold/core/error.hpp>
@@ -64,12 +69,105 @@ TEST_F(NpyErrors, a_file_that_may_not_be_read) {
 }
 
 TEST_F(NpyErrors, a_folder_is_no_file) {
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(folder); }, {"no regular file", "copy it to one"});
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(folder); }, {"is a folder", "regular files and from pipes"});
 }
 
-TEST_F(NpyErrors, text_is_no_npy_file) { refuse("1, 2, 3\n", {"is no .npy file", "numpy.save"}); }
+TEST_F(NpyErrors, a_device_is_no_file) {
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open("/dev/null"); }, {"is a device or a socket", "name one"});
+}
 
-TEST_F(NpyErrors, an_empty_file_is_no_npy_file) { refuse("", {"is no .npy file"}); }
+TEST_F(NpyErrors, bytes_that_are_no_npy_file) {
+    refuse(std::string("\1\2\3\0", 4), {"is not a .npy file", "numpy.save", "raw:<type>:<path>"});
+    refuse("", {"is empty", "not a .npy file"});
+}
+
+/// A file of another format, with what the format has at the end.
+struct OtherFormat {
+    std::string bytes;
+    const char *what, *fix;
+};
+const std::vector<OtherFormat>& other_formats() {
+    static const std::vector<OtherFormat> formats{
+        {"PAR1" + std::string(20, '\7') + "PAR1", "a Parquet file", "pandas.read_parquet"},
+        {"PK\x03\x04" + std::string(20, '\7') + "PK\x05\x06" + std::string(18, '\0'), "a zip archive", "unpack it"},
+        {"\x89HDF\r\n\x1a\n" + std::string(20, '\7'), "an HDF5 file", "h5py.File"},
+        {"ARROW1" + std::string(20, '\7') + "ARROW1", "an Arrow file", "pandas.read_feather"},
+        {"day,t\n1,20.5\n2,21.25\n", "text, such as CSV", "numpy.loadtxt"}};
+    return formats;
+}
+
+TEST_F(NpyErrors, files_of_other_formats_get_advice_that_fits) {
+    for (const OtherFormat& format : other_formats()) {
+        refuse(format.bytes, {format.what, "not a .npy file", format.fix});
+        const std::string path = write(format.bytes);
+        expect_refused<gf::InvalidGraph>([&] { gf::npy::open_raw(path, DType::i16); },
+                                         {path, format.what, "not raw elements of i16", format.fix});
+    }
+    refuse("\x1f\x8b\x08" + std::string(20, '\7'), {"compressed by gzip", "gunzip"});
+    refuse("t in \xc2\xb0"
+           "C\n20.5\n",
+           {"text, such as CSV"});
+    const std::string path = write(file(three, std::string(12, '\x01')));
+    for (const DType type : {DType::f32, DType::u8})
+        expect_refused<gf::InvalidGraph>([&] { gf::npy::open_raw(path, type); },
+                                         {"is a .npy file, not raw elements", "open it as that"});
+}
+
+TEST_F(NpyErrors, raw_elements_that_look_like_something_else_by_chance_are_read) {
+    for (const char* bytes : {"PAR1, and so on?", "ab\ncdef\n", "0123456789abcdef0123456789abcdef"})
+        EXPECT_NO_THROW(gf::npy::open_raw(write(bytes), DType::i16)) << bytes;
+    EXPECT_EQ(gf::npy::open_raw(write("text,\n of one byte an element\n"), DType::u8).view().extents[0], 30);
+    EXPECT_EQ(gf::npy::open_raw(write(""), DType::f32).view().extents[0], 0);
+}
+
+TEST_F(NpyErrors, a_pipe_is_read_to_its_end) {
+    const std::string path = folder / "pipe";
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    constexpr std::int64_t count = 1'000'003; // more than the memory that reading starts with, and no multiple of it
+    std::string elements(static_cast<std::size_t>(count) * 4, '\0');
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<char>(i * 7 % 251);
+    for (const bool raw : {false, true}) {
+        std::thread writer([&] {
+            const std::string header = gf::npy::header_text(DType::i32, {count});
+            std::ofstream(path, std::ios::binary) << (raw ? "" : header) << elements;
+        });
+        const gf::npy::Array array = raw ? gf::npy::open_raw(path, DType::i32) : gf::npy::open(path);
+        writer.join();
+        ASSERT_EQ(array.view().extents, gf::Extents({count}));
+        EXPECT_EQ(std::memcmp(array.view().address, elements.data(), elements.size()), 0);
+    }
+    std::thread writer([&] { std::ofstream(path, std::ios::binary) << "\1cut"; });
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, {"pipe", "is not a .npy file"});
+    writer.join();
+}
+
+TEST_F(NpyErrors, a_descriptor_gives_what_it_has_left) {
+    const std::string path = write("ab" + file(three, std::string(12, '\x01')));
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    char skipped[2];
+    ASSERT_EQ(::read(descriptor, skipped, 2), 2);
+    const gf::npy::Array array = gf::npy::open(gf::npy::FileBytes(descriptor, "the rest"));
+    EXPECT_EQ(static_cast<const std::int32_t*>(array.view().address)[2], 0x01010101);
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(gf::npy::FileBytes(descriptor, "the rest")); },
+                                     {"\"the rest\"", "is empty"});
+    ::close(descriptor);
+    expect_refused<gf::InvalidGraph>([] { gf::npy::FileBytes(-1, "nothing"); }, {"\"nothing\"", "can't be read"});
+}
+
+TEST_F(NpyErrors, what_a_descriptor_does_not_take_is_said) {
+    const float element = 1;
+    const gf::View view = gf::host_view(&element, {1});
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            gf::npy::write(-1, "stdout", DType::f32, {1}, {&view, 1});
+        },
+        {"stdout can't be written", "Bad file descriptor"});
+    expect_refused<gf::InvalidGraph>(
+        [&] {
+            gf::npy::write(1, "stdout", DType::bf16, {1}, {&view, 1});
+        },
+        {"bf16", "cast to f32"});
+}
 
 TEST_F(NpyErrors, every_truncation_is_refused) {
     const std::string whole = file(three, std::string(12, '\x07'));
@@ -106,9 +204,40 @@ TEST_F(NpyErrors, more_dims_than_an_array_has) {
            {"more than 8 dims", "reshape"});
 }
 
-TEST_F(NpyErrors, fortran_order) {
-    refuse(file("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", std::string(24, '\0')),
-           {"Fortran order", "row-major", "ascontiguousarray"});
+/// Element number i has the value i in the order of the file.
+template <class T> void expect_in_c_order(const std::string& path, const gf::Extents& extents) {
+    const gf::npy::Array array = gf::npy::open(path);
+    ASSERT_EQ(array.view().extents, extents);
+    const auto* const elements = static_cast<const T*>(array.view().address);
+    const auto count = static_cast<std::int64_t>(gf::element_count(extents));
+    for (std::int64_t i = 0; i < count; ++i) {
+        std::int64_t in_file = 0, stride = count, rest = i;
+        for (int d = extents.rank() - 1; d >= 0; --d) {
+            stride /= extents[d];
+            in_file += rest % extents[d] * stride;
+            rest /= extents[d];
+        }
+        ASSERT_EQ(elements[i], static_cast<T>(in_file)) << i;
+    }
+}
+
+TEST_F(NpyErrors, fortran_order_is_read_with_the_extents_that_it_states) {
+    const auto test = [&]<class T>(T, const char* descr) {
+        for (const gf::Extents& extents : {gf::Extents{2, 3}, gf::Extents{70, 33}, gf::Extents{1, 5, 3},
+                                           gf::Extents{3, 4, 2, 5}, gf::Extents{35, 2, 40}, gf::Extents{2, 0, 3}}) {
+            std::vector<T> elements(gf::element_count(extents));
+            for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<T>(i);
+            const std::string shape = gf::to_text(extents);
+            const std::string header = std::string("{'descr': '") + descr + "', 'fortran_order': True, 'shape': (" +
+                                       shape.substr(1, shape.size() - 2) + "), }";
+            const std::string bytes(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T));
+            expect_in_c_order<T>(write(file(header, bytes)), extents);
+        }
+    };
+    test(std::uint8_t{}, "|u1");
+    test(std::int16_t{}, "<i2");
+    test(float{}, "<f4");
+    test(double{}, "<f8");
 }
 
 TEST_F(NpyErrors, big_endian_elements) {
@@ -159,7 +288,7 @@ TEST_F(NpyErrors, a_bool_that_is_neither_0_nor_1) {
 TEST_F(NpyErrors, a_raw_file_of_no_whole_number_of_elements) {
     const std::string path = write("12345");
     expect_refused<gf::InvalidGraph>([&] { gf::npy::open_raw(path, DType::i32); },
-                                     {"has 5 bytes", "no multiple of the 4 of one i32", "name its true type"});
+                                     {"has 5 bytes", "not a multiple of the 4 of one i32", "name its true type"});
     expect_refused<gf::InvalidGraph>(
         [&] {
             gf::npy::open_raw(path, DType::u8, {2, 2});
@@ -180,7 +309,7 @@ TEST_F(NpyErrors, a_place_that_can_not_be_written_to) {
     const gf::View view = gf::host_view(&element, {1});
     expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder / "none" / "out.npy", view); },
                                      {"can't be written", "No such file", "name a file in a folder"});
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder, view); }, {"no regular file", "name another"});
+    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder, view); }, {"not a regular file", "name another"});
     EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 

@@ -30,11 +30,29 @@ private:
     int descriptor_;
 };
 
+/// The position in the file of element number `i` of a view.
+std::size_t position_in_file(const gf::Extents& extents, bool fortran_order, std::size_t i) {
+    if (!fortran_order) return i;
+    std::size_t stride = gf::element_count(extents), position = 0;
+    for (int d = extents.rank() - 1; d >= 0; --d) {
+        const auto extent = static_cast<std::size_t>(extents[d]);
+        stride /= extent;
+        position += i % extent * stride;
+        i /= extent;
+    }
+    return position;
+}
+
 void check(const gf::View& array, const std::uint8_t* file, std::size_t count) {
-    std::size_t bytes = gf::size_of(array.type);
-    for (const std::int64_t extent : array.extents) bytes *= static_cast<std::size_t>(extent);
-    // The elements are the end of the file.
-    if (bytes > count || (bytes > 0 && std::memcmp(array.address, file + count - bytes, bytes) != 0)) std::abort();
+    const std::size_t size = gf::size_of(array.type), elements = gf::element_count(array.extents);
+    const bool fortran_order =
+        gf::npy::parse_header("header", {reinterpret_cast<const char*>(file), count}).fortran_order;
+    if (elements > count / size) std::abort();
+    const std::uint8_t* const stored = file + count - elements * size; // they are the end of the file
+    for (std::size_t i = 0; i < elements; ++i)
+        if (std::memcmp(static_cast<const char*>(array.address) + i * size,
+                        stored + position_in_file(array.extents, fortran_order, i) * size, size) != 0)
+            std::abort();
     if (reinterpret_cast<std::uintptr_t>(array.address) % gf::size_of(array.type) != 0) std::abort();
     const std::string text = gf::npy::header_text(array.type, array.extents);
     const gf::npy::Header header = gf::npy::parse_header("header", text);

@@ -26,10 +26,12 @@ protected:
 
     std::string path(const std::string& name) const { return folder / name; }
 
-    /// Runs `gridfold <words>`; words are the shell's.
-    Outcome gridfold(const std::string& words) const {
-        const std::string command =
-            "cd '" + folder.string() + "' && '" GRIDFOLD_TOOL "' " + words + " >out.txt 2>err.txt </dev/null";
+    /// Runs `<before>gridfold <words>`; both are the shell's. Words may redirect stdin and stdout; stdin is empty
+    /// otherwise, unless `before` ends in a pipe.
+    Outcome gridfold(const std::string& words, const std::string& before = "") const {
+        const bool piped = before.ends_with("| ");
+        const std::string command = "cd '" + folder.string() + "' && { " + before + "'" GRIDFOLD_TOOL "'" +
+                                    (piped ? "" : " </dev/null") + " >out.txt 2>err.txt " + words + "; }";
         const int status = std::system(command.c_str()); // NOLINT(concurrency-mt-unsafe)
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content("out.txt"), content("err.txt")};
     }

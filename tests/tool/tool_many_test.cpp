@@ -153,15 +153,15 @@ TEST_F(ToolMany, refuses_run_time_scalars_that_are_neither_one_nor_one_a_problem
     expect_failure(1, above + "limit=weights.npy", {"\"limit\" is f32", "elements of i32"});
     expect_failure(1, above + "limit=wide.npy", {"\"limit\" is f32", "elements of f64"});
     expect_failure(1, above + "limit=rows.npy",
-                   {"\"limit\" is a run-time scalar", "[2, 3]", "one number for all problems"});
-    expect_failure(1, above + "limit=one.npy", {"\"limit\" is a run-time scalar", "[]"});
-    expect_failure(1, above + "limit=half", {"limit=half", "no number and no file"});
-    expect_failure(1, above + "limit=" + std::string(300, 'a'), {"no number and no file"});
+                   {"\"limit\" is a run-time scalar", "[2, 3]", "a number or an array without dims for all problems"});
+    expect_failure(1, above + "limit=cube.npy", {"\"limit\" is a run-time scalar", "[1, 2, 3]", "a value for each"});
+    expect_failure(1, above + "limit=half", {"limit=half", "is not a number", "one for each problem"});
+    expect_failure(1, above + "limit=" + std::string(300, 'a'), {"is not a number, true, false or a file"});
     expect_failure(1, "run --many 'f(x: i32[n], k: i32) -> s = sum(x * k)' x=rows.npy k=row.npy", {"\"k\"", "[1, 3]"});
     expect_failure(1, "run --many 'f(x: i32[n], k: i32) -> s = sum(x * k)' x=rows.npy k=weights.npy",
                    {"x=rows.npy holds 2 problems", "k=weights.npy holds 3"});
     expect_failure(1, "run --many 'f([n], k: i32) -> s = sum(index(n)) + k' n=weights.npy k=weights.npy",
-                   {"n=weights.npy", "a number"});
+                   {"n=weights.npy", "an integer"});
     expect_failure(1, "run 'f(x: i32[n], limit: f32) -> c = count(x > limit)' x=weights.npy limit=limits.npy",
                    {"limit=limits.npy", "a number"});
 }

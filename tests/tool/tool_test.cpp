@@ -153,11 +153,11 @@ TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
     expect_failure(1, "run @graph.txt x=x.npy y=1", {"\"y\" is bound"});
     expect_failure(1, "run @graph.txt x", {"name=value"});
     expect_failure(1, "run @graph.txt x=nowhere.npy", {"nowhere.npy", "can't be read"});
-    expect_failure(1, "run @graph.txt x=x.raw", {"no .npy file"});
+    expect_failure(1, "run @graph.txt x=x.raw", {"not a .npy file"});
     expect_failure(1, "run @graph.txt x=raw:int:x.raw", {"raw:<type>:<path>", "i32"});
     expect_failure(1, "run @graph.txt x=table.npy", {"elements of f32"});
     expect_failure(1, "run 'f(x: f32[n]) -> s = sum(x)' x=table.npy", {"1 dim", "[2, 3]"});
-    expect_failure(1, "run 'f(x: i32[n], a: f32) -> s = sum(x * a)' x=x.npy a=half", {"a=half", "a number"});
+    expect_failure(1, "run 'f(x: i32[n], a: f32) -> s = sum(x * a)' x=x.npy a=half", {"a=half", "is not a number"});
     expect_failure(1, "run @graph.txt x=x.npy --device gpu", {"\"gpu\"", "\"cpu\""});
     expect_failure(1, "run @graph.txt x=x.npy -o c=c.npy", {"\"c\" is a scalar output"});
     expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1' x=x.npy -o y=nowhere/y.npy",

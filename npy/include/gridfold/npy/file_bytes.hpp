@@ -1,32 +1,51 @@
-// A file's bytes in memory, without reading it first.
+// The bytes of a file or a pipe, in memory.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
-namespace gf {
+namespace gf::npy {
 
-/// A regular file mapped read-only. Move-only. An empty file is a null address.
+/// All bytes of a file. A regular file is mapped read-only: its pages are read when they are used. A pipe or a socket is
+/// read to its end. Move-only. Without bytes, the address is null.
 class FileBytes {
 public:
-    /// Throws InvalidGraph where there is no such file, or it can't be read or mapped.
+    /// Opens a regular file or a named pipe, whose writer it waits for. Throws IoError where there is no such file, or
+    /// it can't be read.
     explicit FileBytes(const std::string& path);
-    FileBytes(FileBytes&& other) noexcept
-        : address_(std::exchange(other.address_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    /// What an open descriptor, such as 0 for stdin, has left to read. The descriptor stays open and the caller's. `name`
+    /// is for messages. Throws IoError where it can't be read.
+    FileBytes(int descriptor, std::string name);
+    FileBytes(FileBytes&& other) noexcept { swap(other); }
     FileBytes& operator=(FileBytes&& other) noexcept {
-        std::swap(address_, other.address_);
-        std::swap(bytes_, other.bytes_);
+        swap(other);
         return *this;
     }
     ~FileBytes();
 
-    const char* address() const noexcept { return static_cast<const char*>(address_); }
-    std::size_t bytes() const noexcept { return bytes_; }
+    /// The path, or the name that was given.
+    const std::string& name() const noexcept { return name_; }
+    std::string_view bytes() const noexcept { return {static_cast<const char*>(address_), count_}; }
 
 private:
+    FileBytes() = default;
+    void take(int descriptor);
+    void map(int descriptor, std::size_t count);
+    void read_to_end(int descriptor);
+    void resize(std::size_t bytes);
+    void swap(FileBytes& other) noexcept {
+        name_.swap(other.name_);
+        std::swap(address_, other.address_);
+        std::swap(count_, other.count_);
+        std::swap(mapped_, other.mapped_);
+    }
+
+    std::string name_;
     void* address_ = nullptr;
-    std::size_t bytes_ = 0;
+    std::size_t count_ = 0;
+    std::size_t mapped_ = 0; ///< bytes of address space: at least count_
 };
 
-} // namespace gf
+} // namespace gf::npy
