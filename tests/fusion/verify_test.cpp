@@ -39,6 +39,13 @@ Instruction& first(Plan& plan, Opcode opcode, std::size_t sweep = 0) {
     throw InternalError("no such instruction");
 }
 
+/// The first sweep's yield of a scalar that may be empty.
+Yield& yield_of_empty(Plan& plan) {
+    for (Yield& yield : plan.sweeps[0].yields)
+        if (yield.empty >= 0) return yield;
+    throw InternalError("no such yield");
+}
+
 TEST(VerifyPlan, refuses_broken_instructions) {
     expect_broken("operands come before their users", [](Plan& p) { first(p, Opcode::map, 1).operands[0] = 99; });
     expect_broken("operands come before their users", [](Plan& p) { first(p, Opcode::map, 1).operands[0] = -2; });
@@ -57,7 +64,11 @@ TEST(VerifyPlan, refuses_broken_instructions) {
     expect_broken("read off a fold of its monoid",
                   [](Plan& p) { first(p, Opcode::finalize).reduce = &reduce_op::sum; });
     expect_broken("a parameter is declared", [](Plan& p) { first(p, Opcode::parameter, 1).slot = 1; });
-    expect_broken("may be empty", [](Plan& p) { first(p, Opcode::read, 1).may_be_empty = true; });
+    expect_broken("of a scalar that may be empty", [](Plan& p) {
+        Instruction& read = first(p, Opcode::read, 1);
+        read.opcode = Opcode::is_empty;
+        read.type = DType::boolean;
+    });
     expect_broken("every value is used", [](Plan& p) { p.sweeps[0].code.push_back(first(p, Opcode::finalize)); });
     expect_broken("sections follow each other", [](Plan& p) { p.sweeps[0].epilogue = 99; });
 }
@@ -66,7 +77,7 @@ TEST(VerifyPlan, refuses_epilogues_that_use_the_body) {
     expect_broken("uses no value of the body", [](Plan& p) {
         Sweep& sweep = p.sweeps[0];
         for (Instruction& i : sweep.code)
-            if (i.opcode == Opcode::finalize && i.operands[0] >= 0) i.operands[0] = sweep.body;
+            if (i.map == &map_op::logical_not) i.operands[0] = sweep.body;
     });
 }
 
@@ -85,6 +96,10 @@ TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {
     expect_broken("a store has its array's type", [](Plan& p) { p.arrays[2].type = DType::f64; });
     expect_broken("a scalar is yielded once", [](Plan& p) { p.sweeps[0].yields.push_back(p.sweeps[0].yields[0]); });
     expect_broken("a yield has its scalar's type", [](Plan& p) { p.scalars[0].type = DType::u8; });
+    expect_broken("yielded with whether it is", [](Plan& p) { yield_of_empty(p).empty = -1; });
+    expect_broken("whether a scalar is empty is bool",
+                  [](Plan& p) { yield_of_empty(p).empty = yield_of_empty(p).value; });
+    expect_broken("a yield takes no value of the body", [](Plan& p) { yield_of_empty(p).empty = p.sweeps[0].body; });
     expect_broken("a yield takes no value of the body",
                   [](Plan& p) { p.sweeps[0].yields[0].value = p.sweeps[0].body; });
 }

@@ -93,7 +93,30 @@ void count_input(const Case& test, const Node& node, Coverage& coverage) {
 
 // Plans --------------------------------------------------------------------------------------------------------------
 
+/// By value: whether it may be empty. linearize makes such a value of a read, or as a select whose other operand is a
+/// constant: of a reduction that accepted nothing, or of a map or cast (perhaps rounded) that has an empty operand.
+std::vector<bool> maybe_empty_values(const Plan& plan, const Sweep& sweep) {
+    std::vector<bool> maybe_empty(sweep.code.size());
+    const auto code = [&](int v) -> const Instruction& { return sweep.code[static_cast<std::size_t>(v)]; };
+    const auto computed_from_empty = [&](int v) {
+        if (code(v).opcode == Opcode::round) v = code(v).operands[0];
+        if (code(v).opcode == Opcode::read) return false;
+        return std::ranges::any_of(code(v).operands,
+                                   [&](int o) { return o >= 0 && maybe_empty[static_cast<std::size_t>(o)]; });
+    };
+    for (std::size_t v = 0; v < sweep.code.size(); ++v) {
+        const Instruction& i = sweep.code[v];
+        if (i.opcode == Opcode::read) maybe_empty[v] = plan.scalars[static_cast<std::size_t>(i.slot)].may_be_empty;
+        if (i.map != &map_op::select) continue;
+        if (code(i.operands[2]).opcode == Opcode::constant && code(i.operands[1]).opcode == Opcode::finalize)
+            maybe_empty[v] = !is_floating(i.type);
+        if (code(i.operands[1]).opcode == Opcode::constant && computed_from_empty(i.operands[2])) maybe_empty[v] = true;
+    }
+    return maybe_empty;
+}
+
 void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
+    const std::vector<bool> maybe_empty = maybe_empty_values(plan, sweep);
     for (int v = 0; v < static_cast<int>(sweep.code.size()); ++v) {
         const Instruction& i = sweep.code[static_cast<std::size_t>(v)];
         const char* const section = v < sweep.body ? "prologue" : v < sweep.epilogue ? "body" : "epilogue";
@@ -103,12 +126,18 @@ void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
             ++coverage[what +
                        (is_flat(plan.arrays[static_cast<std::size_t>(i.slot)], sweep) ? " in order" : " by strides")];
         if (i.opcode == Opcode::index) ++coverage[what + (sweep.dims.size() > 1 ? " of several" : " of one")];
-        if (i.opcode == Opcode::finalize) ++coverage[what + (i.operands[0] < 0 ? " a value" : " what may be nothing")];
-        if (!i.may_be_empty) continue;
-        const bool chooses = i.map == &map_op::select;
-        ++coverage[fmt::format("{} {} maybe empty", what, is_floating(i.type) ? "floating" : "integer")];
+        if (i.opcode == Opcode::finalize)
+            ++coverage[what + (i.reduce->on_empty == OnEmpty::undefined ? " what may be nothing" : " a value")];
+        if (!maybe_empty[static_cast<std::size_t>(v)]) continue;
+        // What the select takes where it is not empty says what was computed.
+        const bool of_reduction =
+            i.opcode != Opcode::read && sweep.code[static_cast<std::size_t>(i.operands[1])].opcode == Opcode::finalize;
+        const Instruction& made =
+            i.opcode == Opcode::read ? i : sweep.code[static_cast<std::size_t>(i.operands[of_reduction ? 1 : 2])];
+        ++coverage[fmt::format("{} {} {} maybe empty", section, name_of(made.opcode),
+                               is_floating(i.type) ? "floating" : "integer")];
         for (std::size_t slot = 0; slot < 3; ++slot)
-            if (chooses && sweep.code[static_cast<std::size_t>(i.operands[slot])].may_be_empty)
+            if (made.map == &map_op::select && maybe_empty[static_cast<std::size_t>(made.operands[slot])])
                 ++coverage[fmt::format("{} select of maybe empty {}", section, slot)];
     }
 }
@@ -376,9 +405,7 @@ void count(const Plan& plan, Coverage& coverage) {
         count_folds(sweep, coverage);
         count_shape(plan, sweep, coverage);
         stages = std::max(stages, sweep.stage);
-        for (const Yield& yield : sweep.yields)
-            ++coverage[sweep.code[static_cast<std::size_t>(yield.value)].may_be_empty ? "yield maybe empty"
-                                                                                      : "yield a value"];
+        for (const Yield& yield : sweep.yields) ++coverage[yield.empty >= 0 ? "yield maybe empty" : "yield a value"];
     }
     ++coverage[fmt::format("stages {}", stages)];
     ++coverage[plan.sweeps.size() == 1  ? "plan of 1 sweep"

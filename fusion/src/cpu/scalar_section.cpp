@@ -1,9 +1,5 @@
 #include "cpu/scalar_section.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <limits>
-
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
@@ -18,12 +14,6 @@ DType stored_type(const Plan& plan, const Instruction& instruction) {
     return instruction.opcode == Opcode::parameter ? plan.parameters[slot].type : plan.scalars[slot].type;
 }
 
-/// What an empty scalar holds.
-std::uint64_t empty_bits(DType type) {
-    if (type == DType::f64) return std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
-    return type == DType::f32 ? std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN()) : 0;
-}
-
 } // namespace
 
 std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, int begin, int end) {
@@ -33,7 +23,8 @@ std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, int b
         ScalarStep step{.value = value};
         bool found = true;
         switch (instruction.opcode) {
-        case Opcode::constant: break;
+        case Opcode::constant:
+        case Opcode::is_empty: break;
         case Opcode::parameter:
         case Opcode::read:
             step.convert = cast_kernel(stored_type(plan, instruction), instruction.type);
@@ -68,46 +59,35 @@ std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, int b
 }
 
 void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<const std::uint64_t> parameters,
-              std::span<const ScalarResult> scalars, std::span<void* const> states, std::span<ScalarValue> values) {
+              std::span<const ScalarResult> scalars, std::span<void* const> states, std::span<std::uint64_t> values) {
     for (const ScalarStep& step : steps) {
         const Instruction& instruction = sweep.code[static_cast<std::size_t>(step.value)];
         const auto slot = static_cast<std::size_t>(instruction.slot);
-        ScalarValue& value = values[static_cast<std::size_t>(step.value)];
-        value = {};
-        // An operand's value, or null where there is none.
-        const auto operand = [&](std::size_t i) -> const ScalarValue* {
+        std::uint64_t& value = values[static_cast<std::size_t>(step.value)];
+        value = 0;
+        // An operand's bytes, or null where there is none.
+        const auto operand = [&](std::size_t i) -> const void* {
             const int number = instruction.operands[i];
             return number < 0 ? nullptr : &values[static_cast<std::size_t>(number)];
         };
-        const auto bits = [&](std::size_t i) -> const void* { return operand(i) ? &operand(i)->bits : nullptr; };
-        const auto is_empty = [&](std::size_t i) { return operand(i) && operand(i)->empty; };
-        bool empty = is_empty(0) || is_empty(1) || is_empty(2);
         switch (instruction.opcode) {
-        case Opcode::constant: value.bits = instruction.bits; break;
-        case Opcode::parameter: step.convert(&value.bits, &parameters[slot], 1); break;
-        case Opcode::read:
-            step.convert(&value.bits, &scalars[slot].bits, 1);
-            empty = scalars[slot].empty;
-            break;
-        case Opcode::map:
-            step.map(&value.bits, bits(0), bits(1), bits(2), 1);
-            if (instruction.map == &map_op::select) empty = is_empty(0) || is_empty(operand(0)->bits != 0 ? 1 : 2);
-            break;
+        case Opcode::constant: value = instruction.bits; break;
+        case Opcode::parameter: step.convert(&value, &parameters[slot], 1); break;
+        case Opcode::read: step.convert(&value, &scalars[slot].bits, 1); break;
+        case Opcode::is_empty: value = scalars[slot].empty ? 1 : 0; break;
+        case Opcode::map: step.map(&value, operand(0), operand(1), operand(2), 1); break;
         case Opcode::cast:
-        case Opcode::round: step.convert(&value.bits, bits(0), 1); break;
+        case Opcode::round: step.convert(&value, operand(0), 1); break;
         case Opcode::finalize:
-            empty = operand(0) && operand(0)->bits == 0;
             if (step.finalize)
-                step.finalize(states[slot], instruction.ddof, &value.bits);
+                step.finalize(states[slot], instruction.ddof, &value);
             else
                 instruction.reduce->user_finalize(instruction.element, instruction.accumulator, states[slot],
-                                                  instruction.ddof, &value.bits);
-            if (empty) value.bits = empty_bits(instruction.type);
+                                                  instruction.ddof, &value);
             break;
         case Opcode::load:
         case Opcode::index: break;
         }
-        if (instruction.may_be_empty && empty) value = {empty_bits(instruction.type), true};
     }
 }
 

@@ -25,11 +25,8 @@ struct ScalarStep {
 /// Instructions [begin, end) of the sweep. Throws InternalError if one is not a scalar's or has no kernel.
 std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, int begin, int end);
 
-/// The value's bytes, zero-extended; `empty` as Instruction::may_be_empty has it.
-using ScalarValue = ScalarResult;
-
-/// Evaluates the steps into values[position]. `states[f]` is the final State of fold f.
+/// Evaluates the steps into values[position]: a value's bytes, zero-extended. `states[f]` is the final State of fold f.
 void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<const std::uint64_t> parameters,
-              std::span<const ScalarResult> scalars, std::span<void* const> states, std::span<ScalarValue> values);
+              std::span<const ScalarResult> scalars, std::span<void* const> states, std::span<std::uint64_t> values);
 
 } // namespace gf::cpu

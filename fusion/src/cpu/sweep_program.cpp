@@ -215,6 +215,7 @@ private:
         case Opcode::constant:
         case Opcode::parameter:
         case Opcode::read:
+        case Opcode::is_empty:
         case Opcode::finalize: fail(fmt::format("instruction %{}, which is no element's,", v));
         }
         program_.body.push_back(step);

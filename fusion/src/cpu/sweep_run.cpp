@@ -118,11 +118,10 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     for (std::size_t f = 0; f < folds_.size(); ++f) program_.folds[f].pairwise(states_[f], folds_[f].count);
     evaluate(program_.epilogue, sweep_, parameters, scalars, states_, values_);
     for (const Yield& yield : sweep_.yields) {
-        const ScalarValue& value = values_[at(yield.value)];
         ScalarResult& scalar = scalars[at(yield.scalar)];
-        scalar = {0, value.empty};
-        cast_kernel(sweep_.code[at(yield.value)].type, plan_.scalars[at(yield.scalar)].type)(&scalar.bits, &value.bits,
-                                                                                             1);
+        scalar = {0, yield.empty >= 0 && values_[at(yield.empty)] != 0};
+        cast_kernel(sweep_.code[at(yield.value)].type,
+                    plan_.scalars[at(yield.scalar)].type)(&scalar.bits, &values_[at(yield.value)], 1);
     }
 }
 
@@ -130,7 +129,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
 void SweepRun::fill_splats() {
     for (std::size_t s = 0; s < program_.splats.size(); ++s) {
         const Splat& splat = program_.splats[s];
-        const std::uint64_t bits = values_[at(splat.value)].bits;
+        const std::uint64_t bits = values_[at(splat.value)];
         if (filled_[s] == bits) continue;
         const Place& place = program_.places[at(splat.place)];
         char* out = splats_.get() + place.offset * program_.room();

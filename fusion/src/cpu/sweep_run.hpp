@@ -88,7 +88,7 @@ private:
     std::vector<FoldMemory> folds_;
     std::vector<void*> states_;
     std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: the value that it holds
-    std::vector<ScalarValue> values_;
+    std::vector<std::uint64_t> values_;                ///< of the prologue and the epilogue: their bytes
 };
 
 } // namespace gf::cpu

@@ -17,6 +17,12 @@
 
 namespace gf::cuda {
 
+namespace {
+
+bool reads_scalar(const Instruction& i) { return i.opcode == Opcode::read || i.opcode == Opcode::is_empty; }
+
+} // namespace
+
 Emitter::Emitter(const Plan& plan, int number, Problems problems)
     : SweepCode(plan, plan.sweeps[std::size_t(number)]), problems_(problems),
       shape_(choose_shape(plan, sweep_, problems)) {
@@ -109,7 +115,7 @@ void Emitter::members() {
             if (!flat(a))
                 for (const int d : array(a).dims) member("i64", stride(a, d), {ParameterKind::stride, a, d});
     }
-    const bool reads = std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::read; });
+    const bool reads = std::ranges::any_of(sweep_.code, reads_scalar);
     if (kernel_.finishes || reads) member("Scalar*", "scalars", {ParameterKind::scalars});
     if (kernel_.finishes) {
         member("u64*", "workspace", {ParameterKind::workspace});
@@ -118,10 +124,7 @@ void Emitter::members() {
     line("    u32 block, blocks;");
     line("    bool aligned, stores_aligned;");
     if (by_coordinates_) line("    i64 extents[{}];", std::max<std::size_t>(sweep_.dims.size(), 1));
-    for (int v = 0; v < sweep_.body; ++v) {
-        line("    {} v{};", spell(code(v).type), v);
-        if (code(v).may_be_empty) line("    bool empty{};", v);
-    }
+    for (int v = 0; v < sweep_.body; ++v) line("    {} v{};", spell(code(v).type), v);
     line("");
 }
 
@@ -133,17 +136,14 @@ void Emitter::prologue() {
         for (std::size_t d = 0; d < sweep_.dims.size(); ++d) line("        extents[{0}] = extent_{0};", d);
     // From the first scalar on that an earlier sweep yielded, all waits for it.
     int v = 0;
-    for (; v < sweep_.body && code(v).opcode != Opcode::read; ++v) compute(v);
+    for (; v < sweep_.body && !reads_scalar(code(v)); ++v) compute(v);
     line("    }}");
     line("    GRIDFOLD_FN void read_scalars() {{");
     for (; v < sweep_.body; ++v) compute(v);
     line("    }}\n");
 }
 
-void Emitter::compute(int v) {
-    if (code(v).may_be_empty) line("        empty{} = {};", v, emptiness(v));
-    line("        v{} = {};", v, value(v));
-}
+void Emitter::compute(int v) { line("        v{} = {};", v, expression(v)); }
 
 void Emitter::entry() {
     std::string parameters, values;

@@ -141,7 +141,7 @@ void Emitter::finish() {
         const DType type = plan_.scalars[std::size_t(y.scalar)].type;
         const std::string value = spell_narrowed(type, fmt::format("v{}", y.value));
         line("        yield<{}>(scalars + {}, host ? host + {} : nullptr, tag, {}, {});", spell_stored(type), y.scalar,
-             3 * y.scalar, value, code(y.value).may_be_empty ? fmt::format("empty{}", y.value) : "false");
+             3 * y.scalar, value, y.empty >= 0 ? fmt::format("v{}", y.empty) : "false");
     }
     line("    }}");
 }

@@ -8,15 +8,6 @@
 
 namespace gf::cuda {
 
-namespace {
-
-/// What stands for a value that is empty.
-std::string nothing(DType type) {
-    return is_floating(type) ? fmt::format("quiet_nan<{}>()", spell(type)) : fmt::format("{}(0)", spell(type));
-}
-
-} // namespace
-
 SweepCode::SweepCode(const Plan& plan, const Sweep& sweep) : plan_(plan), sweep_(sweep) {
     for (const Instruction& i : sweep_.code) {
         if (i.opcode == Opcode::load && std::ranges::find(arrays_, i.slot) == arrays_.end()) arrays_.push_back(i.slot);
@@ -49,18 +40,7 @@ std::string SweepCode::offset(int number) const {
 }
 
 std::string SweepCode::definition(int v, std::string_view indent) const {
-    const Instruction& i = code(v);
-    std::string text;
-    if (i.may_be_empty) text = fmt::format("{}const bool empty{} = {};\n", indent, v, emptiness(v));
-    return text + fmt::format("{}const {} v{} = {};", indent, spell(i.type), v, value(v));
-}
-
-/// expression(), but nothing() where the value is empty.
-std::string SweepCode::value(int v) const {
-    const Instruction& i = code(v);
-    // A yielded scalar holds nothing() already, and so does what a fold of nothing is finalised to.
-    if (!i.may_be_empty || i.opcode == Opcode::read || i.opcode == Opcode::finalize) return expression(v);
-    return fmt::format("empty{} ? {} : {}", v, nothing(i.type), expression(v));
+    return fmt::format("{}const {} v{} = {};", indent, spell(code(v).type), v, expression(v));
 }
 
 std::string SweepCode::expression(int v) const {
@@ -74,6 +54,7 @@ std::string SweepCode::expression(int v) const {
         const DType type = plan_.scalars[static_cast<std::size_t>(i.slot)].type;
         return spell_widened(type, fmt::format("read<{}>(scalars[{}])", spell_stored(type), i.slot));
     }
+    case Opcode::is_empty: return fmt::format("scalars[{}].empty != 0", i.slot);
     case Opcode::load: return spell_widened(array(i.slot).type, fmt::format("l.{}.element[n]", pointer(i.slot)));
     case Opcode::index:
         return sweep_.dims.size() > 1 ? fmt::format("l.index_{}.element[n]", position(i.slot)) : "first + n";
@@ -82,10 +63,8 @@ std::string SweepCode::expression(int v) const {
     case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0));
     case Opcode::finalize: {
         const Fold& f = sweep_.folds[static_cast<std::size_t>(i.slot)];
-        std::string value = fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name, spell_monoid(f),
-                                        spell(i.type), i.slot, i.ddof);
-        if (i.operands[0] < 0) return value;
-        return fmt::format("{} ? {} : {}", operand(0), value, nothing(i.type));
+        return fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name, spell_monoid(f), spell(i.type),
+                           i.slot, i.ddof);
     }
     }
     return {};
@@ -96,23 +75,6 @@ std::string SweepCode::call(const Instruction& i) const {
     for (int n = 0; n < i.map->arity; ++n)
         text += fmt::format("{}v{}", n ? ", " : "", i.operands[static_cast<std::size_t>(n)]);
     return text + ")";
-}
-
-std::string SweepCode::emptiness(int v) const {
-    const Instruction& i = code(v);
-    if (i.opcode == Opcode::read) return fmt::format("scalars[{}].empty != 0", i.slot);
-    if (i.opcode == Opcode::finalize) return fmt::format("!v{}", i.operands[0]);
-    const auto empty = [&](int operand) -> std::string {
-        return code(operand).may_be_empty ? fmt::format("empty{}", operand) : "false";
-    };
-    if (i.opcode == Opcode::map && i.map == &map_op::select)
-        return fmt::format("{} || (v{} ? {} : {})", empty(i.operands[0]), i.operands[0], empty(i.operands[1]),
-                           empty(i.operands[2]));
-    std::string any;
-    for (const int operand : i.operands)
-        if (operand >= 0 && code(operand).may_be_empty)
-            any += fmt::format("{}{}", any.empty() ? "" : " || ", empty(operand));
-    return any;
 }
 
 } // namespace gf::cuda

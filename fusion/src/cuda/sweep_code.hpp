@@ -11,17 +11,15 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// What an emitter is made of. Value v of a sweep is named v<v>; empty<v> says whether there is none, where there may
-/// be none. Arrays and dims are named by their place in the sweep: a user's name could clash with another, and sweeps
-/// of one form shall have one text.
+/// What an emitter is made of. Value v of a sweep is named v<v>. Arrays and dims are named by their place in the sweep:
+/// a user's name could clash with another, and sweeps of one form shall have one text.
 class SweepCode {
 public:
     SweepCode(const Plan& plan, const Sweep& sweep);
 
-    /// The definitions of a value: its own, after that of its emptiness.
+    /// The definition of a value.
     std::string definition(int v, std::string_view indent) const;
-    std::string value(int v) const;
-    std::string emptiness(int v) const;
+    std::string expression(int v) const;
 
 protected:
     const Array& array(int number) const { return plan_.arrays[static_cast<std::size_t>(number)]; }
@@ -41,7 +39,6 @@ protected:
     std::vector<int> indices_; ///< dims whose coordinate the body reads, where the domain has several
 
 private:
-    std::string expression(int v) const;
     std::string call(const Instruction& i) const;
 };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <limits>
 #include <map>
-#include <span>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,9 +23,19 @@ std::uint64_t held_bits(DType type, std::uint64_t bits) {
     return bits;
 }
 
+/// What an empty scalar holds.
+std::uint64_t empty_bits(DType type) {
+    if (type == DType::f64) return std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
+    return type == DType::f32 ? std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN()) : 0;
+}
+
 enum class Section : std::uint8_t { prologue, body, epilogue };
 
 /// Writes one sweep's code. `values` and `sections` are by node, valid for the nodes of the sweep's slice only.
+///
+/// A scalar that may be empty is two values: itself, which holds empty_bits() where it is empty, and a bool. A read
+/// scalar brings both; a reduction is empty where its mask accepted nothing; a map is empty where an operand is, but
+/// select only where its condition or the operand that it chooses is. Floating reductions are NaN instead of empty.
 class SweepWriter {
 public:
     SweepWriter(const Graph& graph, const Placement& placement, const std::vector<int>& parameter_of,
@@ -42,14 +52,17 @@ public:
         sweep_.after = placed.after;
         sweep_.reason = placed.reason;
         for (const int node : placed.nodes) sections_[at(node)] = section_of(node);
-        write_section(placed, Section::prologue);
-        sweep_.body = size();
-        write_section(placed, Section::body);
-        sweep_.epilogue = size();
+        const auto write_nodes = [&](bool of_epilogue) {
+            for (const int node : placed.nodes)
+                if ((sections_[at(node)] == Section::epilogue) == of_epilogue) write_node(node);
+        };
+        write_nodes(false);
         for (const int reduce : placed.reduces) add_folds(reduce);
-        write_section(placed, Section::epilogue);
+        write_nodes(true);
         for (const PlacedStore& store : placed.stores) sweep_.stores.push_back({values_[at(store.node)], store.array});
-        for (const int node : placed.yields) sweep_.yields.push_back({values_[at(node)], scalar_of_[at(node)]});
+        for (const int node : placed.yields)
+            sweep_.yields.push_back({values_[at(node)], scalar_of_[at(node)], empty_of(node)});
+        sort_by_section();
         return std::move(sweep_);
     }
 
@@ -72,92 +85,180 @@ private:
         return Section::prologue;
     }
 
-    void write_section(const PlacedSweep& placed, Section section) {
-        for (const int node : placed.nodes)
-            if (sections_[at(node)] == section) values_[at(node)] = write_node(node);
+    /// Brings the code into the order of its sections, each in the order it was written in.
+    void sort_by_section() {
+        std::vector<int> order(sweep_.code.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int a, int b) { return section_of_value_[at(a)] < section_of_value_[at(b)]; });
+        std::vector<Instruction> code;
+        std::vector<int> number(order.size());
+        for (const int value : order) {
+            number[at(value)] = static_cast<int>(code.size());
+            code.push_back(sweep_.code[at(value)]);
+        }
+        const auto renumber = [&](int& value) {
+            if (value >= 0) value = number[at(value)];
+        };
+        for (Instruction& instruction : code)
+            for (int& operand : instruction.operands) renumber(operand);
+        for (Fold& fold : sweep_.folds) renumber(fold.value), renumber(fold.mask);
+        for (Store& store : sweep_.stores) renumber(store.value);
+        for (Yield& yield : sweep_.yields) renumber(yield.value), renumber(yield.empty);
+        sweep_.code = std::move(code);
+        const auto count = [&](Section section) {
+            return static_cast<int>(std::count(section_of_value_.begin(), section_of_value_.end(), section));
+        };
+        sweep_.body = count(Section::prologue);
+        sweep_.epilogue = sweep_.body + count(Section::body);
     }
 
-    Instruction& append(Opcode opcode, DType type) {
+    int append(Section section, const Instruction& instruction) {
+        sweep_.code.push_back(instruction);
+        section_of_value_.push_back(section);
+        return size() - 1;
+    }
+
+    int append_fetch(Opcode opcode, int node, DType type, int slot) {
         Instruction instruction{};
         instruction.opcode = opcode;
         instruction.type = type;
-        return sweep_.code.emplace_back(instruction);
+        instruction.slot = slot;
+        return append(sections_[at(node)], instruction);
     }
 
-    int append_with_slot(Opcode opcode, int node, int slot) {
-        append(opcode, value_type(graph_.node(node).type)).slot = slot;
-        return size() - 1;
-    }
-
-    /// Appends an instruction on operands; a scalar of it may be empty where one of them may.
-    int append_on(Instruction instruction, std::span<const int> operands, int node) {
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            instruction.operands[i] = operands[i];
-            if (graph_.node(node).dims.empty() && sweep_.code[at(operands[i])].may_be_empty)
-                instruction.may_be_empty = true;
-        }
-        sweep_.code.push_back(instruction);
-        return size() - 1;
-    }
-
-    int append_round(int value, DType type, int node) {
+    int append_constant(DType type, std::uint64_t bits) {
         Instruction instruction{};
-        instruction.opcode = Opcode::round;
-        instruction.type = DType::f32;
-        instruction.round_to = type;
-        return append_on(instruction, std::span(&value, 1), node);
+        instruction.opcode = Opcode::constant;
+        instruction.type = type;
+        instruction.bits = bits;
+        return append(Section::prologue, instruction);
     }
 
-    int write_node(int n) {
+    int append_map(int node, const MapOp& map, DType type, DType compute, const std::vector<int>& operands) {
+        Instruction instruction{};
+        instruction.opcode = Opcode::map;
+        instruction.type = type;
+        instruction.map = &map;
+        instruction.compute = compute;
+        std::copy(operands.begin(), operands.end(), instruction.operands.begin());
+        return append(sections_[at(node)], instruction);
+    }
+
+    int append_conversion(Opcode opcode, int node, int value, DType to) {
+        Instruction instruction{};
+        instruction.opcode = opcode;
+        instruction.type = value_type(to);
+        if (opcode == Opcode::round) instruction.round_to = to;
+        instruction.operands[0] = value;
+        return append(sections_[at(node)], instruction);
+    }
+
+    /// The value rounded to the node's type where that is a half.
+    int rounded(int node, int value) {
+        const DType type = graph_.node(node).type;
+        return is_half(type) ? append_conversion(Opcode::round, node, value, type) : value;
+    }
+
+    // Emptiness ----------------------------------------------------------------------------------------------------
+
+    /// What an empty scalar of the type holds, as a value.
+    int nothing(DType type) {
+        const auto [known, is_new] = nothing_.try_emplace(type, -1);
+        if (is_new) known->second = append_constant(type, empty_bits(type));
+        return known->second;
+    }
+
+    /// The bool that says whether a scalar of the slice is empty; −1 = it never is.
+    int empty_of(int n) {
         const Node& node = graph_.node(n);
+        const auto [known, is_new] = empty_.try_emplace(n, -1);
+        if (!is_new || !node.dims.empty()) return known->second;
         if (is_fetched(graph_, placement_, number_, n)) {
-            if (!node.dims.empty()) return append_with_slot(Opcode::load, n, placement_.array_of[at(n)]);
-            const int value = append_with_slot(Opcode::read, n, scalar_of_[at(n)]);
-            sweep_.code.back().may_be_empty = scalars_[at(scalar_of_[at(n)])].may_be_empty;
-            return value;
+            const int slot = scalar_of_[at(n)];
+            if (scalars_[at(slot)].may_be_empty)
+                known->second = append_fetch(Opcode::is_empty, n, DType::boolean, slot);
+        } else if (node.kind == NodeKind::reduce && needs_acceptance(node) && !is_floating(node.type)) {
+            known->second = rejected_all(n);
+        } else if (node.kind == NodeKind::cast) { // that changes nothing: others have said when they were written
+            known->second = empty_of(graph_.operands(n)[0]);
         }
+        return known->second;
+    }
+
+    int either(int node, int a, int b) {
+        if (a < 0 || a == b) return b;
+        return b < 0 ? a : append_map(node, map_op::logical_or, DType::boolean, DType::boolean, {a, b});
+    }
+
+    /// Whether a map or cast of scalars is empty; −1 = it never is.
+    int empty_of_operands(int n) {
+        const Node& node = graph_.node(n);
+        const std::vector<int> operands = graph_.operands(n);
+        int empty = empty_of(operands[0]);
+        if (node.kind != NodeKind::map || node.map != &map_op::select) {
+            for (const int operand : operands) empty = either(n, empty, empty_of(operand));
+            return empty;
+        }
+        const int first = empty_of(operands[1]), second = empty_of(operands[2]);
+        if (first < 0 && second < 0) return empty;
+        const int never = first < 0 || second < 0 ? nothing(DType::boolean) : -1;
+        return either(n, empty,
+                      append_map(n, map_op::select, DType::boolean, DType::boolean,
+                                 {values_[at(operands[0])], first < 0 ? never : first, second < 0 ? never : second}));
+    }
+
+    /// The value that a map or cast makes of its operands, or nothing() where it is empty.
+    int unless_empty(int n, int value) {
+        if (!graph_.node(n).dims.empty()) return value;
+        const int empty = empty_of_operands(n);
+        empty_[n] = empty;
+        if (empty < 0) return value;
+        const DType type = value_type(graph_.node(n).type);
+        return append_map(n, map_op::select, type, type, {empty, nothing(type), value});
+    }
+
+    // Nodes --------------------------------------------------------------------------------------------------------
+
+    void write_node(int n) { values_[at(n)] = value_of(n); }
+
+    int value_of(int n) {
+        const Node& node = graph_.node(n);
+        const DType type = value_type(node.type);
+        if (is_fetched(graph_, placement_, number_, n))
+            return node.dims.empty() ? append_fetch(Opcode::read, n, type, scalar_of_[at(n)])
+                                     : append_fetch(Opcode::load, n, type, placement_.array_of[at(n)]);
         switch (node.kind) {
         case NodeKind::input: break; // always fetched
-        case NodeKind::scalar: return append_with_slot(Opcode::parameter, n, parameter_of_[at(n)]);
-        case NodeKind::constant:
-            append(Opcode::constant, value_type(node.type)).bits = held_bits(node.type, node.bits);
-            return size() - 1;
-        case NodeKind::index: return append_with_slot(Opcode::index, n, node.dim);
-        case NodeKind::map: return write_map(n);
-        case NodeKind::cast: return write_cast(n);
-        case NodeKind::reduce: return write_finalize(n);
+        case NodeKind::scalar: return append_fetch(Opcode::parameter, n, type, parameter_of_[at(n)]);
+        case NodeKind::constant: return append_constant(type, held_bits(node.type, node.bits));
+        case NodeKind::index: return append_fetch(Opcode::index, n, type, node.dim);
+        case NodeKind::map: return map_of(n);
+        case NodeKind::cast: return cast_of(n);
+        case NodeKind::reduce: return finalized(n);
         }
         return -1;
     }
 
-    int write_map(int n) {
+    int map_of(int n) {
         const Node& node = graph_.node(n);
         std::vector<int> operands = graph_.operands(n);
         for (int& operand : operands) operand = values_[at(operand)];
-        Instruction instruction{};
-        instruction.opcode = Opcode::map;
-        instruction.type = value_type(node.type);
-        instruction.map = node.map;
-        instruction.compute = value_type(node.compute);
-        const int value = append_on(instruction, operands, n);
-        return is_half(node.type) ? append_round(value, node.type, n) : value;
+        const int value = append_map(n, *node.map, value_type(node.type), value_type(node.compute), operands);
+        return unless_empty(n, rounded(n, value));
     }
 
     /// From f64 to f16 and bf16 rounds once; everything else goes to them by way of f32.
-    int write_cast(int n) {
+    int cast_of(int n) {
         const Node& node = graph_.node(n);
         const int source = graph_.operands(n)[0];
         const DType from = graph_.node(source).type;
         int value = values_[at(source)];
-        if (node.type == from) return value;
         const bool rounds_itself = is_half(node.type) && from == DType::f64;
-        if (sweep_.code[at(value)].type != value_type(node.type) && !rounds_itself) {
-            Instruction instruction{};
-            instruction.opcode = Opcode::cast;
-            instruction.type = value_type(node.type);
-            value = append_on(instruction, std::span(&value, 1), n);
-        }
-        return is_half(node.type) ? append_round(value, node.type, n) : value;
+        if (sweep_.code[at(value)].type != value_type(node.type) && !rounds_itself)
+            value = append_conversion(Opcode::cast, n, value, node.type);
+        if (node.type != from) value = rounded(n, value);
+        return value == values_[at(source)] ? value : unless_empty(n, value);
     }
 
     int find_or_add(const Fold& fold) {
@@ -180,30 +281,41 @@ private:
         folded_[reduce] = folded;
     }
 
-    int append_finalize(const ReduceOp& row, int fold, DType type) {
-        Instruction& instruction = append(Opcode::finalize, type);
+    int append_finalize(int node, const ReduceOp& row, int fold, DType type, int ddof) {
+        Instruction instruction{};
+        instruction.opcode = Opcode::finalize;
+        instruction.type = type;
         instruction.slot = fold;
         instruction.reduce = &row;
         instruction.element = sweep_.folds[at(fold)].element;
         instruction.accumulator = sweep_.folds[at(fold)].accumulator;
-        return size() - 1;
+        instruction.ddof = ddof;
+        return append(sections_[at(node)], instruction);
     }
 
-    int write_finalize(int n) {
+    /// Whether a masked reduction accepted some element, as bool.
+    int accepted(int reduce) {
+        const int fold = folded_.at(reduce).acceptance;
+        const auto [known, is_new] = accepted_.try_emplace(fold, -1);
+        if (is_new) known->second = append_finalize(reduce, reduce_op::any, fold, DType::boolean, 0);
+        return known->second;
+    }
+
+    int rejected_all(int reduce) {
+        const int some = accepted(reduce);
+        const auto [known, is_new] = rejected_.try_emplace(some, -1);
+        if (is_new) known->second = append_map(reduce, map_op::logical_not, DType::boolean, DType::boolean, {some});
+        return known->second;
+    }
+
+    int finalized(int n) {
         const Node& node = graph_.node(n);
-        const Folded folded = folded_.at(n);
-        int accepted = -1;
-        if (folded.acceptance >= 0) {
-            const auto [known, is_new] = accepted_.try_emplace(folded.acceptance, -1);
-            if (is_new) known->second = append_finalize(reduce_op::any, folded.acceptance, DType::boolean);
-            accepted = known->second;
-        }
-        const int value = append_finalize(*node.reduce, folded.fold, value_type(node.type));
-        Instruction& instruction = sweep_.code.back();
-        instruction.ddof = node.ddof;
-        instruction.operands[0] = accepted;
-        instruction.may_be_empty = accepted >= 0 && !is_floating(node.type);
-        return is_half(node.type) ? append_round(value, node.type, n) : value;
+        const DType type = value_type(node.type);
+        if (!needs_acceptance(node))
+            return rounded(n, append_finalize(n, *node.reduce, folded_.at(n).fold, type, node.ddof));
+        const int accepted_some = accepted(n);
+        const int value = append_finalize(n, *node.reduce, folded_.at(n).fold, type, node.ddof);
+        return rounded(n, append_map(n, map_op::select, type, type, {accepted_some, value, nothing(type)}));
     }
 
     const Graph& graph_;
@@ -217,6 +329,10 @@ private:
     Sweep sweep_;
     std::map<int, Folded> folded_; ///< by reduce node
     std::map<int, int> accepted_;  ///< by Any fold: its finalised value
+    std::map<int, int> rejected_;  ///< by what it is the contrary of
+    std::map<DType, int> nothing_;
+    std::map<int, int> empty_; ///< by scalar node, of those that were asked for: empty_of()
+    std::vector<Section> section_of_value_;
 };
 
 /// Marks the dims that must have elements, with the reduction that wants it.
@@ -262,7 +378,7 @@ Plan linearize(const Graph& graph, const Placement& placement) {
         SweepWriter writer(graph, placement, parameter_of, scalar_of, plan.scalars, values, sections);
         plan.sweeps.push_back(writer.write(s));
         for (const Yield& yield : plan.sweeps.back().yields)
-            plan.scalars[at(yield.scalar)].may_be_empty = plan.sweeps.back().code[at(yield.value)].may_be_empty;
+            plan.scalars[at(yield.scalar)].may_be_empty = yield.empty >= 0;
     }
     for (std::size_t o = 0; o < graph.outputs().size(); ++o) {
         const Graph::Output& output = graph.outputs()[o];

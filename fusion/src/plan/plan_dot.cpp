@@ -41,7 +41,7 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
             out << fmt::format("    s{}f{} -> {};\n", number, instruction.slot, value_name(value));
         if (instruction.opcode == Opcode::load)
             edges += fmt::format("  a{} -> {};\n", instruction.slot, value_name(value));
-        if (instruction.opcode == Opcode::read)
+        if (instruction.opcode == Opcode::read || instruction.opcode == Opcode::is_empty)
             edges += fmt::format("  r{} -> {};\n", instruction.slot, value_name(value));
         if (instruction.opcode == Opcode::parameter)
             edges += fmt::format("  p{} -> {};\n", instruction.slot, value_name(value));
@@ -56,8 +56,11 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
     out << "  }\n";
     for (const Store& store : sweep.stores)
         edges += fmt::format("  {} -> a{};\n", value_name(store.value), store.array);
-    for (const Yield& yield : sweep.yields)
+    for (const Yield& yield : sweep.yields) {
         edges += fmt::format("  {} -> r{};\n", value_name(yield.value), yield.scalar);
+        if (yield.empty >= 0)
+            edges += fmt::format("  {} -> r{} [label=empty];\n", value_name(yield.empty), yield.scalar);
+    }
     out << edges;
 }
 

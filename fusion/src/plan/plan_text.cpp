@@ -77,7 +77,8 @@ private:
         for (const Yield& yield : sweep.yields) {
             const std::string type =
                 name_in(plan_.scalars, yield.scalar, [](const Scalar& s) { return to_text(s.type); });
-            line("  yield %{} as scalar {}: {}", yield.value, yield.scalar, type);
+            line("  yield %{} as scalar {}: {}{}", yield.value, yield.scalar, type,
+                 yield.empty >= 0 ? fmt::format(", empty if %{}", yield.empty) : "");
         }
     }
 
@@ -93,9 +94,7 @@ private:
         std::string operands;
         for (const int operand : instruction.operands)
             if (operand >= 0) operands += fmt::format("{}%{}", operands.empty() ? " " : ", ", operand);
-        if (instruction.opcode == Opcode::finalize && !operands.empty()) operands = " if" + operands;
-        line("    %{}: {} = {}{}{}", value, to_text(instruction.type), action_of(plan_, instruction), operands,
-             instruction.may_be_empty ? ", may be empty" : "");
+        line("    %{}: {} = {}{}", value, to_text(instruction.type), action_of(plan_, instruction), operands);
     }
 
     const Plan& plan_;
@@ -109,6 +108,7 @@ std::string_view name_of(Opcode opcode) {
     case Opcode::constant: return "constant";
     case Opcode::parameter: return "parameter";
     case Opcode::read: return "read";
+    case Opcode::is_empty: return "is_empty";
     case Opcode::load: return "load";
     case Opcode::index: return "index";
     case Opcode::map: return "map";
@@ -126,7 +126,8 @@ std::string action_of(const Plan& plan, const Instruction& instruction) {
     case Opcode::parameter:
         return fmt::format("{} {}", name,
                            name_in(plan.parameters, instruction.slot, [](const Parameter& p) { return p.name; }));
-    case Opcode::read: return fmt::format("{} scalar {}", name, instruction.slot);
+    case Opcode::read:
+    case Opcode::is_empty: return fmt::format("{} scalar {}", name, instruction.slot);
     case Opcode::load: return fmt::format("{} {}", name, array_name(plan, instruction.slot));
     case Opcode::index:
         return fmt::format("{} {}", name,

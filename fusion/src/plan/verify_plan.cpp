@@ -30,12 +30,13 @@ constexpr OpcodeForm opcode_forms[] = {
     {Opcode::constant, true, false, false, 0, 0, SlotOf::nothing},
     {Opcode::parameter, true, false, false, 0, 0, SlotOf::parameter},
     {Opcode::read, true, false, false, 0, 0, SlotOf::scalar},
+    {Opcode::is_empty, true, false, false, 0, 0, SlotOf::scalar},
     {Opcode::load, false, true, false, 0, 0, SlotOf::array},
     {Opcode::index, false, true, false, 0, 0, SlotOf::dim},
     {Opcode::map, true, true, true, 1, max_arity, SlotOf::nothing},
     {Opcode::cast, true, true, true, 1, 1, SlotOf::nothing},
     {Opcode::round, true, true, true, 1, 1, SlotOf::nothing},
-    {Opcode::finalize, false, false, true, 0, 1, SlotOf::fold},
+    {Opcode::finalize, false, false, true, 0, 0, SlotOf::fold},
 };
 
 bool in_range(int number, std::size_t count) { return number >= 0 && static_cast<std::size_t>(number) < count; }
@@ -122,22 +123,14 @@ private:
         require(std::all_of(end, i.operands.end(), [](int o) { return o == -1; }), "operands fill the first places");
         require(count >= form->least_operands && count <= form->most_operands,
                 "an instruction has its opcode's operands");
-        bool may_be_empty = false;
         for (int o = 0; o < count; ++o) {
             const int operand = i.operands[static_cast<std::size_t>(o)];
             require(!in_epilogue || operand < sweep.body || operand >= sweep.epilogue,
                     "the epilogue uses no value of the body");
-            may_be_empty |= use(sweep, operand, 0, value_, "operands come before their users").may_be_empty;
+            use(sweep, operand, 0, value_, "operands come before their users");
         }
         verify_slot(*form, i);
         verify_types(sweep, i, count);
-        if (i.opcode == Opcode::read)
-            may_be_empty = plan_.scalars[static_cast<std::size_t>(i.slot)].may_be_empty;
-        else if (i.opcode == Opcode::finalize)
-            may_be_empty = count == 1 && !is_floating(i.type);
-        else if (!in_prologue && !in_epilogue)
-            may_be_empty = false;
-        require(i.may_be_empty == may_be_empty, "a scalar may be empty where what it is made of may be");
     }
 
     void verify_slot(const OpcodeForm& form, const Instruction& i) {
@@ -153,6 +146,9 @@ private:
             require(yielded_in_[slot] >= 0 && yielded_in_[slot] < sweep_number_,
                     "a scalar is yielded by an earlier sweep");
             fetched_from_.insert(yielded_in_[slot]);
+            if (i.opcode == Opcode::is_empty)
+                return require(i.type == DType::boolean && plan_.scalars[slot].may_be_empty,
+                               "is_empty is bool, of a scalar that may be empty");
             return require(i.type == value_type(plan_.scalars[slot].type), "a scalar has its declared type");
         case SlotOf::array: return verify_load(sweep, i);
         case SlotOf::dim:
@@ -185,6 +181,7 @@ private:
         case Opcode::constant:
         case Opcode::parameter:
         case Opcode::read:
+        case Opcode::is_empty:
         case Opcode::load:
         case Opcode::index: return;
         case Opcode::map: {
@@ -203,10 +200,9 @@ private:
                            "a round goes from f32 or f64 to f16 or bf16, held as f32");
         case Opcode::finalize: {
             const Fold& fold = sweep.folds[static_cast<std::size_t>(i.slot)];
-            require(i.reduce != nullptr && i.reduce->monoid == fold.monoid && i.element == fold.element &&
-                        i.accumulator == fold.accumulator,
-                    "a reduction is read off a fold of its monoid");
-            return require(count == 0 || type_of(0) == DType::boolean, "whether an element was accepted is bool");
+            return require(i.reduce != nullptr && i.reduce->monoid == fold.monoid && i.element == fold.element &&
+                               i.accumulator == fold.accumulator,
+                           "a reduction is read off a fold of its monoid");
         }
         }
     }
@@ -239,13 +235,17 @@ private:
     void verify_yield(const Sweep& sweep, const Yield& yield) {
         require(in_range(yield.scalar, plan_.scalars.size()), "a scalar is declared");
         const auto slot = static_cast<std::size_t>(yield.scalar);
-        const Instruction& value =
-            use(sweep, yield.value, 0, static_cast<int>(sweep.code.size()), "a yield takes a value");
-        require(yield.value < sweep.body || yield.value >= sweep.epilogue, "a yield takes no value of the body");
+        const auto use_scalar = [&](int value) {
+            const Instruction& i = use(sweep, value, 0, static_cast<int>(sweep.code.size()), "a yield takes a value");
+            require(value < sweep.body || value >= sweep.epilogue, "a yield takes no value of the body");
+            return i.type;
+        };
+        require(use_scalar(yield.value) == value_type(plan_.scalars[slot].type), "a yield has its scalar's type");
         require(yielded_in_[slot] < 0, "a scalar is yielded once");
         yielded_in_[slot] = sweep_number_;
-        require(value.type == value_type(plan_.scalars[slot].type), "a yield has its scalar's type");
-        require(value.may_be_empty == plan_.scalars[slot].may_be_empty, "a scalar may be empty where its value may be");
+        require((yield.empty >= 0) == plan_.scalars[slot].may_be_empty,
+                "a scalar that may be empty is yielded with whether it is");
+        if (yield.empty >= 0) require(use_scalar(yield.empty) == DType::boolean, "whether a scalar is empty is bool");
     }
 
     void verify_outputs() const {

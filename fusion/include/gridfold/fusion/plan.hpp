@@ -19,12 +19,13 @@ enum class Opcode : std::uint8_t {
     constant,  ///< `bits`, of `type`
     parameter, ///< run-time scalar number `slot` of Plan::parameters, widened
     read,      ///< scalar number `slot` of Plan::scalars, yielded by an earlier sweep, widened
+    is_empty,  ///< true if an earlier sweep yielded scalar number `slot` of Plan::scalars as empty; bool
     load,      ///< the element of array `slot` of Plan::arrays at this element's coordinates
     index,     ///< the coordinate along dim `slot`, i64
     map,       ///< `map` on the operands; all but bool-by-rule operands have type `compute`
     cast,      ///< operand 0 converted to `type`
     round,     ///< operand 0 rounded to the nearest `round_to` (f16 or bf16) and widened to f32 again
-    finalize,  ///< what `reduce` reads off fold number `slot`; operand 0, if any: was some element accepted, as bool
+    finalize,  ///< what `reduce` reads off fold number `slot`; unspecified where an undefined reduction folded nothing
 };
 
 /// One instruction; its value is named by its position in Sweep::code. Values are never f16 or bf16: those live as f32
@@ -41,8 +42,6 @@ struct Instruction {
     const ReduceOp* reduce = nullptr;
     DType element = DType::f32, accumulator = DType::f32; ///< finalize: the fold's monoid's parameters
     int ddof = 0;
-    /// A scalar (prologue, epilogue) that may be empty at run time. Empty scalars hold 0 (floating: NaN) as value.
-    bool may_be_empty = false;
 };
 
 /// One fold of a sweep's body into one state: accumulate `value` wherever `mask` is true (−1 = everywhere). Both may
@@ -63,10 +62,12 @@ struct Store {
     int array;
 };
 
-/// Writes a prologue or epilogue value to a scalar of the plan.
+/// Writes a prologue or epilogue value to a scalar of the plan. Emptiness is an ordinary bool value beside it: an empty
+/// scalar's `value` is 0 (floating: NaN).
 struct Yield {
     int value;
     int scalar;
+    int empty = -1; ///< the value, a bool, that says whether the scalar is empty; −1 = it never is
 };
 
 /// One traversal of one domain: loads → maps → folds and stores. One generated kernel.
@@ -105,8 +106,8 @@ struct Parameter {
 
 /// A value that a sweep yields, for later sweeps and for results.
 struct Scalar {
-    DType type; ///< as the user sees it (may be f16)
-    bool may_be_empty = false;
+    DType type;                ///< as the user sees it (may be f16)
+    bool may_be_empty = false; ///< its Yield has `empty`
 };
 
 /// One result, in the order of the graph: exactly one of the two numbers is set.
