@@ -12,6 +12,7 @@
 #include <gridfold/core/error.hpp>
 
 #include "commands.hpp"
+#include "ops.hpp"
 
 namespace {
 
@@ -50,7 +51,8 @@ Values of a run-time scalar and of a dim:
   scalar=2, scalar=true    a number
   scalar=array.npy         a .npy file of an array without dims
   n=100                    the extent of a dim that no array has
-Where an array goes to stdout (-o y=-), nothing else may: every other result needs a file.)";
+Where an array goes to stdout (-o y=-), nothing else may: every other result needs a file.
+The functions that a graph may use: gridfold ops)";
 
 /// Throws what goes wrong.
 int run_command(int argc, char** argv) {
@@ -94,6 +96,12 @@ int run_command(int argc, char** argv) {
     run.add_flag("--json", arguments.json, "Print one JSON object, with --many a list of them");
     run.add_flag("--time", arguments.time, "Also say on stderr how long it took");
 
+    CLI::App& ops = *app.add_subcommand("ops", "List the maps and reductions that a graph may use, or describe one");
+    std::string op;
+    bool as_page = false;
+    auto* const op_option = ops.add_option("name", op, "A map or a reduction, by name or symbol")->type_name("NAME");
+    ops.add_flag("--markdown", as_page, "All of them as the page docs/ops.md")->excludes(op_option);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& success) { // --help, --version
@@ -101,6 +109,8 @@ int run_command(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return fail(users_mistake, fmt::format("{}; see gridfold --help", error.what()).c_str());
     }
+    if (ops)
+        return print(as_page ? gf::tool::ops_page() : op.empty() ? gf::tool::list_ops() : gf::tool::describe_ops(op));
     if (devices) return print(gf::tool::list_devices());
     if (explain) return print(gf::tool::explain(explained_graph, explain_options, as));
     return print(gf::tool::run(arguments));

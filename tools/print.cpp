@@ -77,8 +77,7 @@ std::string quoted(const std::string& path) {
 }
 
 std::string value_text(const Results::Entry& entry) {
-    if (entry.is_array) return array_text(entry.array);
-    return entry.empty ? "empty" : number_text(entry.type, entry.bits, Form::text);
+    return entry.is_array ? array_text(entry.array) : scalar_text(entry);
 }
 
 std::string file_line(const Results::Entry& entry, const Extents& extents, const std::string& path) {
@@ -106,6 +105,10 @@ void print_object(std::string& text, std::span<const Results::Entry> entries, co
 }
 
 } // namespace
+
+std::string scalar_text(const Results::Entry& entry) {
+    return entry.empty ? "empty" : number_text(entry.type, entry.bits, Form::text);
+}
 
 std::string print_lines(std::span<const Results::Entry> entries, const Files& files) {
     std::string text;

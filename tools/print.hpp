@@ -10,6 +10,9 @@
 
 namespace gf::tool {
 
+/// A scalar result, or "empty".
+std::string scalar_text(const Results::Entry& entry);
+
 /// "name = value", a line an output. Numbers are as short as they can be and still be read back the same; arrays show
 /// their type, extents and first elements, or their file.
 std::string print_lines(std::span<const Results::Entry> entries, const Files& files);

@@ -49,4 +49,17 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
     return near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near);
 }
 
+std::string_view own_name(std::string_view name) {
+    static constexpr std::pair<std::string_view, std::string_view> names[]{
+        {"std", "stddev"},   {"stdev", "stddev"},  {"var", "variance"},       {"average", "mean"},   {"avg", "mean"},
+        {"norm", "l2_norm"}, {"prod", "product"},  {"mod", "remainder"},      {"fmod", "remainder"}, {"ln", "log"},
+        {"where", "select"}, {"if", "select"},     {"maximum", "max"},        {"minimum", "min"},    {"power", "pow"},
+        {"square", "mul"},   {"arctan2", "atan2"}, {"true_divide", "divide"}, {"rint", "round"},     {"fabs", "abs"},
+        {"clip", "clamp"},   {"ceiling", "ceil"},  {"signum", "sign"},        {"int", "i64"},        {"float", "f32"},
+        {"double", "f64"}};
+    for (const auto& [theirs, ours] : names)
+        if (name == theirs) return ours;
+    return "";
+}
+
 } // namespace gf::detail

@@ -327,16 +327,8 @@ private:
         for (const MapOp* row : all_maps()) known.push_back(row->name);
         for (const ReduceOp* row : all_reductions()) known.push_back(row->name);
         for (const DType type : all_dtypes()) known.push_back(to_text(type));
-        // What other libraries call them.
-        static constexpr std::pair<std::string_view, std::string_view> others[]{
-            {"std", "stddev"},   {"var", "variance"},  {"average", "mean"},   {"norm", "l2_norm"},
-            {"prod", "product"}, {"mod", "remainder"}, {"fmod", "remainder"}, {"ln", "log"},
-            {"where", "select"}, {"if", "select"},     {"maximum", "max"},    {"minimum", "min"},
-            {"power", "pow"},    {"square", "mul"},    {"arctan2", "atan2"},  {"true_divide", "divide"},
-            {"rint", "round"},   {"int", "i64"},       {"float", "f32"},      {"double", "f64"}};
-        for (const auto& [theirs, ours] : others)
-            if (name.text == theirs)
-                fail(name.position, fmt::format("{} is no function; here it is '{}'", in_quotes(name.text), ours));
+        if (const std::string_view own = detail::own_name(name.text); !own.empty())
+            fail(name.position, fmt::format("{} is no function; here it is '{}'", in_quotes(name.text), own));
         fail(name.position, fmt::format("{} is no function{}; the README links the list of all", in_quotes(name.text),
                                         detail::suggestion(name.text, known)));
     }

@@ -110,8 +110,8 @@ TEST_F(ToolFiles, gives_advice_on_files_of_other_formats) {
 TEST_F(ToolFiles, help_lists_the_forms_of_bindings) {
     const Outcome outcome = gridfold("run --help");
     EXPECT_EQ(outcome.code, 0);
-    for (const char* form :
-         {"x=array.npy", "x=raw:f32:path", "x=raw:f32[100,20]:path", "x=-", "scalar=2", "n=100", "-o y=-"})
+    for (const char* form : {"x=array.npy", "x=raw:f32:path", "x=raw:f32[100,20]:path", "x=-", "scalar=2", "n=100",
+                             "-o y=-", "gridfold ops"})
         EXPECT_NE(outcome.out.find(form), std::string::npos) << form;
 }
 

@@ -13,4 +13,7 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
 /// "; did you mean 'mean'?", or "" where nothing is near.
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
 
+/// What is called `name` in other libraries and languages: "mean" for "avg"; "" where that is not known.
+std::string_view own_name(std::string_view name);
+
 } // namespace gf::detail

@@ -1,0 +1,234 @@
+// Rows of the tables in words. What a reduction gives for nothing is found by running it.
+#include "ops.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/error.hpp>
+#include <gridfold/fusion/executable.hpp>
+#include <gridfold/ops/nearest.hpp>
+#include <gridfold/ops/op.hpp>
+#include <gridfold/ops/text.hpp>
+
+#include "print.hpp"
+
+namespace gf::tool {
+namespace {
+
+/// A type rule in words.
+struct RuleWords {
+    TypeRule rule;
+    std::string_view name, operands, computed, gives;
+};
+constexpr RuleWords rules[] = {
+    {TypeRule::same, "same", "any type", "the promoted type of the operands", "that type"},
+    {TypeRule::number, "number", "any type but bool", "the promoted type of the operands", "that type"},
+    {TypeRule::quotient, "quotient", "any type", "the promoted type of the operands; f64 for integers and bool",
+     "that type"},
+    {TypeRule::floating, "floating", "any type",
+     "the promoted type of the operands; f16 for bool and 8-bit integers, f32 for 16-bit ones, f64 for wider ones",
+     "that type"},
+    {TypeRule::integer, "integer", "integers and bool", "the promoted type of the operands", "that type"},
+    {TypeRule::shift, "shift", "integers", "the promoted type of the operands", "that type"},
+    {TypeRule::compare, "compare", "any type", "the promoted type of the operands", "bool"},
+    {TypeRule::logical, "logical", "any type", "bool: whether an operand is not 0", "bool"},
+    {TypeRule::test, "test", "any type", "the type of the operand", "bool"},
+    {TypeRule::select, "select", "bool, then two of any type", "the promoted type of the last two", "that type"},
+};
+
+const RuleWords& words_of(TypeRule rule) { return *std::ranges::find(rules, rule, &RuleWords::rule); }
+
+std::string_view words_of(AccumulatorRule rule) {
+    switch (rule) {
+    case AccumulatorRule::sum:
+        return "i64 or u64 for integers and bool; f32 for f16, bf16 and f32; f64 for f64, or by `accumulate = f64`";
+    case AccumulatorRule::element: return "the element's type";
+    case AccumulatorRule::floating: return "f32 for f16, bf16 and f32; else f64, or by `accumulate = f64`";
+    case AccumulatorRule::f64: return "f64";
+    case AccumulatorRule::boolean: return "bool: whether an element is not 0";
+    }
+    return "";
+}
+
+std::string_view words_of(ResultRule rule) {
+    switch (rule) {
+    case ResultRule::accumulator: return "the accumulator's type";
+    case ResultRule::element: return "the element's type";
+    case ResultRule::floating: return "f32 for f16, bf16 and f32; else f64, or by `accumulate = f64`";
+    case ResultRule::index: return "i64";
+    case ResultRule::boolean: return "bool";
+    }
+    return "";
+}
+
+struct Operator {
+    std::string_view symbol;
+    const MapOp* map;
+};
+constexpr Operator operators[] = {
+#define GRIDFOLD_BINARY_OPERATOR(symbol, name, precedence) {#symbol, &map_op::name},
+#define GRIDFOLD_UNARY_OPERATOR(symbol, name) {#symbol, &map_op::name},
+#include <gridfold/ops/operator.def>
+#undef GRIDFOLD_UNARY_OPERATOR
+#undef GRIDFOLD_BINARY_OPERATOR
+};
+
+/// "a + b", "-a"; "" for a map without an operator.
+std::string as_operator(const MapOp& map) {
+    const auto* const found = std::ranges::find(operators, &map, &Operator::map);
+    if (found == std::end(operators)) return "";
+    return map.arity == 1 ? fmt::format("{}a", found->symbol) : fmt::format("a {} b", found->symbol);
+}
+
+/// "clamp(a, b, c)"
+std::string as_call(const MapOp& map) {
+    constexpr std::string_view operands[] = {"a", "a, b", "a, b, c"};
+    return fmt::format("{}({})", map.name, operands[map.arity - 1]);
+}
+
+/// The bound on the difference between the CPU and a GPU.
+std::string error_bound(const MapOp& map) { return map.facts.exact ? "exact" : fmt::format("{} ulps", map.ulps); }
+std::string error_bound(const ReduceOp& row) { return row.ulps == 0 ? "exact" : fmt::format("{} ulps", row.ulps); }
+
+/// What the reduction gives where a mask leaves nothing to fold.
+std::string of_nothing(const ReduceOp& row) {
+    const auto given = [&](std::string_view type) {
+        const Graph graph = parse(fmt::format("f(x: {}[n]) -> y = {}(x where x > x)", type, row.name));
+        const std::int32_t element = 0; // the same bits in f32
+        const View one(const_cast<std::int32_t*>(&element), *dtype_from_text(type), {1}, Memory::host, false);
+        return scalar_text(compile(graph, {.device = "cpu"}).run({{"x", one}}).entries().front());
+    };
+    const std::string of_integers = given("i32"), of_floats = given("f32");
+    return of_integers == of_floats ? of_integers : fmt::format("{} of floats, {} of integers", of_floats, of_integers);
+}
+
+/// The rule for an extent of 0.
+std::string_view of_no_extent(const ReduceOp& row) {
+    return row.needs_elements ? "refused before anything runs" : "the same";
+}
+
+constexpr std::string_view other_functions[][2] = {
+    {"f32(a), i64(a), …", "a converted to that type; floats saturate on the way to integers, and NaN gives 0"},
+    {"index(n)", "the index along the dim n, as i64"},
+};
+
+constexpr std::string_view bounds_note = "\"exact\" means that the CPU and every GPU give the same bits; else their "
+                                         "difference is bounded, in units in the last place.";
+
+std::string describe(const MapOp& map) {
+    const RuleWords& rule = words_of(map.rule);
+    const std::string symbol = as_operator(map);
+    return fmt::format("{}{}, a map: {}\n"
+                       "  operands     {}\n"
+                       "  computed in  {}\n"
+                       "  gives        {}\n"
+                       "  CPU and GPU  {}\n",
+                       as_call(map), symbol.empty() ? "" : fmt::format(" or {}", symbol), map.doc, rule.operands,
+                       rule.computed, rule.gives, error_bound(map));
+}
+
+std::string describe(const ReduceOp& row) {
+    return fmt::format("{}(a), a reduction: {}\n"
+                       "  operands         any type; where = mask (bool){}\n"
+                       "  accumulates in   {}\n"
+                       "  gives            {}\n"
+                       "  all masked out   {}\n"
+                       "  an extent of 0   {}\n"
+                       "  CPU and GPU      {}\n",
+                       row.name, row.doc, row.takes_ddof ? "; ddof = integer" : "", words_of(row.accumulator),
+                       words_of(row.result), of_nothing(row), of_no_extent(row), error_bound(row));
+}
+
+/// Cells as a line of a Markdown table.
+std::string table_line(std::initializer_list<std::string> cells) {
+    std::string line = "|";
+    for (const std::string& cell : cells) {
+        line += ' ';
+        for (const char c : cell) line += c == '|' ? std::string("\\|") : std::string(1, c);
+        line += " |";
+    }
+    return line + '\n';
+}
+
+std::string code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
+
+} // namespace
+
+std::string list_ops() {
+    std::string text = "Maps: what is computed for each element\n";
+    for (const MapOp* const map : all_maps()) {
+        const std::string symbol = as_operator(*map);
+        text += fmt::format("  {:<20} {:<7} {:<9} {:<8} {}\n", as_call(*map), symbol, words_of(map->rule).name,
+                            error_bound(*map), map->doc);
+    }
+    for (const auto& [call, doc] : other_functions) text += fmt::format("  {:<46} {}\n", call, doc);
+    text += "\nReductions: what is folded over all elements, or over those where a mask holds: sum(x where x > 0)\n";
+    for (const ReduceOp* const row : all_reductions())
+        text += fmt::format("  {:<20} {:<17} {}; of nothing: {}\n", fmt::format("{}(a)", row->name), error_bound(*row),
+                            row->doc, of_nothing(*row));
+    text += "\nThe types that a map takes, computes in and gives:\n";
+    for (const RuleWords& rule : rules)
+        text += fmt::format("  {:<10} {} -> {} -> {}\n", rule.name, rule.operands, rule.computed, rule.gives);
+    return text + fmt::format("\n{}\nAll about one: gridfold ops NAME\n", bounds_note);
+}
+
+std::string describe_ops(const std::string& name) {
+    std::string text;
+    std::vector<std::string_view> names;
+    const auto add = [&](const auto& row, bool matches) {
+        names.push_back(row.name);
+        if (!matches) return;
+        if (!text.empty()) text += '\n';
+        text += describe(row);
+    };
+    for (const MapOp* const map : all_maps())
+        add(*map, map->name == name || std::ranges::any_of(operators, [&](const Operator& o) {
+                      return o.map == map && o.symbol == name;
+                  }));
+    for (const ReduceOp* const row : all_reductions()) add(*row, row->name == name);
+    if (const std::string_view own = detail::own_name(name); text.empty() && !own.empty())
+        throw InvalidGraph(fmt::format("'{}' is not a map or a reduction; here it is '{}'", name, own));
+    if (text.empty())
+        throw InvalidGraph(fmt::format("'{}' is not a map or a reduction{}; gridfold ops lists all", name,
+                                       detail::suggestion(name, names)));
+    return text;
+}
+
+std::string ops_page() {
+    std::string text =
+        "<!-- Made by `gridfold ops --markdown` from map.def, reduce.def and operator.def: change those, and make "
+        "it again. -->\n"
+        "# Maps and reductions\n\n"
+        "`gridfold ops` prints this list, and `gridfold ops NAME` all about one operation.\n\n"
+        "## Maps\n\n"
+        "A map computes a value for each element. ";
+    text += fmt::format("{}\n\n", bounds_note);
+    text += "| map | operator | types | CPU and GPU | gives |\n| --- | --- | --- | --- | --- |\n";
+    for (const MapOp* const map : all_maps())
+        text += table_line({code(as_call(*map)), code(as_operator(*map)), std::string(words_of(map->rule).name),
+                            error_bound(*map), std::string(map->doc)});
+    text += "\nThe types, by name:\n\n"
+            "| types | operands | computed in | result |\n| --- | --- | --- | --- |\n";
+    for (const RuleWords& rule : rules)
+        text += table_line(
+            {std::string(rule.name), std::string(rule.operands), std::string(rule.computed), std::string(rule.gives)});
+    text += "\nTypes are promoted as in NumPy 2. Functions that are not rows of the table:\n\n| function | gives |\n| "
+            "--- | --- |\n";
+    for (const auto& [call, doc] : other_functions) text += table_line({code(call), std::string(doc)});
+    text += "\n## Reductions\n\n"
+            "A reduction folds all elements of its operand, or those where a mask holds: `sum(x where x > 0)`. Where "
+            "nothing is left to fold, it gives what \"all masked out\" says.\n\n"
+            "| reduction | accumulates in | result | all masked out | extent of 0 | CPU and GPU | gives |\n"
+            "| --- | --- | --- | --- | --- | --- | --- |\n";
+    for (const ReduceOp* const row : all_reductions())
+        text +=
+            table_line({code(fmt::format("{}(a{})", row->name, row->takes_ddof ? ", ddof = 0" : "")),
+                        std::string(words_of(row->accumulator)), std::string(words_of(row->result)), of_nothing(*row),
+                        std::string(of_no_extent(*row)), error_bound(*row), std::string(row->doc)});
+    return text;
+}
+
+} // namespace gf::tool
