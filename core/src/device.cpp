@@ -2,23 +2,16 @@
 
 #include <cstdint>
 
-#include <dlfcn.h>
-
 #include "driver/driver.hpp"
 
 namespace gf {
 
-PointerInfo pointer_info(const void* pointer) {
-    const driver::Table* cu = driver::table_or_null();
-    if (cu == nullptr) {
-        void* loaded = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-        if (loaded == nullptr) return {};
-        dlclose(loaded);
-        if (!cuda_unavailable_reason().empty()) return {};
-        cu = &driver::table();
-    }
+PointerQuery::PointerQuery() : cu_(driver::table_if_loaded()) {}
+
+PointerInfo PointerQuery::operator()(const void* pointer) const {
+    if (cu_ == nullptr) return {};
     const auto ask = [&](int attribute, auto& value) {
-        return cu->pointer_get_attribute(&value, attribute, reinterpret_cast<std::uintptr_t>(pointer)).code ==
+        return cu_->pointer_get_attribute(&value, attribute, reinterpret_cast<std::uintptr_t>(pointer)).code ==
                driver::success;
     };
     unsigned type = 0;

@@ -264,5 +264,39 @@ TEST_F(AllocationFailure, cannot_happen_in_a_run_of_a_prepared_whose_results_are
     EXPECT_EQ(bits_of(prepared.results()), right);
 }
 
+TEST_F(AllocationFailure, cannot_happen_in_runs_of_many_problems_but_for_the_list_of_their_results) {
+    const Executable sums = compile(parse("f(x: f32[n], w: i32[n], alpha: f32) let d = x - mean(x); "
+                                          "-> s = sum(d * alpha where w > 3), at = argmax(x), i = sum(index(n) * w)"),
+                                    {.device = "cpu"});
+    const std::vector<Data> several{Data(several_threads), Data(10), Data(3000), Data(0), Data(20'000), Data(3001)};
+    for (const std::size_t count : {std::size_t{2}, several.size()}) { // fewer than threads, and more
+        std::vector<Bindings> problems;
+        for (std::size_t i = 0; i < count; ++i) problems.push_back(several[i].bindings(static_cast<float>(i)));
+        if (count > 3) problems[3] = problems[1];
+        PreparedMany many = sums.prepare_many(problems);
+        (void)many.run();
+        for (int i = 0; i < 2; ++i) (void)sums.run_many(problems); // bindings are held twice, in turn
+        const std::uint64_t before = allocation_count();
+        (void)many.run();
+        EXPECT_EQ(allocation_count(), before + 1);
+        (void)sums.run_many(problems);
+        EXPECT_EQ(allocation_count(), before + 2);
+    }
+}
+
+TEST_F(AllocationFailure, in_a_rebind_of_one_of_many_lets_the_old_bindings_stand) {
+    const Data longer(several_threads + 12'345, 7);
+    const std::vector<Bindings> problems{data.bindings(), data.bindings(3), data.bindings(4), data.bindings(5)};
+    const std::vector<std::uint64_t> right_of_longer = bits_of(exe.run(longer.bindings(3)));
+    for (const Lack lack : every_lack) {
+        PreparedMany many = exe.prepare_many(problems);
+        fail_each(
+            lack, [&] { many.rebind(1, longer.bindings(3)); }, [&] { EXPECT_EQ(bits_of(many.run().at(0)), right); });
+        const std::vector<Results> results = many.run();
+        EXPECT_EQ(bits_of(results[0]), right);
+        EXPECT_EQ(bits_of(results[1]), right_of_longer);
+    }
+}
+
 } // namespace
 } // namespace gf::fault

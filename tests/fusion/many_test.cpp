@@ -139,6 +139,33 @@ TEST_F(Many, of_no_problem_is_nothing) {
     EXPECT_EQ(exe.run_many(std::vector<gf::Bindings>{{{"x", std::vector<float>{}}}})[0].get<float>("total"), 0);
 }
 
+TEST_F(Many, can_be_bound_anew_one_by_one_and_a_refusal_changes_nothing) {
+    const gf::Executable exe = compile("f(x: f32[n], k: f32) -> y = x * k, total = sum(x)");
+    const std::vector<float> a{1, 2, 3}, b = digits(30'000, 1), c = digits(7, 2);
+    std::vector<float> y(3), z(30'000);
+    const std::vector<gf::Bindings> outputs{{{"y", y}}, {{"y", z}}};
+    gf::PreparedMany many =
+        exe.prepare_many(std::vector<gf::Bindings>{{{"x", a}, {"k", 2}}, {{"x", b}, {"k", 3}}}, outputs);
+    (void)many.run();
+    EXPECT_EQ(y, (std::vector<float>{2, 4, 6}));
+    many.rebind(0, "k", 5);
+    EXPECT_THROW((void)many.results(), gf::InvalidGraph);
+    (void)many.run();
+    EXPECT_EQ(y, (std::vector<float>{5, 10, 15}));
+    // Other extents, together; then what is refused.
+    std::vector<float> w(7);
+    many.rebind(1, {{"x", c}, {"y", w}});
+    const std::vector<gf::Results> right = many.run();
+    expect_same(exe.run({{"x", c}, {"k", 3}}), right[1], 1);
+    expect_refused<gf::InvalidGraph>([&] { many.rebind(1, "x", a); }, {"problem 1 of 2", "\"n\""});
+    expect_refused<gf::InvalidGraph>([&] { many.rebind(1, {{"x", a}, {"y", y}}); }, {"overlaps", "of problem"});
+    expect_refused<gf::InvalidGraph>([&] { many.rebind(2, "k", 1); }, {"problem 2", "of 2", "numbered from 0"});
+    many.rebind(0, "k", 5); // with what stands, not with what was refused
+    const std::vector<gf::Results> again = many.run();
+    for (std::size_t i = 0; i < right.size(); ++i) expect_same(right[i], again[i], i);
+    EXPECT_EQ(w[0], c[0] * 3);
+}
+
 TEST_F(Many, can_be_verified) {
     const gf::Executable exe = compile("f(x: f32[n]) -> total = sum(x * x), y = x + 1", true);
     const std::vector<float> a = digits(5000, 1), b = digits(3, 2);

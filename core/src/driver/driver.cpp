@@ -6,8 +6,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 
 #include <fmt/format.h>
@@ -146,6 +148,43 @@ const Table& table() {
 const Table* table_or_null() noexcept {
     const State* s = in_use.load(std::memory_order_acquire);
     return s != nullptr && s->probe.usable && !forked.load(std::memory_order_relaxed) ? &s->probe.table : nullptr;
+}
+
+namespace {
+
+/// How many objects the process has loaded so far, those unloaded since included: it grows with each. Empty where the
+/// C library does not count.
+std::optional<unsigned long long> objects_loaded() {
+    std::optional<unsigned long long> count;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t bytes, void* to) {
+            if (bytes >= offsetof(dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
+                *static_cast<std::optional<unsigned long long>*>(to) = info->dlpi_adds;
+            return 1; // every object tells the same
+        },
+        &count);
+    return count;
+}
+
+/// Has the process libcuda.so.1 loaded, by whomever, for itself alone (RTLD_LOCAL) or for all?
+bool is_loaded() {
+    static std::atomic<unsigned long long> absent_at{~0ull}; // objects_loaded() when the library was not among them
+    const auto count = objects_loaded(); // before the question: what is loaded meanwhile is asked for again
+    if (count && *count == absent_at.load(std::memory_order_relaxed)) return false;
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr) {
+        if (count) absent_at.store(*count, std::memory_order_relaxed);
+        return false;
+    }
+    dlclose(library);
+    return true;
+}
+
+} // namespace
+
+const Table* table_if_loaded() {
+    if (in_use.load(std::memory_order_acquire) == nullptr && is_loaded()) state();
+    return table_or_null();
 }
 
 void install(const Table* table) {

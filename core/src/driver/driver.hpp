@@ -129,6 +129,9 @@ inline constexpr int oldest_driver = 12000;
 const Table& table();
 /// The same for destructors and queries that must not fail: null where CUDA cannot be used.
 const Table* table_or_null() noexcept;
+/// The same; probes the driver if nobody has yet and the process has it loaded. Asks the loader for that once, and
+/// again only when the process has loaded something since.
+const Table* table_if_loaded();
 
 /// What could be found out about the driver behind a library name: a table and devices, or a reason why not.
 struct Probe {

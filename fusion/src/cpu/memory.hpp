@@ -28,4 +28,21 @@ inline Bytes allocate(std::size_t size, std::size_t offset = 0) {
 /// stores keep behind the loads.
 inline Bytes allocate_for_stores(std::size_t size) { return allocate(size, page_bytes - 128); }
 
+/// Bytes that only grow. What they hold is lost when they do.
+class GrowingBytes {
+public:
+    char* get() const noexcept { return bytes_.get(); }
+    /// On an exception they are as before.
+    void reserve(
+        std::size_t size, Bytes (*allocate_bytes)(std::size_t) = [](std::size_t n) { return allocate(n); }) {
+        if (bytes_ && size <= size_) return;
+        bytes_ = allocate_bytes(size);
+        size_ = size;
+    }
+
+private:
+    Bytes bytes_;
+    std::size_t size_ = 0;
+};
+
 } // namespace gf::cpu

@@ -31,37 +31,15 @@ constexpr std::int64_t work_worth_threads = 1 << 17;
 
 bool may_start_threads() { return getpid() == loading_process; }
 
-SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program,
-                   std::span<const std::int64_t> extents, int threads)
+SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, int threads)
     : plan_(plan), sweep_(sweep), program_(program), threads_(threads), strides_(plan.arrays.size()),
-      dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()) {
-    elements_ = *element_count(sweep.dims, extents); // the front end has checked that it fits
-    std::int64_t inner = 1;
-    for (auto dim = sweep.dims.rbegin(); dim != sweep.dims.rend() && elements_ > 0; ++dim) {
-        dim_extent_[at(*dim)] = extents[at(*dim)];
-        dim_inner_[at(*dim)] = inner;
-        inner *= extents[at(*dim)];
-    }
-    // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
-    blocks_ = program.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
-
-    const std::int64_t work = elements_ * static_cast<std::int64_t>(program.calls());
-    const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads, blocks_);
-    const std::size_t block_bytes = program.lane_bytes * lane_count;
-    if (elements_ == 0)
-        band_ = 1;
-    else
-        band_ = block_bytes == 0 ? blocks_
-                                 : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
-    band_ = std::min(band_, (blocks_ + parts - 1) / parts);
-
+      dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()), values_(sweep.code.size()) {
+    extents_.reserve(plan.dims.size());
     std::vector<bool> used(program.places.size(), false);
     const auto use = [&](int place) { used[at(place)] = true; };
     for (const BodyStep& step : program.body) {
         use(step.out);
         std::ranges::for_each(step.operands, use);
-        if (step.kind == BodyStep::Kind::gather && elements_ > 0)
-            strides_[at(step.number)] = strides(sweep.dims, plan.arrays[at(step.number)].dims, extents);
     }
     std::ranges::for_each(program.streams, use);
     for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);
@@ -71,32 +49,68 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
         if (program.places[p].kind == Place::Kind::temporary) temporary_places_.push_back(static_cast<int>(p));
     }
 
-    std::size_t any_order_offset = 0, lane_offset = 0;
+    std::size_t lane_offset = 0;
     for (const FoldStep& fold : program.folds) {
-        std::size_t& offset = fold.in_any_order ? any_order_offset : lane_offset;
-        const std::size_t count = unsigned_of(fold.in_any_order ? parts : blocks_);
-        folds_.push_back({offset, count, allocate(count * fold.state_bytes)});
-        states_.push_back(folds_.back().states.get());
+        std::size_t& offset = fold.in_any_order ? any_order_bytes_ : lane_offset;
+        folds_.emplace_back().offset = offset;
         offset += fold.in_any_order ? any_order_bytes : fold.state_bytes;
     }
-
+    states_.resize(folds_.size());
     splats_ = allocate(program.splat_bytes * program.room());
     filled_.resize(program.splats.size());
-    values_.resize(sweep.code.size());
-    for (std::int64_t p = 0; p < parts; ++p) {
-        Part& part = parts_.emplace_back();
-        part.scratch = allocate(program.temporary_bytes * program.room());
-        part.lanes = allocate_for_stores(block_bytes * unsigned_of(band_));
-        part.any_order_states = allocate_for_stores(any_order_offset);
-        part.where.resize(program.places.size());
-        part.block.resize(program.folds.size());
-        for (std::size_t i = 0; i < program.places.size(); ++i) {
-            const Place& place = program.places[i];
-            if (place.kind == Place::Kind::scalar) part.where[i].at = splats_.get() + place.offset * program.room();
-            if (place.kind == Place::Kind::temporary)
-                part.where[i].at = part.scratch.get() + place.offset * program.room();
-        }
+}
+
+SweepRun::Part SweepRun::make_part() const {
+    Part part;
+    part.scratch = allocate(program_.temporary_bytes * program_.room());
+    part.any_order_states = allocate_for_stores(any_order_bytes_);
+    part.where.resize(program_.places.size());
+    part.block.resize(program_.folds.size());
+    for (std::size_t i = 0; i < program_.places.size(); ++i) {
+        const Place& place = program_.places[i];
+        if (place.kind == Place::Kind::scalar) part.where[i].at = splats_.get() + place.offset * program_.room();
+        if (place.kind == Place::Kind::temporary)
+            part.where[i].at = part.scratch.get() + place.offset * program_.room();
     }
+    return part;
+}
+
+void SweepRun::fit(std::span<const std::int64_t> extents) {
+    if (part_count_ > 0 && std::ranges::equal(extents, extents_)) return;
+    part_count_ = 0;                                  // until everything is there
+    elements_ = *element_count(sweep_.dims, extents); // the front end has checked that it fits
+    std::int64_t inner = 1;
+    for (auto dim = sweep_.dims.rbegin(); dim != sweep_.dims.rend() && elements_ > 0; ++dim) {
+        dim_extent_[at(*dim)] = extents[at(*dim)];
+        dim_inner_[at(*dim)] = inner;
+        inner *= extents[at(*dim)];
+    }
+    for (const BodyStep& step : program_.body)
+        if (step.kind == BodyStep::Kind::gather && elements_ > 0)
+            strides_[at(step.number)] = strides(sweep_.dims, plan_.arrays[at(step.number)].dims, extents);
+    // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
+    blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
+
+    const std::int64_t work = elements_ * static_cast<std::int64_t>(program_.calls());
+    const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads_, blocks_);
+    const std::size_t block_bytes = program_.lane_bytes * lane_count;
+    if (elements_ == 0)
+        band_ = 1;
+    else
+        band_ = block_bytes == 0 ? blocks_
+                                 : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
+    band_ = std::min(band_, (blocks_ + parts - 1) / parts);
+
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        folds_[f].count = unsigned_of(program_.folds[f].in_any_order ? parts : blocks_);
+        folds_[f].states.reserve(folds_[f].count * program_.folds[f].state_bytes);
+        states_[f] = folds_[f].states.get();
+    }
+    while (parts_.size() < unsigned_of(parts)) parts_.push_back(make_part());
+    for (std::size_t p = 0; p < unsigned_of(parts); ++p)
+        parts_[p].lanes.reserve(block_bytes * unsigned_of(band_), allocate_for_stores);
+    extents_.assign(extents.begin(), extents.end());
+    part_count_ = unsigned_of(parts);
 }
 
 void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters,
@@ -104,7 +118,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     const FloatingMode mode;
     evaluate(program_.prologue, sweep_, parameters, scalars, {}, values_);
     fill_splats();
-    const int parts = static_cast<int>(parts_.size());
+    const int parts = static_cast<int>(part_count_);
     if (parts == 1 || !may_start_threads()) {
         for (int part = 0; part < parts; ++part) walk(at(part), arrays);
     } else {
@@ -154,7 +168,7 @@ char* SweepRun::lanes(const Part& part, std::size_t fold, std::int64_t block_in_
 
 void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
     Part& part = parts_[number];
-    const auto parts = static_cast<std::int64_t>(parts_.size()), p = static_cast<std::int64_t>(number);
+    const auto parts = static_cast<std::int64_t>(part_count_), p = static_cast<std::int64_t>(number);
     const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts;
     for (std::size_t f = 0; f < folds_.size(); ++f)
         if (program_.folds[f].in_any_order) program_.folds[f].identity(lanes(part, f, 0), used_lanes(f));

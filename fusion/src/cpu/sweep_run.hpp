@@ -1,4 +1,4 @@
-// One sweep with everything that its runs over one set of extents need: strides, scratch memory, lanes, states.
+// One sweep with everything that its runs need: strides, scratch memory, lanes, states.
 //
 // The order of folding is the canonical one (order.hpp), whatever the number of threads: a thread takes consecutive
 // blocks, some at a time (a band, whose lanes fit the second-level cache), and walks over up to max_rows of
@@ -24,10 +24,12 @@ bool may_start_threads();
 
 class SweepRun {
 public:
-    /// Allocates everything for runs on up to `threads` threads. The plan, the sweep and the program must outlive it.
-    SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, std::span<const std::int64_t> extents,
-             int threads);
+    /// For runs on up to `threads` threads. The plan, the sweep and the program must outlive it.
+    SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, int threads);
 
+    /// The next runs are over these extents. Allocates only what none before needed; where that fails, a further fit()
+    /// finds things as they were.
+    void fit(std::span<const std::int64_t> extents);
     /// Runs the sweep: reads scalars of earlier sweeps, writes those that it yields. Allocates nothing.
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
@@ -43,7 +45,7 @@ private:
         Bytes scratch;            ///< temporaries
         std::vector<Where> where; ///< by place
         std::vector<char*> block; ///< by fold: the lanes of the block that is folded
-        Bytes lanes;              ///< of the folds that keep the order: fold after fold, each block of the band
+        GrowingBytes lanes;       ///< of the folds that keep the order: fold after fold, each block of the band
         Bytes any_order_states;
     };
 
@@ -58,9 +60,10 @@ private:
         /// Bytes a lane before this fold's lanes in Part::lanes, or bytes before its State in Part::any_order_states.
         std::size_t offset = 0;
         std::size_t count = 0; ///< partial states: of the blocks, or of the parts
-        Bytes states;
+        GrowingBytes states;
     };
 
+    Part make_part() const;
     void fill_splats();
     void walk(std::size_t part, std::span<char* const> arrays);
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
@@ -78,13 +81,16 @@ private:
     const Plan& plan_;
     const Sweep& sweep_;
     const SweepProgram& program_;
-    int threads_; ///< of a team, whatever part of them has work
+    int threads_;                       ///< of a team, whatever part of them has work
+    std::vector<std::int64_t> extents_; ///< that fit; none before the first, and where memory was lacking
+    std::size_t any_order_bytes_ = 0;   ///< of a part's states
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
     std::vector<Strides> strides_;                     ///< by array; of those that are gathered
     std::vector<std::int64_t> dim_extent_, dim_inner_; ///< by dim: of those in the domain
     std::vector<int> array_places_, temporary_places_; ///< those that are used
     Bytes splats_;
-    std::vector<Part> parts_;
+    std::vector<Part> parts_; ///< at least as many as have work
+    std::size_t part_count_ = 0;
     std::vector<FoldMemory> folds_;
     std::vector<void*> states_;
     std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: the value that it holds

@@ -32,7 +32,7 @@ public:
         return guarded([&] { return cuda::make_runner(loaded_); });
     }
 
-    std::unique_ptr<ManyRunner> many_runner() const override {
+    std::unique_ptr<Runner> many_runner() const override {
         return guarded([&] {
             const std::lock_guard lock(mutex_);
             if (!loaded_for_many_)

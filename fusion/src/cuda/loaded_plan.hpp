@@ -68,6 +68,6 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
 
 /// Runs a plan loaded for one problem, or for many.
 std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded);
-std::unique_ptr<ManyRunner> make_many_runner(std::shared_ptr<const LoadedPlan> loaded);
+std::unique_ptr<Runner> make_many_runner(std::shared_ptr<const LoadedPlan> loaded);
 
 } // namespace gf::cuda

@@ -52,7 +52,7 @@ struct Shared {
     std::vector<std::shared_ptr<const void>> owners; // of outputs that the caller did not bind
 };
 
-class CudaManyRunner final : public ManyRunner {
+class CudaManyRunner final : public Runner {
 public:
     explicit CudaManyRunner(std::shared_ptr<const LoadedPlan> loaded)
         : loaded_(std::move(loaded)), stream_(loaded_->device, StreamKind::ordered_with_default),
@@ -318,7 +318,7 @@ void CudaManyRunner::finish(std::span<ScalarResult> scalars) {
 
 } // namespace
 
-std::unique_ptr<ManyRunner> make_many_runner(std::shared_ptr<const LoadedPlan> loaded) {
+std::unique_ptr<Runner> make_many_runner(std::shared_ptr<const LoadedPlan> loaded) {
     const CurrentDevice current(loaded->device);
     return std::make_unique<CudaManyRunner>(std::move(loaded));
 }

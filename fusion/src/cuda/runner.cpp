@@ -89,7 +89,7 @@ public:
     explicit CudaRunner(std::shared_ptr<const LoadedPlan> loaded);
     ~CudaRunner() override;
 
-    void bind(const Bound& bound) override;
+    void bind(std::span<const Bound> problems) override;
     void run(std::span<ScalarResult> scalars, StreamView stream) override;
     void enqueue(StreamView stream) override;
     void wait(std::span<ScalarResult> scalars) override;
@@ -155,7 +155,8 @@ CudaRunner::~CudaRunner() { wait_before_release(loaded_->device, done_); }
 
 template <class Work> void CudaRunner::guarded(Work&& work) { on_device_of(*loaded_, work); }
 
-void CudaRunner::bind(const Bound& bound) {
+void CudaRunner::bind(std::span<const Bound> problems) {
+    const Bound& bound = problems.front(); // the only one
     if (is_bound_ && bound == bound_) return;
     guarded([&] {
         release_retired();

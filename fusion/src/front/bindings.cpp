@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <gridfold/core/device.hpp>
 #include <gridfold/ops/type_rule.hpp>
 
 #include "front/number.hpp"
@@ -58,8 +57,9 @@ void check_shape(const Signature& signature, const Slot& slot, const View& view)
 }
 
 /// Where the bytes of a view that has some are. Throws where that is not what the view claims, or out of reach.
-Memory locate(const Signature& signature, const Slot& slot, const View& view, Target target) {
-    const PointerInfo info = pointer_info(view.address);
+Memory locate(const Signature& signature, const Slot& slot, const View& view, const Reach& reach) {
+    const Target target = reach.target;
+    const PointerInfo info = reach.pointer_info(view.address);
     const bool device_only = info.memory == Memory::device && !info.managed;
     if (target.is_cpu() && (device_only || view.memory == Memory::device))
         refuse(
@@ -206,7 +206,7 @@ std::uint64_t scalar_bits(const Signature& signature, const Slot& slot, Literal 
 
 } // namespace
 
-void give(const Signature& signature, std::size_t slot, const View& array, Target target, GivenSlots& given) {
+void give(const Signature& signature, std::size_t slot, const View& array, const Reach& reach, GivenSlots& given) {
     const Slot& to = signature.slots[slot];
     if (to.kind == SlotKind::scalar)
         refuse("{} is bound to an array: a run-time scalar is bound by value, as in {{\"{}\", 2}}",
@@ -239,8 +239,8 @@ void give(const Signature& signature, std::size_t slot, const View& array, Targe
                 "{} is bound with extents {} at address {}, beyond the end of the address space: a view covers memory "
                 "that exists; bind the array's true extents",
                 describe(signature, to), to_text(array.extents), array.address);
-        now.array.memory = locate(signature, to, array, target);
-    } else if (array.memory == Memory::unknown || target.is_cpu()) {
+        now.array.memory = locate(signature, to, array, reach);
+    } else if (array.memory == Memory::unknown || reach.target.is_cpu()) {
         now.array.memory = Memory::host;
     }
     given[slot] = now;
@@ -268,7 +268,8 @@ void give(const Signature& signature, std::size_t slot, Literal value, GivenSlot
                                                                   : static_cast<std::int64_t>(value.unsigned_integer)};
 }
 
-void give(const Signature& signature, std::span<const Binding> bindings, Side side, Target target, GivenSlots& given) {
+void give(const Signature& signature, std::span<const Binding> bindings, Side side, const Reach& reach,
+          GivenSlots& given) {
     for (std::size_t i = 0; i < bindings.size(); ++i) {
         const Binding& binding = bindings[i];
         const std::size_t slot = find_slot(signature, binding.name, side);
@@ -279,7 +280,7 @@ void give(const Signature& signature, std::span<const Binding> bindings, Side si
         if (binding.scalar)
             give(signature, slot, *binding.scalar, given);
         else
-            give(signature, slot, binding.array, target, given);
+            give(signature, slot, binding.array, reach, given);
     }
 }
 
@@ -313,6 +314,8 @@ void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems) {
         std::uintptr_t begin, end;
         std::size_t problem, array;
     };
+    const auto is_output_array = [](const Array& array) { return array.role == ArrayRole::output; };
+    if (std::ranges::none_of(plan.arrays, is_output_array)) return;
     std::vector<Range> ranges;
     for (std::size_t p = 0; p < problems.size(); ++p)
         for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
@@ -323,7 +326,7 @@ void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems) {
                     {begin, begin + static_cast<std::size_t>(*elements) * size_of(plan.arrays[a].type), p, a});
         }
     std::ranges::sort(ranges, {}, &Range::begin);
-    const auto is_output = [&](const Range& range) { return plan.arrays[range.array].role == ArrayRole::output; };
+    const auto is_output = [&](const Range& range) { return is_output_array(plan.arrays[range.array]); };
     // Of those that begin before a range, the output and the other array that reach furthest.
     const Range *output = nullptr, *any = nullptr;
     for (const Range& range : ranges) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <gridfold/core/device.hpp>
 #include <gridfold/fusion/backend.hpp>
 #include <gridfold/fusion/executable.hpp>
 
@@ -29,12 +30,19 @@ struct Target {
     bool is_cpu() const { return ordinal == cpu; }
 };
 
+/// What the addresses of one call's bindings are checked against.
+struct Reach {
+    Target target;
+    PointerQuery pointer_info{};
+};
+
 /// Binds one slot: checks kind, type, rank, extents' signs, size, address and memory.
-void give(const Signature& signature, std::size_t slot, const View& array, Target target, GivenSlots& given);
+void give(const Signature& signature, std::size_t slot, const View& array, const Reach& reach, GivenSlots& given);
 void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given);
 
 /// Binds a list, in which no name may occur twice.
-void give(const Signature& signature, std::span<const Binding> bindings, Side side, Target target, GivenSlots& given);
+void give(const Signature& signature, std::span<const Binding> bindings, Side side, const Reach& reach,
+          GivenSlots& given);
 
 /// Checks what is given as a whole (nothing missing, extents that agree, outputs that overlap nothing) and writes it as
 /// the backend's Bound. Outputs that are not bound get null addresses. Allocates nothing when `bound` has been used

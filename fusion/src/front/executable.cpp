@@ -1,8 +1,7 @@
 // Executable and Prepared: a graph compiled once, bound and run often.
 //
 // A run does in this order: check what is bound (bindings.hpp), give the outputs that are not bound their memory, bind
-// the runner, run it. The first two can only fail with nothing changed; a runner that fails while it runs is not used
-// again by Executable::run.
+// the runner, run it (problem_set.hpp). What fails while it runs is not used again by Executable::run.
 #include <gridfold/fusion/executable.hpp>
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 
 #include "cuda/emit_cuda.hpp"
 #include "front/explain.hpp"
-#include "front/problem.hpp"
+#include "front/problem_set.hpp"
 
 namespace gf {
 namespace {
@@ -70,148 +69,64 @@ private:
     std::size_t made_count_ = 0;
 };
 
-/// Since the bindings changed.
-enum class Last { nothing, run, enqueued };
+} // namespace
 
-void require_a_run(Last last) {
-    if (last == Last::nothing)
-        throw InvalidGraph(
-            "results() was called, but nothing was run with the bindings that stand: results belong to a run; "
-            "call run() or enqueue() first");
+struct Prepared::Impl : ProblemSet {
+    explicit Impl(std::shared_ptr<const Compiled> compiled) : ProblemSet(std::move(compiled), Count::one) {}
+};
+
+struct PreparedMany::Impl : ProblemSet {
+    explicit Impl(std::shared_ptr<const Compiled> compiled) : ProblemSet(std::move(compiled), Count::many) {}
+};
+
+namespace {
+
+/// The results that `fill(take)` takes: of one problem, or of several.
+template <class Fill> Results only(Fill&& fill) {
+    Results taken{nullptr};
+    fill([&](Results one) { taken = std::move(one); });
+    return taken;
+}
+template <class Fill> std::vector<Results> all(std::size_t count, Fill&& fill) {
+    std::vector<Results> taken;
+    taken.reserve(count);
+    fill([&](Results one) { taken.push_back(std::move(one)); });
+    return taken;
+}
+
+void rebind(ProblemSet& problems, std::size_t number, const Binding& binding) {
+    problems.rebind(number, [&](Problem& problem, const Reach& reach) {
+        problem.give({&binding, 1}, Side::both, reach);
+    });
+}
+
+void rebind(ProblemSet& problems, std::size_t number, const Bindings& bindings) {
+    problems.rebind(number, [&](Problem& problem, const Reach& reach) { problem.give(bindings, Side::both, reach); });
+}
+
+void rebind(ProblemSet& problems, std::size_t number, std::string_view name, Literal scalar) {
+    problems.rebind(number, [&](Problem& problem, const Reach&) { problem.give(name, scalar); });
 }
 
 } // namespace
-
-struct Prepared::Impl {
-    explicit Impl(const std::shared_ptr<const Compiled>& compiled)
-        : runner(compiled->chosen.build->runner()), problem(compiled) {}
-
-    /// Takes what was given. On an exception the old bindings stand.
-    void commit() {
-        const Bound& next = problem.stage();
-        if (!is_bound || next != problem.bound()) {
-            runner->bind(next);
-            is_bound = true;
-        }
-        problem.accept();
-        last = Last::nothing;
-    }
-    void run(StreamView stream) {
-        last = Last::nothing;
-        runner->run(problem.scalars, stream);
-        problem.publish(true);
-        last = Last::run;
-    }
-
-    std::unique_ptr<Runner> runner;
-    Problem problem;
-    bool is_bound = false; ///< the runner has taken the problem's Bound
-    Last last = Last::nothing;
-};
-
-struct PreparedMany::Impl {
-    explicit Impl(std::shared_ptr<const Compiled> c)
-        : compiled(std::move(c)), runner(compiled->chosen.build->many_runner()) {}
-
-    void bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs);
-    std::vector<Results> run(StreamView stream) {
-        last = Last::nothing;
-        runner->run(scalars, stream);
-        publish(true);
-        last = Last::run;
-        return results();
-    }
-    /// Fills each problem's results from `scalars`.
-    void publish(bool verify);
-    std::vector<Results> results() const {
-        std::vector<Results> all;
-        for (const auto& problem : problems) all.push_back(problem->results());
-        return all;
-    }
-
-    std::shared_ptr<const Compiled> compiled;
-    std::unique_ptr<ManyRunner> runner;
-    std::vector<std::unique_ptr<Problem>> problems;
-    std::vector<ScalarResult> scalars; ///< problem by problem
-    Last last = Last::nothing;
-};
-
-void PreparedMany::Impl::bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs) {
-    if (!outputs.empty() && outputs.size() != inputs.size())
-        throw InvalidGraph(
-            fmt::format("{} problems were given outputs, and {} inputs: each problem has its own of both, or none has "
-                        "outputs; give as many of them, empty ones where nothing is bound",
-                        outputs.size(), inputs.size()));
-    last = Last::nothing;
-    while (problems.size() < inputs.size()) problems.push_back(std::make_unique<Problem>(compiled));
-    problems.resize(inputs.size());
-    std::vector<Bound> bounds;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        Problem& problem = *problems[i];
-        try {
-            problem.let_go_of_results();
-            problem.give_only(inputs[i], outputs.empty() ? std::span<const Binding>{} : outputs[i]);
-            bounds.push_back(problem.stage());
-        } catch (const InvalidGraph& error) {
-            throw InvalidGraph(fmt::format("problem {} of {}: {}", i, inputs.size(), error.what()));
-        }
-    }
-    refuse_shared_outputs(compiled->plan(), bounds);
-    scalars.resize(inputs.size() * compiled->plan().scalars.size());
-    runner->bind(bounds);
-    for (const auto& problem : problems) problem->accept();
-}
-
-void PreparedMany::Impl::publish(bool verify) {
-    const std::size_t each = compiled->plan().scalars.size();
-    for (std::size_t i = 0; i < problems.size(); ++i) {
-        std::copy_n(scalars.begin() + static_cast<std::ptrdiff_t>(i * each), each, problems[i]->scalars.begin());
-        problems[i]->publish(verify);
-    }
-}
 
 Prepared::Prepared(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Prepared::Prepared(Prepared&&) noexcept = default;
 Prepared& Prepared::operator=(Prepared&&) noexcept = default;
 Prepared::~Prepared() = default;
 
-void Prepared::rebind(std::string_view name, View array) {
-    const Binding binding(name, array);
-    impl_->problem.start_from_current();
-    impl_->problem.give({&binding, 1}, Side::both);
-    impl_->commit();
-}
-
-void Prepared::rebind(std::string_view name, Literal scalar) {
-    impl_->problem.start_from_current();
-    impl_->problem.give(name, scalar);
-    impl_->commit();
-}
-
-void Prepared::rebind(const Bindings& bindings) {
-    impl_->problem.start_from_current();
-    impl_->problem.give(bindings, Side::both);
-    impl_->commit();
-}
+void Prepared::rebind(std::string_view name, View array) { gf::rebind(*impl_, 0, Binding(name, array)); }
+void Prepared::rebind(std::string_view name, Literal scalar) { gf::rebind(*impl_, 0, name, scalar); }
+void Prepared::rebind(const Bindings& bindings) { gf::rebind(*impl_, 0, bindings); }
 
 Results Prepared::run(StreamView stream) {
-    impl_->run(stream);
-    return impl_->problem.results();
+    return only([&](auto take) { impl_->run(stream, take); });
 }
 
-void Prepared::enqueue(StreamView stream) {
-    impl_->last = Last::nothing;
-    impl_->runner->enqueue(stream);
-    impl_->last = Last::enqueued;
-}
+void Prepared::enqueue(StreamView stream) { impl_->enqueue(stream); }
 
 Results Prepared::results() {
-    require_a_run(impl_->last);
-    if (impl_->last == Last::enqueued) {
-        impl_->runner->wait(impl_->problem.scalars);
-        impl_->problem.publish(false);
-    }
-    return impl_->problem.results();
+    return only([&](auto take) { impl_->results(take); });
 }
 
 PreparedMany::PreparedMany(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -219,23 +134,24 @@ PreparedMany::PreparedMany(PreparedMany&&) noexcept = default;
 PreparedMany& PreparedMany::operator=(PreparedMany&&) noexcept = default;
 PreparedMany::~PreparedMany() = default;
 
-std::size_t PreparedMany::size() const noexcept { return impl_->problems.size(); }
+std::size_t PreparedMany::size() const noexcept { return impl_->size(); }
 
-std::vector<Results> PreparedMany::run(StreamView stream) { return impl_->run(stream); }
+void PreparedMany::rebind(std::size_t problem, std::string_view name, View array) {
+    gf::rebind(*impl_, problem, Binding(name, array));
+}
+void PreparedMany::rebind(std::size_t problem, std::string_view name, Literal scalar) {
+    gf::rebind(*impl_, problem, name, scalar);
+}
+void PreparedMany::rebind(std::size_t problem, const Bindings& bindings) { gf::rebind(*impl_, problem, bindings); }
 
-void PreparedMany::enqueue(StreamView stream) {
-    impl_->last = Last::nothing;
-    impl_->runner->enqueue(stream);
-    impl_->last = Last::enqueued;
+std::vector<Results> PreparedMany::run(StreamView stream) {
+    return all(size(), [&](auto take) { impl_->run(stream, take); });
 }
 
+void PreparedMany::enqueue(StreamView stream) { impl_->enqueue(stream); }
+
 std::vector<Results> PreparedMany::results() {
-    require_a_run(impl_->last);
-    if (impl_->last == Last::enqueued) {
-        impl_->runner->wait(impl_->scalars);
-        impl_->publish(false);
-    }
-    return impl_->results();
+    return all(size(), [&](auto take) { impl_->results(take); });
 }
 
 struct Executable::Impl {
@@ -249,18 +165,14 @@ struct Executable::Impl {
 Results Executable::run(const Bindings& inputs, const Bindings& outputs, StreamView stream) const {
     const auto make = [&] { return std::make_unique<Prepared::Impl>(impl_->compiled); };
     return impl_->pool.with(make, [&](Prepared::Impl& prepared) {
-        prepared.problem.let_go_of_results();
-        prepared.problem.give_only(inputs, outputs);
-        prepared.commit();
-        prepared.run(stream);
-        return prepared.problem.results();
+        prepared.bind({&inputs, 1}, {&outputs, 1});
+        return only([&](auto take) { prepared.run(stream, take); });
     });
 }
 
 Prepared Executable::prepare(const Bindings& inputs, const Bindings& outputs) const {
     auto prepared = std::make_unique<Prepared::Impl>(impl_->compiled);
-    prepared->problem.give_only(inputs, outputs);
-    prepared->commit();
+    prepared->bind({&inputs, 1}, {&outputs, 1});
     return Prepared(std::move(prepared));
 }
 
@@ -270,7 +182,7 @@ std::vector<Results> Executable::run_many(std::span<const Bindings> inputs, std:
     const auto make = [&] { return std::make_unique<PreparedMany::Impl>(impl_->compiled); };
     return impl_->pool_of_many.with(make, [&](PreparedMany::Impl& prepared) {
         prepared.bind(inputs, outputs);
-        return prepared.run(stream);
+        return all(inputs.size(), [&](auto take) { prepared.run(stream, take); });
     });
 }
 

@@ -4,8 +4,6 @@
 #include <atomic>
 #include <utility>
 
-#include <gridfold/core/capture.hpp>
-
 namespace gf::detail {
 namespace {
 
@@ -26,8 +24,8 @@ std::vector<int> find_output_slots(const Signature& signature) {
 }
 
 Problem::Problem(std::shared_ptr<const Compiled> compiled)
-    : scalars(compiled->plan().scalars.size()), compiled_(std::move(compiled)),
-      given_(compiled_->signature.slots.size()), state_(make_state(compiled_->plan())) {}
+    : compiled_(std::move(compiled)), given_(compiled_->signature.slots.size()), state_(make_state(compiled_->plan())) {
+}
 
 bool Problem::state_is_shared() const {
     if (state_.use_count() > 1) return true;
@@ -36,11 +34,11 @@ bool Problem::state_is_shared() const {
 }
 
 /// Gives each array output that the caller did not bind memory of its own, the standing one where that serves.
-Memory Problem::place_outputs() {
+Memory Problem::place_outputs(Bound& next) {
     const Plan& plan = compiled_->plan();
     const Memory memory = input_memory(compiled_->signature, next_given_);
     next_memory_ = state_->memory;
-    next_bound_.owners.clear();
+    next.owners.clear();
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
         const int slot = compiled_->output_slots[i];
         if (slot < 0) continue;
@@ -49,8 +47,7 @@ Memory Problem::place_outputs() {
             continue;
         }
         const Array& array = plan.arrays[static_cast<std::size_t>(plan.outputs[i].array)];
-        const auto bytes =
-            static_cast<std::size_t>(*element_count(array.dims, next_bound_.extents)) * size_of(array.type);
+        const auto bytes = static_cast<std::size_t>(*element_count(array.dims, next.extents)) * size_of(array.type);
         // A result that was bound as an input since then stands where it is: the next one goes elsewhere.
         const auto is_bound_now = [&](const Given& other) {
             return other.bound && other.array.address != nullptr && next_memory_[i]->holds(other.array.address);
@@ -58,24 +55,20 @@ Memory Problem::place_outputs() {
         if (!next_memory_[i] || !next_memory_[i]->serves(memory, bytes) ||
             std::any_of(next_given_.begin(), next_given_.end(), is_bound_now))
             next_memory_[i] = std::make_shared<ResultMemory>(memory, compiled_->chosen.target.ordinal, bytes);
-        next_bound_.arrays[static_cast<std::size_t>(plan.outputs[i].array)] = {next_memory_[i]->address(), memory};
-        next_bound_.owners.push_back(next_memory_[i]);
+        next.arrays[static_cast<std::size_t>(plan.outputs[i].array)] = {next_memory_[i]->address(), memory};
+        next.owners.push_back(next_memory_[i]);
     }
     return memory;
 }
 
-const Bound& Problem::stage() {
-    resolve(compiled_->signature, next_given_, next_bound_);
-    release_retired(); // before memory is allocated
-    next_memory_kind_ = place_outputs();
+void Problem::stage(Bound& next) {
+    resolve(compiled_->signature, next_given_, next);
+    next_memory_kind_ = place_outputs(next);
     next_state_ = state_is_shared() ? std::make_shared<Results::State>(*state_) : state_;
-    return next_bound_;
 }
 
-void Problem::accept() {
+void Problem::accept(const Bound& bound) {
     const Plan& plan = compiled_->plan();
-    std::swap(bound_, next_bound_);
-    next_bound_.owners.clear();
     std::swap(given_, next_given_);
     state_ = std::move(next_state_);
     std::swap(state_->memory, next_memory_);
@@ -89,12 +82,12 @@ void Problem::accept() {
             entry.array = own.array;
         else
             entry.array = {state_->memory[i]->address(), entry.type,
-                           extents_of(compiled_->signature.slots[static_cast<std::size_t>(slot)], bound_),
+                           extents_of(compiled_->signature.slots[static_cast<std::size_t>(slot)], bound),
                            next_memory_kind_, true};
     }
 }
 
-void Problem::publish(bool verify) {
+void Problem::publish(std::span<const ScalarResult> scalars, bool verify) {
     if (state_is_shared()) state_ = std::make_shared<Results::State>(*state_);
     for (std::size_t i = 0; i < state_->entries.size(); ++i) {
         const int number = compiled_->plan().outputs[i].scalar;

@@ -10,6 +10,10 @@
 
 namespace gf {
 
+namespace driver {
+struct Table;
+}
+
 /// One CUDA device, numbered as the driver numbers them (CUDA_VISIBLE_DEVICES included).
 struct Device {
     int ordinal = 0;
@@ -34,9 +38,20 @@ struct PointerInfo {
     int device = -1;     ///< of device memory
 };
 
-/// Asks the driver where `pointer` points. Loads it only if the process has it loaded already: without a driver every
+/// Asks the driver where pointers point. Uses it only if the process has it loaded already: without a driver every
 /// pointer is a host pointer. Never throws for a pointer that the driver does not know: that is host memory.
-PointerInfo pointer_info(const void* pointer);
+class PointerQuery {
+public:
+    /// Looks for the driver: some 0.1 us while the process has none, so that the many pointers of one call share a
+    /// query.
+    PointerQuery();
+    PointerInfo operator()(const void* pointer) const;
+
+private:
+    const driver::Table* cu_;
+};
+/// A query for one pointer.
+inline PointerInfo pointer_info(const void* pointer) { return PointerQuery()(pointer); }
 
 /// While it lives, this thread may allocate, free and wait on streams of its own although somebody's stream is being
 /// captured: CUDA would else refuse the call, and end the capture.

@@ -41,36 +41,23 @@ struct ScalarResult {
     bool empty = false;
 };
 
-/// A plan with bindings and everything a launch needs. One thread at a time.
+/// Problems of one plan, with their bindings and everything a launch needs; each gets the bits that it has alone. One
+/// thread at a time.
 class Runner {
 public:
     Runner() = default;
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
     virtual ~Runner() = default;
-    /// Takes new bindings. Strong guarantee: on an exception the old ones stand.
-    virtual void bind(const Bound& bound) = 0;
-    /// Runs, waits until results are in place, and fills `scalars` by Plan::scalars. With a stream: ordered in it.
+    /// Takes new bindings, of one problem or more. Strong guarantee: on an exception the old ones stand.
+    virtual void bind(std::span<const Bound> problems) = 0;
+    void bind(const Bound& problem) { bind(std::span(&problem, 1)); }
+    /// Runs, waits until results are in place, and fills `scalars`: those of the first problem by Plan::scalars, then
+    /// those of the next. With a stream: ordered in it.
     virtual void run(std::span<ScalarResult> scalars, StreamView stream) = 0;
     /// Runs without waiting, in the stream's order; the stream may be capturing. CPU: runs now, and returns when done.
     virtual void enqueue(StreamView stream) = 0;
     /// Waits for what enqueue() started and fills `scalars`.
-    virtual void wait(std::span<ScalarResult> scalars) = 0;
-};
-
-/// Several problems of one plan: the same bits as one by one, but on a GPU one launch a sweep for all of them. One
-/// thread at a time.
-class ManyRunner {
-public:
-    ManyRunner() = default;
-    ManyRunner(const ManyRunner&) = delete;
-    ManyRunner& operator=(const ManyRunner&) = delete;
-    virtual ~ManyRunner() = default;
-    /// Takes the problems' bindings. After an exception nothing is bound.
-    virtual void bind(std::span<const Bound> problems) = 0;
-    /// As a Runner's; `scalars` has those of the first problem by Plan::scalars, then those of the next.
-    virtual void run(std::span<ScalarResult> scalars, StreamView stream) = 0;
-    virtual void enqueue(StreamView stream) = 0;
     virtual void wait(std::span<ScalarResult> scalars) = 0;
 };
 
@@ -90,9 +77,10 @@ public:
     Build(const Build&) = delete;
     Build& operator=(const Build&) = delete;
     virtual ~Build() = default;
+    /// For one problem. Thread-safe, as is many_runner().
     virtual std::unique_ptr<Runner> runner() const = 0;
-    /// CUDA: the first call compiles. Thread-safe, as is runner().
-    virtual std::unique_ptr<ManyRunner> many_runner() const = 0;
+    /// For any number of problems: on a GPU one launch a sweep for all of them. CUDA: the first call compiles.
+    virtual std::unique_ptr<Runner> many_runner() const = 0;
     virtual std::vector<SweepFacts> facts() const = 0;
     /// "cpu (AVX-512, 16 threads)", "cuda:0 (NVIDIA H200)"
     virtual std::string device() const = 0;

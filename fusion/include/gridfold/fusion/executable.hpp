@@ -137,6 +137,11 @@ public:
 
     /// The number of problems.
     std::size_t size() const noexcept;
+    /// As Prepared's, of one problem, numbered from 0: on an exception the old bindings stand. Costs a pass over the
+    /// bindings of all problems.
+    void rebind(std::size_t problem, std::string_view name, View array);
+    void rebind(std::size_t problem, std::string_view name, Literal scalar);
+    void rebind(std::size_t problem, const Bindings& bindings);
     /// Runs and waits; a Results for each problem, in their order. Arrays that the caller did not bind are overwritten
     /// by the next run.
     std::vector<Results> run(StreamView stream = {});
