@@ -27,7 +27,16 @@ GraphExec::GraphExec(int device, std::span<const KernelNode> nodes) {
         for (const int earlier : node.after) dependencies.push_back(made.nodes_[static_cast<std::size_t>(earlier)]);
         const driver::KernelNodeParams params = to_params(node.launch);
         CUgraphNode_st* added = nullptr;
-        check(cu.graph_add_kernel_node(&added, made.graph_, dependencies.data(), dependencies.size(), &params));
+        const bool overlaps = node.launch.may_overlap && cu.graph_add_dependencies.function != nullptr;
+        check(cu.graph_add_kernel_node(&added, made.graph_, dependencies.data(), overlaps ? 0 : dependencies.size(),
+                                       &params));
+        if (overlaps && !dependencies.empty()) {
+            // It starts when the blocks of those before have let it (griddepcontrol.launch_dependents), or are done.
+            constexpr driver::EdgeData programmatic{driver::port_programmatic, 0, driver::edge_programmatic, {}};
+            const std::vector<CUgraphNode_st*> to(dependencies.size(), added);
+            const std::vector<driver::EdgeData> edges(dependencies.size(), programmatic);
+            check(cu.graph_add_dependencies(made.graph_, dependencies.data(), to.data(), edges.data(), edges.size()));
+        }
         made.nodes_.push_back(added);
     }
     check(cu.graph_instantiate(&made.exec_, made.graph_, 0));

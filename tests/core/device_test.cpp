@@ -111,6 +111,36 @@ TEST_F(OnDevice, a_graph_runs_in_the_order_of_its_edges_and_is_updated_in_place)
     EXPECT_EQ(read_back(x, stream), 123193);
 }
 
+TEST_F(OnDevice, kernels_of_a_graph_that_may_overlap_keep_its_order) {
+    const Device d = devices().at(device);
+    if (!kernels_may_overlap(d)) GTEST_SKIP() << "kernels of this device wait for each other";
+    const char* text = "extern \"C\" __global__ void digit(long long* x, long long y) {\n"
+                       "    asm volatile(\"griddepcontrol.launch_dependents;\");\n"
+                       "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+                       "    for (int i = 0; i < 1000; ++i) __nanosleep(100);\n"
+                       "    *x = *x * 10 + y;\n"
+                       "}\n";
+    const Module module(device,
+                        nvrtc::compile(text, nvrtc::target_for(d.capability_major, d.capability_minor), {}).image);
+    const DeviceBuffer x(device, 8);
+    const Stream stream(device, StreamKind::ordered_with_default);
+    fill_bytes(x.address(), 0, 8, stream);
+    std::vector<Digit> digits;
+    for (long long y = 1; y <= 5; ++y) digits.push_back({x.address(), y});
+    const std::vector<std::vector<int>> after{{}, {0}, {1}, {2, 1}, {3, 0, 2}};
+    std::vector<KernelNode> nodes;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        digits[i].parameters[0] = &digits[i].x;
+        digits[i].parameters[1] = &digits[i].y;
+        nodes.push_back({digits[i].launch(module.kernel("digit")), after[i]});
+        nodes.back().launch.may_overlap = true;
+    }
+    const GraphExec graph(device, nodes);
+    graph.launch(stream);
+    graph.launch(stream);
+    EXPECT_EQ(read_back(x, stream), 1234512345);
+}
+
 TEST_F(OnDevice, a_captured_graph_owns_what_it_is_given_until_it_is_gone) {
     const Stream stream(device, StreamKind::independent);
     EXPECT_FALSE(is_capturing(stream));

@@ -25,7 +25,11 @@ template <class Ours, class Theirs> constexpr bool alike() {
     else
         return (std::is_same_v<Ours, gf::driver::KernelNodeParams> &&
                 std::is_same_v<Theirs, CUDA_KERNEL_NODE_PARAMS_v2>) ||
-               (std::is_same_v<Ours, gf::driver::LaunchConfig> && std::is_same_v<Theirs, CUlaunchConfig>);
+               (std::is_same_v<Ours, gf::driver::LaunchConfig> && std::is_same_v<Theirs, CUlaunchConfig>)
+#if CUDA_VERSION >= 12030
+               || (std::is_same_v<Ours, gf::driver::EdgeData> && std::is_same_v<Theirs, CUgraphEdgeData>)
+#endif
+            ;
 }
 
 template <class Ours, class Theirs> struct Signatures;
@@ -42,6 +46,9 @@ namespace table {
 using namespace gf::driver; // the rows name its types
 #define DRIVER(member, symbol, parameters) \
     static_assert(Signatures<int parameters, std::remove_pointer_t<decltype(&::symbol)>>::match(), #symbol);
+#if CUDA_VERSION < 12030
+#define NEWER_DRIVER(member, symbol, parameters)
+#endif
 #include "driver/driver.def"
 #undef DRIVER
 #define NVRTC(member, symbol, parameters) \
@@ -52,6 +59,9 @@ using namespace gf::driver; // the rows name its types
 
 #define ENUM(name, theirs, value) static_assert(gf::driver::name == static_cast<int>(theirs), #theirs);
 GRIDFOLD_DRIVER_VALUES(ENUM)
+#if CUDA_VERSION >= 12030
+GRIDFOLD_NEWER_DRIVER_VALUES(ENUM)
+#endif
 #undef ENUM
 static_assert(gf::nvrtc::success == NVRTC_SUCCESS && gf::nvrtc::compilation_failed == NVRTC_ERROR_COMPILATION);
 static_assert(std::is_same_v<gf::driver::Address, CUdeviceptr> && std::is_same_v<int, CUdevice>);
@@ -72,6 +82,13 @@ KERNEL_NODE(extra, extra);
 KERNEL_NODE(kernel, kern);
 KERNEL_NODE(context, ctx);
 static_assert(sizeof(gf::driver::KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+
+#if CUDA_VERSION >= 12030
+FIELD(EdgeData, from_port, CUgraphEdgeData, from_port);
+FIELD(EdgeData, to_port, CUgraphEdgeData, to_port);
+FIELD(EdgeData, type, CUgraphEdgeData, type);
+static_assert(sizeof(gf::driver::EdgeData) == sizeof(CUgraphEdgeData));
+#endif
 
 #define LAUNCH(ours, theirs) FIELD(LaunchConfig, ours, CUlaunchConfig, theirs)
 LAUNCH(grid_x, gridDimX);

@@ -122,12 +122,13 @@ Probe probe_library(const char* library) {
         return probe;
     }
     const char* missing = nullptr;
-    const auto load = [&](auto& entry) {
+    const auto load = [&](auto& entry, bool is_needed = true) {
         void* symbol = dlsym(handle, entry.symbol);
-        if (symbol == nullptr && missing == nullptr) missing = entry.symbol;
+        if (symbol == nullptr && missing == nullptr && is_needed) missing = entry.symbol;
         std::memcpy(&entry.function, &symbol, sizeof symbol); // POSIX's way from an object to a function pointer
     };
 #define DRIVER(member, symbol, parameters) load(probe.table.member);
+#define NEWER_DRIVER(member, symbol, parameters) load(probe.table.member, false);
 #include "driver/driver.def"
 #undef DRIVER
     if (missing != nullptr) {

@@ -58,6 +58,12 @@ struct LaunchConfig {
     unsigned attribute_count;
 };
 
+/// CUgraphEdgeData
+struct EdgeData {
+    unsigned char from_port, to_port, type;
+    unsigned char reserved[5];
+};
+
 // The values of cuda.h's enums that are used. ENUM rows: our name, cuda.h's name, value.
 #define GRIDFOLD_DRIVER_VALUES(ENUM)                                                   \
     ENUM(success, CUDA_SUCCESS, 0)                                                     \
@@ -98,8 +104,14 @@ struct LaunchConfig {
     ENUM(user_object_no_sync, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, 1)                    \
     ENUM(user_object_move, CU_GRAPH_USER_OBJECT_MOVE, 1)
 
+// The same, of CUDA 12.3 on.
+#define GRIDFOLD_NEWER_DRIVER_VALUES(ENUM)                            \
+    ENUM(edge_programmatic, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 1) \
+    ENUM(port_programmatic, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 1)
+
 #define GRIDFOLD_ENUM(name, theirs, value) inline constexpr int name = value;
 GRIDFOLD_DRIVER_VALUES(GRIDFOLD_ENUM)
+GRIDFOLD_NEWER_DRIVER_VALUES(GRIDFOLD_ENUM)
 #undef GRIDFOLD_ENUM
 
 /// What a call gave: its CUresult, and which call it was.
@@ -122,7 +134,7 @@ struct Table {
 #undef DRIVER
 };
 
-/// The oldest driver that has every entry point, as cuDriverGetVersion counts.
+/// The oldest driver that has every DRIVER entry point, as cuDriverGetVersion counts.
 inline constexpr int oldest_driver = 12000;
 
 /// The table. Throws DeviceError, with the reason, where CUDA cannot be used.

@@ -24,6 +24,7 @@ struct Control {
     long memory = 0;  ///< device and page-locked allocations that live
     long objects = 0; ///< streams, events, modules, graphs, instantiated graphs and user objects that live
     long allocations = 0, instantiations = 0, updates = 0, compilations = 0, launches = 0, waits = 0; ///< so far
+    long overlaps = 0;        ///< edges of graphs along which kernels may overlap, so far
     const char* finding = ""; ///< what the emulator found wrong with a kernel, the first time
 };
 

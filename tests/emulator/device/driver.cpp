@@ -412,6 +412,27 @@ EXPORT int cuGraphAddKernelNode_v2(CUgraphNode_st** made, CUgraph_st* graph, CUg
     graph->nodes.push_back(std::move(node));
     return success;
 }
+EXPORT int cuGraphAddDependencies_v2(CUgraph_st* graph, CUgraphNode_st* const* from, CUgraphNode_st* const* to,
+                                     const gf::driver::EdgeData* edges, std::size_t count) {
+    if (const int code = gate(); code != success) return code;
+    const auto find = [&](CUgraphNode_st* handle) {
+        const auto found =
+            std::ranges::find(graph->nodes, of_handle(handle), [](const auto& node) { return node.get(); });
+        return found == graph->nodes.end() ? nullptr : found->get();
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        Node* const before = find(from[i]);
+        Node* const after = find(to[i]);
+        const bool programmatic = edges[i].type == gf::driver::edge_programmatic;
+        if (before == nullptr || after == nullptr || edges[i].to_port != 0 ||
+            edges[i].from_port != (programmatic ? gf::driver::port_programmatic : 0))
+            return invalid_value;
+        after->after.push_back(before); // that kernels may overlap is allowed, not asked for: here none does
+        const auto lock = locked();
+        control().overlaps += programmatic;
+    }
+    return success;
+}
 EXPORT int cuGraphInstantiateWithFlags(CUgraphExec_st** exec, CUgraph_st* graph, unsigned long long) {
     if (const int code = gate(); code != success) return code;
     const auto lock = locked();

@@ -59,8 +59,9 @@ struct Launch {
     std::uint32_t blocks = 1;
     std::uint32_t threads = 1;
     void** parameters = nullptr;
-    /// The kernel waits by itself for what came before it in the stream (griddepcontrol): it may start while a kernel
-    /// before it ends. Only where kernels_may_overlap(); ignored in a GraphExec.
+    /// The kernel waits by itself (griddepcontrol.wait, in every thread that reads or writes what others do) for what
+    /// comes before it in the stream or graph: it may start while a kernel before it ends. Only where
+    /// kernels_may_overlap(). A GraphExec keeps what it was made with: an update does not change it.
     bool may_overlap = false;
 };
 
