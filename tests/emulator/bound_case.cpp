@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "cuda/workspace.hpp"
+#include "cuda/launch.hpp"
 
 namespace gf::emulator {
 
@@ -29,7 +29,7 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
     for (const PlanDim& dim : plan.dims) bound_.extents.push_back(extent_of(test, dim));
     for (const Array& array : plan.arrays) {
         const std::size_t size = size_of(array.type);
-        const auto bytes = static_cast<std::size_t>(cuda::element_count(array.dims, bound_.extents)) * size;
+        const auto bytes = static_cast<std::size_t>(cuda::elements_of(array.dims, bound_.extents)) * size;
         // Wide loads are for what is aligned, all of it: so many arrays are.
         const Snug snug = draw_snug(random);
         const std::size_t before = snug == Snug::at_begin ? random.below(4) * size : 0;

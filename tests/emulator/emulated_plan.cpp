@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cuda/host_words.hpp"
-#include "cuda/workspace.hpp"
+#include "cuda/launch.hpp"
 #include "guarded_memory.hpp"
 
 namespace gf::emulator {
@@ -48,7 +48,7 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
         const Array& array = plan_.arrays[i];
         void* address = bound.arrays[i].address;
         if (array.role == ArrayRole::temporary) {
-            const auto elements = static_cast<std::size_t>(cuda::element_count(array.dims, bound.extents));
+            const auto elements = static_cast<std::size_t>(cuda::elements_of(array.dims, bound.extents));
             temporaries.emplace_back(elements * size_of(array.type), seed % 2 == 0 ? Snug::at_end : Snug::at_begin);
             address = temporaries.back().data();
         }
@@ -57,12 +57,13 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
     std::vector<u64> scalars(scalar_words * plan_.scalars.size(), 0), host(host_words * plan_.scalars.size(), 0);
 
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
-        cuda::SweepLaunch sweep = cuda::make_launch(plan_, s, kernels_[s], bound, arrays,
-                                                    {scalars.data(), workspaces_[s].data(), host.data()});
+        std::vector<u64> values = cuda::parameter_values(plan_, s, kernels_[s], bound, arrays,
+                                                         {scalars.data(), workspaces_[s].data(), host.data()});
         std::vector<void*> arguments;
-        for (u64& value : sweep.values) arguments.push_back(&value);
-        launch(module_.entry(first_entry_ + s), arguments.data(), sweep.blocks, static_cast<u32>(kernels_[s].threads),
-               order, seed);
+        for (u64& value : values) arguments.push_back(&value);
+        const auto blocks = cuda::grid(kernels_[s], cuda::elements_of(plan_.sweeps[s].dims, bound.extents));
+        launch(module_.entry(first_entry_ + s), arguments.data(), static_cast<u32>(blocks),
+               static_cast<u32>(kernels_[s].threads), order, seed);
     }
 
     for (const GuardedMemory& temporary : temporaries)

@@ -183,7 +183,7 @@ TEST(EmitCuda, nothing_is_read_before_the_kernel_before_has_ended) {
     EXPECT_GT(text.find("scalars[", prologue), read);
     const std::string many = emit(cubes, 0, Problems::many).source;
     const std::size_t entry = many.find("extern \"C\" __global__");
-    EXPECT_LT(many.find(wait, entry), many.find("own = launches", entry));
+    EXPECT_LT(many.find(wait, entry), many.find("problem_of_block[", entry));
 }
 
 TEST(EmitCuda, what_any_order_serves_begins_at_the_first_whole_pack) {

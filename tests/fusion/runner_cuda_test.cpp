@@ -123,6 +123,20 @@ TEST_F(RunnerCuda, equal_bindings_cost_nothing_and_others_an_update_in_place) {
     EXPECT_EQ(device->instantiations, 1);
 }
 
+TEST_F(RunnerCuda, sweeps_may_overlap_as_captured_ones_do_unless_they_read_much) {
+    auto runner = shift_runner();
+    const DeviceNumbers little(numbers(100)), much(Numbers((std::size_t{1} << 24) + 1)), out(Numbers(much.size()));
+    runner->bind(bindings(little, out));
+    EXPECT_EQ(device->overlaps, 1);
+    runner->bind(bindings(much, out)); // 4 bytes more than 64 MiB
+    EXPECT_EQ(device->instantiations, 2) << "edges cannot be changed in place";
+    EXPECT_EQ(device->overlaps, 1);
+    runner->bind(bindings(little, out));
+    EXPECT_EQ(device->overlaps, 2);
+    EXPECT_EQ(sum(*runner), total_of(little));
+    EXPECT_EQ(out.data()[99], little.data()[99] + total_of(little));
+}
+
 TEST_F(RunnerCuda, launching_allocates_nothing) {
     auto runner = shift_runner();
     auto x = numbers(100), out = numbers(100);
@@ -327,6 +341,24 @@ TEST_F(RunnerCuda, a_run_that_fails_anywhere_does_not_reach_into_the_next) {
                 EXPECT_FALSE(failed);
                 break;
             }
+        }
+    }
+}
+
+TEST_F(RunnerCuda, a_failed_bind_of_many_leaves_the_old_bindings) {
+    shift_runner();
+    for (const std::size_t n_later : {std::size_t{50}, std::size_t{5000}}) { // in the memory there is, and in more
+        for (long n = 0;; ++n) {
+            auto x = numbers(3000), y = numbers(n_later, 3), one = numbers(3000, 0), two = numbers(n_later, 0);
+            auto runner = shifts->many_runner();
+            const std::vector<Bound> before{bindings(x, one)}, after{bindings(y, two)};
+            runner->bind(before);
+            const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->bind(after); });
+            EXPECT_EQ(sum(*runner), failed ? total_of(x) : total_of(y)) << "call " << n;
+            if (failed) {
+                EXPECT_EQ(one[2999], x[2999] + total_of(x)) << "call " << n;
+            }
+            if (n >= calls) break; // a call that only releases fails without an error
         }
     }
 }

@@ -38,9 +38,7 @@ public:
         wait(scalars);
     }
     void enqueue(StreamView) override;
-    void wait(std::span<ScalarResult> scalars) override {
-        std::copy_n(scalars_.begin(), scalars.size(), scalars.begin());
-    }
+    void wait(std::span<ScalarResult> scalars) override { std::ranges::copy(scalars_, scalars.begin()); }
 
 private:
     /// What one problem after the other is solved with, by one thread or by all.

@@ -7,6 +7,7 @@
 #include <gridfold/fusion/backend.hpp>
 
 #include "cuda/loaded_plan.hpp"
+#include "cuda/runner.hpp"
 
 namespace gf {
 namespace {
@@ -16,29 +17,17 @@ public:
     CudaBuild(std::shared_ptr<const cuda::LoadedPlan> loaded, const BuildOptions& options)
         : loaded_(std::move(loaded)), options_(options) {}
 
-private:
-    template <class Make> auto guarded(Make&& make) const {
-        loaded_->health->check();
-        try {
-            return make();
-        } catch (const DeviceError& error) {
-            loaded_->health->note(error);
-            throw;
-        }
-    }
-
-public:
     std::unique_ptr<Runner> runner() const override {
-        return guarded([&] { return cuda::make_runner(loaded_); });
+        return cuda::on_device_of(*loaded_, [&] { return cuda::make_runner(loaded_); });
     }
 
     std::unique_ptr<Runner> many_runner() const override {
-        return guarded([&] {
+        return cuda::on_device_of(*loaded_, [&] {
             const std::lock_guard lock(mutex_);
             if (!loaded_for_many_)
                 loaded_for_many_ =
                     cuda::load_plan(loaded_->plan, loaded_->device, options_, cuda::Problems::many, loaded_->health);
-            return cuda::make_many_runner(loaded_for_many_);
+            return cuda::make_runner(loaded_for_many_);
         });
     }
 

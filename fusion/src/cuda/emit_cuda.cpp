@@ -153,14 +153,15 @@ void Emitter::entry() {
         values += problems_ == Problems::one ? member.name + ", "
                                              : fmt::format("from_bytes<{}>(own[{}]), ", member.type, i + 1);
     }
-    if (problems_ == Problems::many) parameters = "const u64* launches";
+    if (problems_ == Problems::many) parameters = "const u64* records, const u32* problem_of_block";
     // Without a number of blocks, ptxas spills registers for the sake of more.
     line("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", shape_.threads,
          shape_.resident, parameters);
     if (problems_ == Problems::many) {
         line("    wait_for_previous_kernel();");
-        line("    const u64* const own = launches + u64(block_index()) * {};", members_.size() + 1);
-        line("    Sweep kernel{{{}u32(own[0]), u32(own[0] >> 32)}};", values);
+        line("    const u32 problem = problem_of_block == nullptr ? block_index() : problem_of_block[block_index()];");
+        line("    const u64* const own = records + u64(problem) * {};", members_.size() + 1);
+        line("    Sweep kernel{{{}block_index() - u32(own[0]), u32(own[0] >> 32)}};", values);
     } else {
         line("    Sweep kernel{{{}block_index(), grid_blocks()}};", values);
     }

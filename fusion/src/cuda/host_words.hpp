@@ -21,11 +21,13 @@ constexpr std::uint32_t tag_of(std::uint64_t launch) {
 class HostWords {
 public:
     HostWords() = default;
-    HostWords(int device, std::size_t scalars) : memory_(device, scalars * 3 * sizeof(std::uint64_t)) {
-        for (std::size_t i = 0; i < scalars * 3; ++i) words()[i] = 0;
-    }
+    HostWords(int device, std::size_t scalars) : memory_(device, scalars * 3 * sizeof(std::uint64_t)) { clear(); }
     void* device_address() const noexcept { return memory_.device_address(); }
 
+    /// As if no launch had written: for when launches are counted anew. Not while one is under way.
+    void clear() noexcept {
+        for (std::size_t i = 0; i < memory_.bytes() / sizeof(std::uint64_t); ++i) words()[i] = 0;
+    }
     /// Has the launch with this tag written the scalar?
     bool has(int scalar, std::uint32_t tag) const noexcept {
         for (std::size_t i = 0; i < 3; ++i)

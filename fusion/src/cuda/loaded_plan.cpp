@@ -83,6 +83,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
     auto loaded = std::make_shared<LoadedPlan>();
     loaded->plan = std::move(plan);
     loaded->device = device;
+    loaded->problems = problems;
     loaded->may_overlap = kernels_may_overlap(properties);
     loaded->health = std::move(health);
     loaded->kernels.resize(loaded->plan->sweeps.size());
@@ -99,13 +100,14 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
         key_of_sweep.push_back(it->second);
     }
     const std::vector<Image> images = images_for(keys);
+    std::vector<std::shared_ptr<const Module>> modules;
+    for (const Image& image : images) modules.push_back(std::make_shared<const Module>(device, *image.bytes));
     for (std::size_t i = 0; i < loaded->kernels.size(); ++i) {
         LoadedKernel& kernel = loaded->kernels[i];
-        const Image& image = images[key_of_sweep[i]];
-        kernel.module = Module(device, *image.bytes);
-        kernel.kernel = kernel.module.kernel("gridfold_sweep");
+        kernel.module = modules[key_of_sweep[i]];
+        kernel.kernel = kernel.module->kernel("gridfold_sweep");
         kernel.facts = facts_of(kernel.kernel, device); // also loads it now, which a capture could not
-        kernel.was_cached = image.was_cached;
+        kernel.was_cached = images[key_of_sweep[i]].was_cached;
     }
     return loaded;
 }

@@ -34,7 +34,7 @@ private:
 
 struct LoadedKernel {
     Kernel emitted;
-    Module module;
+    std::shared_ptr<const Module> module; ///< one for all sweeps of the same text
     KernelView kernel;
     KernelFacts facts;
     bool was_cached = false;
@@ -44,17 +44,18 @@ struct LoadedKernel {
 struct LoadedPlan {
     std::shared_ptr<const Plan> plan;
     int device = 0;
-    bool may_overlap = false; ///< can the device's kernels (Launch::may_overlap)?
+    Problems problems = Problems::one; ///< that its kernels are made for
+    bool may_overlap = false;          ///< can the device's kernels (Launch::may_overlap)?
     std::vector<LoadedKernel> kernels;
     std::shared_ptr<Health> health; ///< of everything that is built on the device for one Executable
 };
 
 /// Does `work` on the plan's device, unless that is known to be lost; remembers if it turns out now.
-template <class Work> void on_device_of(const LoadedPlan& loaded, Work&& work) {
+template <class Work> auto on_device_of(const LoadedPlan& loaded, Work&& work) {
     loaded.health->check();
     try {
         const CurrentDevice current(loaded.device);
-        work();
+        return work();
     } catch (const DeviceError& error) {
         loaded.health->note(error);
         throw;
@@ -65,9 +66,5 @@ template <class Work> void on_device_of(const LoadedPlan& loaded, Work&& work) {
 std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options,
                                             Problems problems = Problems::one,
                                             std::shared_ptr<Health> health = std::make_shared<Health>());
-
-/// Runs a plan loaded for one problem, or for many.
-std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded);
-std::unique_ptr<Runner> make_many_runner(std::shared_ptr<const LoadedPlan> loaded);
 
 } // namespace gf::cuda

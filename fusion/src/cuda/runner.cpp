@@ -1,13 +1,17 @@
 // Runs a loaded plan: one CUDA Graph with a node a sweep, launched again and again, its parameters updated in place.
+// Kernels for one problem have its bindings as parameters; kernels for many find their problem's in a table.
 //
-// A launch is numbered; kernels count the same numbers in device memory, and tag with them what they write for the
-// host. So the host knows a result of this launch from one of the last without clearing anything, and waits without
-// asking CUDA.
+// A launch for one problem is numbered; kernels count the same numbers in device memory, and tag with them what they
+// write for the host. So the host knows a result of this launch from one of the last without clearing anything, and
+// waits without asking CUDA. The scalars of many problems are copied after the launch.
 //
 // Host inputs are read when the run is started (page-locked ones when the stream gets there); host outputs are written
 // when it is waited for.
+#include "cuda/runner.hpp"
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
@@ -21,11 +25,9 @@
 #include <gridfold/core/event.hpp>
 #include <gridfold/core/graph_exec.hpp>
 
+#include "cuda/device_side.hpp"
 #include "cuda/host_words.hpp"
-#include "cuda/loaded_plan.hpp"
-#include "cuda/runner_rules.hpp"
 #include "cuda/staging.hpp"
-#include "cuda/workspace.hpp"
 
 namespace gf::cuda {
 namespace {
@@ -38,37 +40,42 @@ void pause() {
 #endif
 }
 
-/// The device side of one set of bindings: an address for every array, some in memory of the runner's own.
-struct Arrays {
-    std::vector<void*> addresses;    // by Plan::arrays, on the device
-    std::vector<DeviceBuffer> owned; // likewise: temporaries, and device copies of host arrays
-};
-
 /// What a captured graph needs to run, and owns.
 struct Captured {
     std::shared_ptr<const LoadedPlan> loaded;
-    Workspace workspace;
-    Arrays arrays;
+    DeviceBuffer memory;
     std::vector<std::shared_ptr<const void>> owners; // of outputs that the caller did not bind
 };
 
-/// Addresses for `bound`, in buffers of `old` where they are large enough. Those are named, not taken: the result's
-/// `owned` holds only what had to be allocated.
-Arrays place_arrays(const LoadedPlan& loaded, const Bound& bound, const Arrays& old) {
-    const Plan& plan = *loaded.plan;
-    Arrays arrays;
-    arrays.owned.resize(plan.arrays.size());
-    for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
-        void* address = bound.arrays[i].address;
-        if (needs_memory(plan.arrays[i], bound.arrays[i])) {
-            const std::size_t bytes = bytes_of(plan.arrays[i], bound);
-            const bool fits = i < old.owned.size() && old.owned[i].bytes() >= bytes;
-            if (!fits) arrays.owned[i] = DeviceBuffer(loaded.device, bytes);
-            address = (fits ? old.owned[i] : arrays.owned[i]).address();
+/// An array that is bound in host memory, has elements, and is copied.
+struct HostArray {
+    void* on_device;
+    void* on_host;
+    std::size_t bytes;
+    bool pinned; ///< needs no staging
+};
+struct HostArrays {
+    std::vector<HostArray> inputs, outputs;
+    bool bound = false;           ///< is any array, with elements or without?
+    std::size_t staged_bytes = 0; ///< of the largest that is not pinned
+};
+
+HostArrays find_host_arrays(const Plan& plan, std::span<const Bound> problems, std::span<void* const> on_device) {
+    HostArrays found;
+    const PointerQuery pointer_info;
+    for (std::size_t p = 0; p < problems.size(); ++p)
+        for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
+            const BoundArray& array = problems[p].arrays[a];
+            if (plan.arrays[a].role == ArrayRole::temporary || array.memory != Memory::host) continue;
+            found.bound = true;
+            const std::size_t bytes = bytes_of(plan.arrays[a], problems[p]);
+            if (bytes == 0) continue;
+            const bool pinned = pointer_info(array.address).pinned;
+            if (!pinned) found.staged_bytes = std::max(found.staged_bytes, bytes);
+            (plan.arrays[a].role == ArrayRole::output ? found.outputs : found.inputs)
+                .push_back({on_device[p * plan.arrays.size() + a], array.address, bytes, pinned});
         }
-        arrays.addresses.push_back(address);
-    }
-    return arrays;
+    return found;
 }
 
 GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches) {
@@ -78,51 +85,11 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
         for (std::uint64_t& value : launches[i].values) addresses[i].push_back(&value);
         const LoadedKernel& kernel = loaded.kernels[i];
         nodes.push_back({{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.threads),
-                          addresses[i].data(), false},
+                          addresses[i].data(), overlaps(loaded, launches[i])},
                          loaded.plan->sweeps[i].after});
     }
     return {loaded.device, nodes};
 }
-
-class CudaRunner final : public Runner {
-public:
-    explicit CudaRunner(std::shared_ptr<const LoadedPlan> loaded);
-    ~CudaRunner() override;
-
-    void bind(std::span<const Bound> problems) override;
-    void run(std::span<ScalarResult> scalars, StreamView stream) override;
-    void enqueue(StreamView stream) override;
-    void wait(std::span<ScalarResult> scalars) override;
-
-private:
-    template <class Work> void guarded(Work&& work);
-    template <class Use> void for_each_host_array(ArrayRole role, Use&& use) const;
-    void start(StreamView stream);
-    void capture(StreamView stream);
-    void finish(std::span<ScalarResult> scalars);
-    void await_words() const;
-    bool words_are_there() const;
-
-    std::shared_ptr<const LoadedPlan> loaded_;
-    std::vector<int> results_;   // the scalars that are outputs
-    bool words_suffice_ = false; // when they are there, everything that the caller may look at or reuse is done
-    Workspace workspace_;
-    HostWords words_;
-    Stream stream_; // for runs without the caller's, and for copies back
-    Event done_;    // with the last launch
-
-    Bound bound_;
-    bool is_bound_ = false;
-    Arrays arrays_;
-    std::vector<bool> pinned_; // by array: host memory that needs no staging
-    bool has_host_arrays_ = false, has_host_outputs_ = false;
-    bool outputs_fetched_ = false; // of the last launch, to the host
-    std::optional<Staging> staging_;
-    std::vector<SweepLaunch> launches_;
-    GraphExec graph_;
-    std::uint64_t launch_count_ = 0;
-    std::shared_ptr<Captured> captured_; // set while the last enqueue() was a captured one
-};
 
 /// Is the plan's whole effect seen in the scalars that the host polls? Not with arrays to be written, nor with a last
 /// sweep that yields no result: it may still be reading its inputs.
@@ -141,118 +108,191 @@ bool scalars_tell_all(const Plan& plan) {
     return !plan.sweeps.empty();
 }
 
+class CudaRunner final : public Runner {
+public:
+    explicit CudaRunner(std::shared_ptr<const LoadedPlan> loaded);
+    ~CudaRunner() override;
+
+    void bind(std::span<const Bound> problems) override;
+    void run(std::span<ScalarResult> scalars, StreamView stream) override;
+    void enqueue(StreamView stream) override;
+    void wait(std::span<ScalarResult> scalars) override;
+
+private:
+    bool polls() const { return loaded_->problems == Problems::one; }
+    std::size_t answer_bytes() const { return bound_.size() * loaded_->plan->scalars.size() * sizeof(DeviceScalar); }
+    bool same_edges(std::span<const SweepLaunch> launches) const;
+    void fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const;
+    void begin_anew();
+    void start(StreamView stream);
+    void capture(StreamView stream);
+    void finish(std::span<ScalarResult> scalars);
+    void fetch_outputs();
+    void read_words(std::span<ScalarResult> scalars) const;
+    void read_scalars(const DeviceScalar* from, std::span<ScalarResult> scalars) const;
+    void await_words() const;
+    bool words_are_there() const;
+
+    std::shared_ptr<const LoadedPlan> loaded_;
+    std::vector<int> results_;   // the scalars that are outputs
+    bool words_suffice_ = false; // when they are there, everything that the caller may look at or reuse is done
+    HostWords words_;            // polls(): where sweeps leave their scalars
+    PinnedBuffer answer_;        // else: a copy of the DeviceScalars
+    Stream stream_;              // for runs without the caller's, and for copies back
+    Event done_;                 // with the last launch
+
+    std::vector<Bound> bound_;
+    Layout layout_;
+    DeviceBuffer memory_;
+    DeviceSide side_;
+    HostArrays host_arrays_;
+    bool is_ready_ = false; // the memory holds what `side_` needs
+    GraphExec graph_;
+    std::optional<Staging> staging_;
+    bool outputs_fetched_ = false; // of the last launch, to the host
+    std::uint64_t launch_count_ = 0;
+    std::shared_ptr<Captured> captured_; // set while the last enqueue() was a captured one
+};
+
 CudaRunner::CudaRunner(std::shared_ptr<const LoadedPlan> loaded)
-    : loaded_(std::move(loaded)), words_suffice_(scalars_tell_all(*loaded_->plan)), workspace_(*loaded_),
-      words_(loaded_->device, loaded_->plan->scalars.size()),
+    : loaded_(std::move(loaded)), words_suffice_(polls() && scalars_tell_all(*loaded_->plan)),
+      words_(polls() ? HostWords(loaded_->device, loaded_->plan->scalars.size()) : HostWords()),
       stream_(loaded_->device, StreamKind::ordered_with_default), done_(loaded_->device) {
     release_retired();
-    arrays_.owned.resize(loaded_->plan->arrays.size());
     for (int i = 0; i < static_cast<int>(loaded_->plan->scalars.size()); ++i)
         if (is_output(*loaded_->plan, i)) results_.push_back(i);
 }
 
-CudaRunner::~CudaRunner() { wait_before_release(loaded_->device, done_); }
+/// The launch under way uses what is about to be freed.
+CudaRunner::~CudaRunner() {
+    try {
+        const CurrentDevice current(loaded_->device);
+        done_.wait();
+    } catch (...) { // a device that cannot be waited for runs nothing
+    }
+    release_retired();
+}
 
-template <class Work> void CudaRunner::guarded(Work&& work) { on_device_of(*loaded_, work); }
+/// Would a graph of these launches have the edges that there are?
+bool CudaRunner::same_edges(std::span<const SweepLaunch> launches) const {
+    for (std::size_t i = 0; i < launches.size(); ++i)
+        if (!loaded_->plan->sweeps[i].after.empty() &&
+            overlaps(*loaded_, launches[i]) != overlaps(*loaded_, side_.launches[i]))
+            return false;
+    return true;
+}
+
+void CudaRunner::fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const {
+    if (polls()) // once, as a rule: not after whatever is in the default stream
+        make_ready(memory, layout, side, Stream(loaded_->device, StreamKind::independent));
+    else
+        make_ready(memory, layout, side, stream_);
+}
+
+/// No launch was made on this memory: numbers start over on both sides.
+void CudaRunner::begin_anew() {
+    is_ready_ = true;
+    launch_count_ = 0;
+    words_.clear();
+}
 
 void CudaRunner::bind(std::span<const Bound> problems) {
-    const Bound& bound = problems.front(); // the only one
-    if (is_bound_ && bound == bound_) return;
-    guarded([&] {
+    if (std::ranges::equal(problems, bound_)) return;
+    on_device_of(*loaded_, [&] {
         release_retired();
-        const Plan& plan = *loaded_->plan;
-        Bound next = bound;
-        Arrays arrays = place_arrays(*loaded_, next, arrays_);
-        std::vector<bool> pinned(plan.arrays.size());
-        std::size_t largest = 0;
-        bool has_host_arrays = false, has_host_outputs = false;
-        for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
-            if (plan.arrays[i].role == ArrayRole::temporary || next.arrays[i].memory != Memory::host) continue;
-            has_host_arrays = true;
-            has_host_outputs = has_host_outputs || plan.arrays[i].role == ArrayRole::output;
-            pinned[i] = pointer_info(next.arrays[i].address).pinned;
-            if (!pinned[i]) largest = std::max(largest, bytes_of(plan.arrays[i], next));
-        }
-        const std::size_t chunk = std::min(largest, Staging::largest_chunk);
+        std::vector<Bound> bound(problems.begin(), problems.end());
+        Layout layout = lay_out(*loaded_, bound);
+        DeviceBuffer larger;
+        if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loaded_->device, layout.bytes);
+        const bool grows = larger.address() != nullptr;
+        const DeviceBuffer& memory = grows ? larger : memory_;
+        DeviceSide side = make_device_side(*loaded_, bound, layout, memory, words_.device_address());
+        HostArrays host_arrays = find_host_arrays(*loaded_->plan, bound, side.arrays);
+        const std::size_t chunk = std::min(host_arrays.staged_bytes, Staging::largest_chunk);
         std::optional<Staging> staging;
         if (chunk != 0 && (!staging_ || staging_->chunk_bytes() < chunk)) staging.emplace(loaded_->device, chunk);
-        std::vector<SweepLaunch> launches =
-            make_launches(*loaded_, next, arrays.addresses, workspace_, words_.device_address());
-        const auto is_new = [](const DeviceBuffer& buffer) { return buffer.address() != nullptr; };
-        if (!graph_ || staging || std::any_of(arrays.owned.begin(), arrays.owned.end(), is_new))
-            done_.wait(); // what is replaced, or shared with an earlier graph, may be in use
-        if (!graph_) {
-            graph_ = make_graph(*loaded_, launches);
-        } else {
-            try {
-                for (std::size_t i = 0; i < launches.size(); ++i)
-                    if (launches[i] != launches_[i])
-                        with_launch(*loaded_, i, launches[i],
-                                    [&](const Launch& launch) { graph_.update(static_cast<int>(i), launch); });
-            } catch (...) {
-                graph_ = {}; // half old, half new: start() makes it again from the old ones
-                throw;
+        const std::size_t scalars = bound.size() * loaded_->plan->scalars.size();
+        PinnedBuffer answer;
+        if (!polls() && answer_.bytes() < scalars * sizeof(DeviceScalar))
+            answer = PinnedBuffer(loaded_->device, scalars * sizeof(DeviceScalar));
+
+        const bool refills = grows || !polls(); // workspaces of one problem keep their places, and count on
+        const bool new_graph = !graph_ || !same_edges(side.launches);
+        if (refills || new_graph || staging) done_.wait(); // what is replaced may be in use
+        GraphExec graph;
+        try {
+            if (refills) {
+                is_ready_ = is_ready_ && grows; // else the old tables are overwritten
+                fill(memory, layout, side);
             }
+            if (new_graph) {
+                graph = make_graph(*loaded_, side.launches);
+            } else {
+                for (std::size_t i = 0; i < side.launches.size(); ++i)
+                    if (side.launches[i] != side_.launches[i])
+                        with_launch(*loaded_, i, side.launches[i],
+                                    [&](const Launch& launch) { graph_.update(static_cast<int>(i), launch); });
+            }
+        } catch (...) {
+            graph_ = {}; // half old, half new: start() makes it again from the old ones
+            throw;
         }
         // From here on nothing throws.
-        arrays_.addresses = std::move(arrays.addresses);
-        for (std::size_t i = 0; i < plan.arrays.size(); ++i)
-            if (is_new(arrays.owned[i])) arrays_.owned[i] = std::move(arrays.owned[i]);
+        if (new_graph) graph_ = std::move(graph);
+        if (grows) memory_ = std::move(larger);
+        if (refills) begin_anew();
         if (staging) staging_ = std::move(staging);
-        pinned_ = std::move(pinned);
-        has_host_arrays_ = has_host_arrays;
-        has_host_outputs_ = has_host_outputs;
-        launches_ = std::move(launches);
-        bound_ = std::move(next);
-        is_bound_ = true;
+        if (answer.address() != nullptr) answer_ = std::move(answer);
+        bound_ = std::move(bound);
+        layout_ = std::move(layout);
+        side_ = std::move(side);
+        host_arrays_ = std::move(host_arrays);
+        captured_.reset();
     });
 }
 
-/// Calls `use(array, bytes)` for each array of this role that is bound in host memory and has elements.
-template <class Use> void CudaRunner::for_each_host_array(ArrayRole role, Use&& use) const {
-    const Plan& plan = *loaded_->plan;
-    for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
-        if (plan.arrays[i].role != role || bound_.arrays[i].memory != Memory::host) continue;
-        if (const std::size_t bytes = bytes_of(plan.arrays[i], bound_); bytes != 0) use(i, bytes);
-    }
-}
-
 void CudaRunner::start(StreamView stream) {
-    if (!graph_) {
-        done_.wait(); // the graph that this one replaces may be running, on the same memory
-        graph_ = make_graph(*loaded_, launches_);
+    if (!graph_ || !is_ready_) {
+        done_.wait(); // what is replaced may be in use
+        if (!is_ready_) {
+            fill(memory_, layout_, side_);
+            begin_anew();
+        }
+        if (!graph_) graph_ = make_graph(*loaded_, side_.launches);
     }
     const StreamView target = stream ? stream : stream_;
-    if (has_host_arrays_)
-        done_.order_before(target); // the launch before may be in another stream, and read what is overwritten here
+    captured_.reset();
+    outputs_fetched_ = false;
+    if (host_arrays_.bound || !polls())
+        done_.order_before(target); // the launch before may be in another stream, and use what is overwritten here
     try {
-        for_each_host_array(ArrayRole::input, [&](std::size_t i, std::size_t bytes) {
-            if (pinned_[i])
-                copy_to_device(arrays_.addresses[i], bound_.arrays[i].address, bytes, target);
+        for (const HostArray& array : host_arrays_.inputs) {
+            if (array.pinned)
+                copy_to_device(array.on_device, array.on_host, array.bytes, target);
             else
-                staging_->to_device(arrays_.addresses[i], bound_.arrays[i].address, bytes, target);
-        });
+                staging_->to_device(array.on_device, array.on_host, array.bytes, target);
+        }
         graph_.launch(target);
+        ++launch_count_;
+        if (!polls()) copy_to_host(answer_.address(), memory_.address(), answer_bytes(), target);
     } catch (...) {
-        done_.record(target); // what was enqueued still writes the memory
+        done_.record(target); // what was enqueued uses the memory
         throw;
     }
-    ++launch_count_;
-    outputs_fetched_ = false;
-    captured_.reset();
     done_.record(target);
 }
 
 void CudaRunner::run(std::span<ScalarResult> scalars, StreamView stream) {
-    guarded([&] {
-        refuse_captured_run(stream);
+    on_device_of(*loaded_, [&] {
+        if (stream && is_capturing(stream))
+            throw InvalidGraph("run() waits for its results, and the stream is being captured: use enqueue()");
         start(stream);
         finish(scalars);
     });
 }
 
 void CudaRunner::enqueue(StreamView stream) {
-    guarded([&] {
+    on_device_of(*loaded_, [&] {
         if (stream && is_capturing(stream))
             capture(stream);
         else
@@ -261,25 +301,29 @@ void CudaRunner::enqueue(StreamView stream) {
 }
 
 void CudaRunner::wait(std::span<ScalarResult> scalars) {
-    guarded([&] {
-        if (captured_)
-            captured_->workspace.read_scalars(results_, scalars);
-        else
-            finish(scalars);
+    on_device_of(*loaded_, [&] {
+        if (!captured_) return finish(scalars);
+        std::vector<DeviceScalar> copy(bound_.size() * loaded_->plan->scalars.size());
+        copy_to_host(copy.data(), captured_->memory.address(), copy.size() * sizeof(DeviceScalar), stream_);
+        stream_.wait();
+        read_scalars(copy.data(), scalars);
     });
 }
 
 /// Launches each sweep into the capture, in stream order, on memory that the graph shall own.
 void CudaRunner::capture(StreamView stream) {
-    refuse_captured_host_arrays(has_host_arrays_);
+    if (host_arrays_.bound)
+        throw InvalidGraph(
+            "a run with host arrays cannot be captured: a graph would copy what they hold now; bind device arrays");
     release_retired();
-    Arrays arrays = place_arrays(*loaded_, bound_, {});
-    auto captured =
-        std::make_shared<Captured>(Captured{loaded_, Workspace(*loaded_), std::move(arrays), bound_.owners});
-    const auto launches = make_launches(*loaded_, bound_, captured->arrays.addresses, captured->workspace, nullptr);
+    auto captured = std::make_shared<Captured>(Captured{loaded_, DeviceBuffer(loaded_->device, layout_.bytes), {}});
+    for (const Bound& problem : bound_)
+        captured->owners.insert(captured->owners.end(), problem.owners.begin(), problem.owners.end());
+    const DeviceSide side = make_device_side(*loaded_, bound_, layout_, captured->memory, nullptr);
+    make_ready(captured->memory, layout_, side, Stream(loaded_->device, StreamKind::independent));
     give_to_captured_graph(stream, captured);
-    for (std::size_t i = 0; i < launches.size(); ++i)
-        with_launch(*loaded_, i, launches[i], [&](const Launch& what) { launch(what, stream); });
+    for (std::size_t i = 0; i < side.launches.size(); ++i)
+        with_launch(*loaded_, i, side.launches[i], [&](const Launch& what) { launch(what, stream); });
     captured_ = std::move(captured);
 }
 
@@ -307,26 +351,50 @@ void CudaRunner::await_words() const {
     }
 }
 
+void CudaRunner::fetch_outputs() {
+    if (host_arrays_.outputs.empty() || outputs_fetched_) return;
+    done_.order_before(stream_);
+    for (const HostArray& array : host_arrays_.outputs) {
+        if (array.pinned)
+            copy_to_host(array.on_host, array.on_device, array.bytes, stream_);
+        else
+            staging_->to_host(array.on_host, array.on_device, array.bytes, stream_);
+    }
+    stream_.wait();
+    outputs_fetched_ = true;
+}
+
 void CudaRunner::finish(std::span<ScalarResult> scalars) {
     if (words_suffice_)
         await_words();
     else
         done_.wait();
-    if (has_host_outputs_ && !outputs_fetched_) {
-        done_.order_before(stream_);
-        for_each_host_array(ArrayRole::output, [&](std::size_t i, std::size_t bytes) {
-            if (pinned_[i])
-                copy_to_host(bound_.arrays[i].address, arrays_.addresses[i], bytes, stream_);
-            else
-                staging_->to_host(bound_.arrays[i].address, arrays_.addresses[i], bytes, stream_);
-        });
-        stream_.wait();
-        outputs_fetched_ = true;
-    }
+    fetch_outputs();
+    if (polls())
+        read_words(scalars);
+    else
+        read_scalars(static_cast<const DeviceScalar*>(answer_.address()), scalars);
+}
+
+void CudaRunner::read_words(std::span<ScalarResult> scalars) const {
     if (!words_are_there())
         throw InternalError(
             fmt::format("launch {} of a plan ended without its results: {}", launch_count_, loaded_->plan->graph_text));
     for (const int scalar : results_) scalars[static_cast<std::size_t>(scalar)] = words_.read(scalar);
+}
+
+/// `from`: problem by problem, as `scalars`.
+void CudaRunner::read_scalars(const DeviceScalar* from, std::span<ScalarResult> scalars) const {
+    for (std::size_t p = 0; p < bound_.size(); ++p)
+        for (const int result : results_) {
+            const std::size_t i = p * loaded_->plan->scalars.size() + static_cast<std::size_t>(result);
+            const DeviceScalar& scalar = from[i];
+            if (scalar.empty == DeviceScalar::never)
+                throw DeviceError(
+                    "the graph that this run was captured into has not run yet: launch it and synchronise its stream "
+                    "before asking for the results");
+            scalars[i] = {scalar.bits, scalar.empty != 0};
+        }
 }
 
 } // namespace

@@ -145,8 +145,7 @@ public:
     /// Runs and waits; a Results for each problem, in their order. Arrays that the caller did not bind are overwritten
     /// by the next run.
     std::vector<Results> run(StreamView stream = {});
-    /// As Prepared's, but page-locked inputs, too, are read before it returns. All graphs that capture it share its
-    /// memory with it: of their launches and its runs, at most one is in flight.
+    /// As Prepared's, captures included.
     void enqueue(StreamView stream);
     std::vector<Results> results();
 

@@ -1,0 +1,152 @@
+#include "cuda/device_side.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace gf::cuda {
+namespace {
+
+constexpr std::size_t alignment = 256;
+
+/// Hands out places in an allocation that is made later.
+std::size_t take(std::size_t& end, std::size_t bytes) {
+    const std::size_t at = end;
+    end = (end + bytes + alignment - 1) / alignment * alignment;
+    return at;
+}
+
+std::size_t scalar_bytes(const Plan& plan, std::size_t problems) {
+    return problems * plan.scalars.size() * sizeof(DeviceScalar);
+}
+
+/// The blocks that each problem gets. Those that fold are given by the order; where one of many problems only maps,
+/// they may loop, since a table of a word a slab would be long.
+std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, std::span<const Bound> problems) {
+    constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's
+    const Kernel& kernel = loaded.kernels[sweep].emitted;
+    std::vector<std::uint32_t> all;
+    all.reserve(problems.size());
+    std::int64_t sum = 0;
+    for (std::size_t p = 0; p < problems.size(); ++p) {
+        const std::int64_t elements = elements_of(loaded.plan->sweeps[sweep].dims, problems[p].extents);
+        if (const std::string wrong = too_many_elements(kernel, elements); !wrong.empty())
+            throw InvalidGraph(loaded.problems == Problems::one
+                                   ? wrong
+                                   : fmt::format("problem {} of {}: {}", p, problems.size(), wrong));
+        std::int64_t blocks = grid(kernel, elements);
+        if (loaded.problems == Problems::many && kernel.words == 0) blocks = std::min(blocks, most_that_map);
+        if ((sum += blocks) > most)
+            throw InvalidGraph(
+                fmt::format("{} problems are too many for one launch: with problem {} they have more than 2^31 - 1 "
+                            "blocks; run them in several calls",
+                            problems.size(), p));
+        all.push_back(static_cast<std::uint32_t>(blocks));
+    }
+    return all;
+}
+
+/// Appends one problem's record: its first block | its blocks << 32, then its values.
+void append(std::vector<std::uint64_t>& records, std::uint32_t first, std::uint32_t blocks,
+            std::span<const std::uint64_t> values) {
+    records.push_back(static_cast<std::uint64_t>(blocks) << 32 | first);
+    records.insert(records.end(), values.begin(), values.end());
+}
+
+} // namespace
+
+Layout lay_out(const LoadedPlan& loaded, std::span<const Bound> problems) {
+    const Plan& plan = *loaded.plan;
+    const std::size_t sweeps = plan.sweeps.size(), count = problems.size();
+    const bool one = loaded.problems == Problems::one;
+    Layout layout;
+    for (std::size_t s = 0; s < sweeps; ++s) layout.blocks.push_back(count_blocks(loaded, s, problems));
+    take(layout.bytes, std::max<std::size_t>(scalar_bytes(plan, count), 1)); // so that no other place is 0
+    layout.workspaces_at = layout.bytes;
+    // A problem of many whose blocks exchange nothing, and for which no host waits, touches no workspace.
+    const std::size_t unused = one ? 0 : take(layout.bytes, workspace_bytes(Kernel{}));
+    layout.workspaces.assign(sweeps, std::vector<std::size_t>(count, unused));
+    for (std::size_t s = 0; s < sweeps; ++s) {
+        const Kernel& kernel = loaded.kernels[s].emitted;
+        for (std::size_t p = 0; p < count; ++p)
+            if (one ? kernel.finishes : kernel.words > 0 && layout.blocks[s][p] > 1)
+                layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel));
+    }
+    layout.tables_at = layout.bytes;
+    for (std::size_t s = 0; s < sweeps && !one; ++s) {
+        const auto& blocks = layout.blocks[s];
+        const std::size_t words = loaded.kernels[s].emitted.parameters.size() + 1;
+        layout.records.push_back(take(layout.bytes, count * words * sizeof(std::uint64_t)));
+        std::size_t sum = 0;
+        for (const std::uint32_t of_problem : blocks) sum += of_problem;
+        // Of one block each, a block's number is its problem's.
+        layout.indices.push_back(sum > count ? take(layout.bytes, sum * sizeof(std::uint32_t)) : 0);
+    }
+    layout.arrays_at = layout.bytes;
+    layout.arrays.assign(count * plan.arrays.size(), 0);
+    for (std::size_t p = 0; p < count; ++p)
+        for (std::size_t a = 0; a < plan.arrays.size(); ++a)
+            if (needs_memory(plan.arrays[a], problems[p].arrays[a]))
+                layout.arrays[p * plan.arrays.size() + a] = take(layout.bytes, bytes_of(plan.arrays[a], problems[p]));
+    return layout;
+}
+
+DeviceSide make_device_side(const LoadedPlan& loaded, std::span<const Bound> problems, const Layout& layout,
+                            const DeviceBuffer& memory, void* host) {
+    const Plan& plan = *loaded.plan;
+    const auto at = [&](std::size_t offset) { return static_cast<std::byte*>(memory.address()) + offset; };
+    const std::size_t each = plan.arrays.size();
+    DeviceSide side;
+    side.arrays.reserve(layout.arrays.size());
+    for (std::size_t i = 0; i < layout.arrays.size(); ++i)
+        side.arrays.push_back(layout.arrays[i] != 0 ? at(layout.arrays[i])
+                                                    : problems[i / each].arrays[i % each].address);
+    side.tables.resize(layout.arrays_at - layout.tables_at);
+    const auto write = [&](std::size_t offset, const auto& words) {
+        std::memcpy(side.tables.data() + (offset - layout.tables_at), words.data(), words.size() * sizeof words[0]);
+    };
+    for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
+        const Kernel& kernel = loaded.kernels[s].emitted;
+        const auto& yields = plan.sweeps[s].yields;
+        const bool host_reads = std::any_of(yields.begin(), yields.end(),
+                                            [&](const Yield& yield) { return is_output(plan, yield.scalar); });
+        SweepLaunch launch;
+        launch.blocks = 0;
+        std::vector<std::uint64_t> records;
+        std::vector<std::uint32_t> problem_of_block;
+        for (std::size_t p = 0; p < problems.size(); ++p) {
+            void* const workspace = layout.workspaces[s][p] != 0 ? at(layout.workspaces[s][p]) : nullptr;
+            auto values = parameter_values(plan, s, kernel, problems[p], std::span(side.arrays).subspan(p * each, each),
+                                           {at(scalar_bytes(plan, p)), workspace, host_reads ? host : nullptr});
+            const std::uint32_t blocks = layout.blocks[s][p];
+            if (loaded.problems == Problems::one) {
+                launch.values = std::move(values);
+            } else {
+                append(records, launch.blocks, blocks, values);
+                if (layout.indices[s] != 0)
+                    problem_of_block.insert(problem_of_block.end(), blocks, static_cast<std::uint32_t>(p));
+            }
+            launch.blocks += blocks;
+            launch.bytes += elements_of(plan.sweeps[s].dims, problems[p].extents) * kernel.loaded_bytes;
+        }
+        if (loaded.problems == Problems::many) {
+            write(layout.records[s], records);
+            if (layout.indices[s] != 0) write(layout.indices[s], problem_of_block);
+            const auto address = [&](std::size_t offset) { return reinterpret_cast<std::uintptr_t>(at(offset)); };
+            launch.values = {address(layout.records[s]), layout.indices[s] != 0 ? address(layout.indices[s]) : 0};
+        }
+        side.launches.push_back(std::move(launch));
+    }
+    return side;
+}
+
+void make_ready(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side, const Stream& stream) {
+    auto* const start = static_cast<std::byte*>(memory.address());
+    fill_bytes(start, 0xff, layout.workspaces_at, stream);
+    fill_bytes(start + layout.workspaces_at, 0, layout.tables_at - layout.workspaces_at, stream);
+    copy_to_device(start + layout.tables_at, side.tables.data(), side.tables.size(), stream);
+    stream.wait();
+}
+
+} // namespace gf::cuda

@@ -1,0 +1,46 @@
+// The device side of bound problems: one allocation with everything that is not the caller's, and the launches on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <gridfold/core/buffer.hpp>
+#include <gridfold/core/stream.hpp>
+#include <gridfold/fusion/backend.hpp>
+
+#include "cuda/launch.hpp"
+#include "cuda/loaded_plan.hpp"
+
+namespace gf::cuda {
+
+/// Where everything lies in the allocation: scalars, workspaces, tables (of kernels for many problems), and the arrays
+/// that are not in the caller's device memory. All places begin on 256 bytes: no two problems' words share a line.
+struct Layout {
+    std::size_t workspaces_at = 0, tables_at = 0, arrays_at = 0; ///< scalars are at 0
+    std::size_t bytes = 0;
+    std::vector<std::vector<std::uint32_t>> blocks;   ///< by sweep, by problem
+    std::vector<std::vector<std::size_t>> workspaces; ///< by sweep, by problem: where it is; 0 = none
+    std::vector<std::size_t> records, indices;        ///< by sweep: Problems::many's two parameters; index 0 = null
+    std::vector<std::size_t> arrays;                  ///< by problem, by array: where it is; 0 = in the caller's memory
+};
+
+/// Throws InvalidGraph for what no launch can hold.
+Layout lay_out(const LoadedPlan& loaded, std::span<const Bound> problems);
+
+/// The launches of all sweeps, and the tables that they read.
+struct DeviceSide {
+    std::vector<void*> arrays; ///< by problem, by Plan::arrays: the device address
+    std::vector<SweepLaunch> launches;
+    std::vector<std::byte> tables; ///< from Layout::tables_at on
+};
+
+/// Sweeps that yield a result also write it to `host`, mapped memory of 24 bytes a scalar, unless that is null.
+DeviceSide make_device_side(const LoadedPlan& loaded, std::span<const Bound> problems, const Layout& layout,
+                            const DeviceBuffer& memory, void* host);
+
+/// Makes memory ready for a first launch, and waits until it is: no scalar was yielded, workspaces are zero.
+void make_ready(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side, const Stream& stream);
+
+} // namespace gf::cuda
