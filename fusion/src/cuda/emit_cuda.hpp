@@ -51,9 +51,9 @@ struct Kernel {
 /// How many problems one launch of a kernel runs.
 enum class Problems : std::uint8_t {
     one, ///< its parameters are the kernel's
-    /// The kernel has two parameters, pointers to device memory. The first has a record for each problem: its first block
-    /// | the number of its blocks << 32, then what the parameters would be, 8 bytes each. The second has the number of
-    /// the problem of each block, 32 bits; null: it is the block's number. A problem's blocks are neighbours.
+    /// The kernel has two parameters, pointers to device memory. The first has a record for each problem: its first
+    /// block | the number of its blocks << 32, then what the parameters would be, 8 bytes each. The second has the
+    /// number of the problem of each block, 32 bits; null: it is the block's number. A problem's blocks are neighbours.
     many,
 };
 

@@ -9,8 +9,8 @@
 
 namespace gf::cuda {
 
-/// Binds one problem where the plan is loaded for one (Problems::one), any number where it is loaded for many. The device
-/// must be current.
+/// Binds one problem where the plan is loaded for one (Problems::one), any number where it is loaded for many. The
+/// device must be current.
 std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded);
 
 } // namespace gf::cuda
