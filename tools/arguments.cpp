@@ -180,7 +180,7 @@ bool names_file(const std::string& value) {
     return !parse_number(value) && (value == "-" || value.starts_with("raw:") || std::filesystem::exists(value, error));
 }
 
-/// What a word binds to `name`, which the binding views. Opens the file, if it names one.
+/// What a word binds to `name`. Opens the file, if it names one.
 Given give(const Graph& graph, const std::string& word, const std::string& name, const std::string& value, bool many,
            Source& source, std::vector<npy::Array>& files) {
     Given given{word, Binding(name, 0)};
@@ -223,15 +223,15 @@ std::pair<std::string, std::string> split_at_equals(const char* what, const std:
 
 Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words, bool many) {
     Inputs inputs;
-    inputs.names.reserve(words.size()); // bindings view the names
+    std::vector<std::string> names;
     std::vector<Given> given;
     Source source;
     for (const std::string& word : words) {
-        auto [name, value] = split_at_equals("a binding", word);
-        inputs.names.push_back(std::move(name));
-        given.push_back(give(graph, word, inputs.names.back(), value, many, source, inputs.files));
+        const auto [name, value] = split_at_equals("a binding", word);
+        names.push_back(name);
+        given.push_back(give(graph, word, name, value, many, source, inputs.files));
     }
-    check_complete(graph, inputs.names);
+    check_complete(graph, names);
     const std::int64_t count = many ? count_problems(given) : 1;
     for (std::int64_t i = 0; i < count; ++i) {
         Bindings& problem = inputs.problems.emplace_back();

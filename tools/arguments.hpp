@@ -17,9 +17,8 @@ Graph read_graph(const std::string& text);
 /// "name=value" in its two parts. Throws InvalidGraph, saying that `what` has this form.
 std::pair<std::string, std::string> split_at_equals(const char* what, const std::string& word);
 
-/// The bindings of each problem, with the files that they view.
+/// The bindings of each problem, with the files whose arrays they view.
 struct Inputs {
-    std::vector<std::string> names; ///< what the bindings' names view
     std::vector<npy::Array> files;
     std::vector<Bindings> problems; ///< one, or many
 };

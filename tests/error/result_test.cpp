@@ -23,8 +23,19 @@ protected:
         results = gf::compile(g, {.device = "cpu"}).run({{"x", values}});
     }
     std::vector<std::int32_t> values{-1, -2, -3};
-    gf::Results results{nullptr};
+    gf::Results results;
 };
+
+TEST(Results, of_no_run_hold_none) {
+    const gf::Results none;
+    EXPECT_TRUE(none.entries().empty());
+    expect_refused<gf::InvalidGraph>([&] { none.get<float>("total"); },
+                                     {"\"total\" was asked for", "of no run", "assign what run() returns"});
+}
+
+static_assert(!std::is_constructible_v<gf::Results, std::nullptr_t>, "Results come from runs alone");
+static_assert(!std::is_constructible_v<gf::Prepared, std::nullptr_t>, "a Prepared comes from prepare()");
+static_assert(!std::is_constructible_v<gf::Executable, std::nullptr_t>, "an Executable comes from compile()");
 
 TEST_F(ResultErrors, an_unknown_result_is_refused_with_the_nearest_one) {
     expect_refused<gf::InvalidGraph>(

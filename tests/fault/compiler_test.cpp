@@ -103,7 +103,8 @@ TEST_F(CompilerFault, an_own_op_that_does_not_compile_is_quoted_and_spoils_nothi
         install_fake_driver();
         const Graph wrong = parse("f(x: f32[n]) -> s = sum(of_the_host_alone(x))");
         if (!fails(wrong) || !fails(wrong)) return false; // the second time as well: a failure is not kept
-        if (compile(wrong, {.device = "cpu"}).run({{"x", std::vector<float>{0}}}).get<float>("s") != 1) return false;
+        const std::vector<float> zero{0};
+        if (compile(wrong, {.device = "cpu"}).run({{"x", zero}}).get<float>("s") != 1) return false;
         // A good kernel compiles after it and is kept; loading it is the device's.
         const std::string source = cuda::emit_cuda(fuse(parse(good_text)), 0).source;
         const KernelKey key{source, 9, 0, cuda::compiler_options(false)};

@@ -50,7 +50,8 @@ TEST(Executable, binds_spans_pointers_vectors_and_views) {
     EXPECT_EQ(exe.run({{"x", std::span(x)}, {"alpha", 1}}).get<std::int64_t>("total"), 10);
     EXPECT_EQ(exe.run({{"x", gf::view(x.data(), {3})}, {"alpha", 1}}).get<std::int64_t>("total"), 6);
     EXPECT_EQ(exe.run({{"x", gf::host_view(x.data() + 1, {3})}, {"alpha", 1}}).get<std::int64_t>("total"), 9);
-    EXPECT_EQ(exe.run({{"x", std::array{5, 6}}, {"alpha", 1}}).get<std::int64_t>("total"), 11);
+    const std::array two{5, 6};
+    EXPECT_EQ(exe.run({{"x", two}, {"alpha", 1}}).get<std::int64_t>("total"), 11);
 }
 
 TEST(Executable, writes_to_the_array_that_is_bound_as_output) {

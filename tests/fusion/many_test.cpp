@@ -136,7 +136,8 @@ TEST_F(Many, results_stay_when_others_are_run) {
 TEST_F(Many, of_no_problem_is_nothing) {
     const gf::Executable exe = compile("f(x: f32[n]) -> total = sum(x)");
     EXPECT_TRUE(exe.run_many({}).empty());
-    EXPECT_EQ(exe.run_many(std::vector<gf::Bindings>{{{"x", std::vector<float>{}}}})[0].get<float>("total"), 0);
+    const std::vector<float> none;
+    EXPECT_EQ(exe.run_many(std::vector<gf::Bindings>{{{"x", none}}})[0].get<float>("total"), 0);
 }
 
 TEST_F(Many, can_be_bound_anew_one_by_one_and_a_refusal_changes_nothing) {

@@ -83,7 +83,7 @@ namespace {
 
 /// The results that `fill(take)` takes: of one problem, or of several.
 template <class Fill> Results only(Fill&& fill) {
-    Results taken{nullptr};
+    Results taken;
     fill([&](Results one) { taken = std::move(one); });
     return taken;
 }
@@ -94,10 +94,8 @@ template <class Fill> std::vector<Results> all(std::size_t count, Fill&& fill) {
     return taken;
 }
 
-void rebind(ProblemSet& problems, std::size_t number, const Binding& binding) {
-    problems.rebind(number, [&](Problem& problem, const Reach& reach) {
-        problem.give({&binding, 1}, Side::both, reach);
-    });
+void rebind(ProblemSet& problems, std::size_t number, std::string_view name, const View& array) {
+    problems.rebind(number, [&](Problem& problem, const Reach& reach) { problem.give(name, array, reach); });
 }
 
 void rebind(ProblemSet& problems, std::size_t number, const Bindings& bindings) {
@@ -115,7 +113,7 @@ Prepared::Prepared(Prepared&&) noexcept = default;
 Prepared& Prepared::operator=(Prepared&&) noexcept = default;
 Prepared::~Prepared() = default;
 
-void Prepared::rebind(std::string_view name, View array) { gf::rebind(*impl_, 0, Binding(name, array)); }
+void Prepared::rebind(std::string_view name, View array) { gf::rebind(*impl_, 0, name, array); }
 void Prepared::rebind(std::string_view name, Literal scalar) { gf::rebind(*impl_, 0, name, scalar); }
 void Prepared::rebind(const Bindings& bindings) { gf::rebind(*impl_, 0, bindings); }
 
@@ -137,7 +135,7 @@ PreparedMany::~PreparedMany() = default;
 std::size_t PreparedMany::size() const noexcept { return impl_->size(); }
 
 void PreparedMany::rebind(std::size_t problem, std::string_view name, View array) {
-    gf::rebind(*impl_, problem, Binding(name, array));
+    gf::rebind(*impl_, problem, name, array);
 }
 void PreparedMany::rebind(std::size_t problem, std::string_view name, Literal scalar) {
     gf::rebind(*impl_, problem, name, scalar);

@@ -45,6 +45,10 @@ public:
     void give(std::span<const Binding> bindings, Side side, const Reach& reach) {
         detail::give(compiled_->signature, bindings, side, reach, next_given_);
     }
+    void give(std::string_view name, const View& array, const Reach& reach) {
+        detail::give(compiled_->signature, find_slot(compiled_->signature, name, Side::both), array, reach,
+                     next_given_);
+    }
     void give(std::string_view name, Literal scalar) {
         detail::give(compiled_->signature, find_slot(compiled_->signature, name, Side::both), scalar, next_given_);
     }

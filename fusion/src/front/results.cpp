@@ -11,6 +11,10 @@ namespace {
 const Results::Entry& find_entry(std::span<const Results::Entry> entries, std::string_view name) {
     for (const Results::Entry& entry : entries)
         if (entry.name == name) return entry;
+    if (entries.empty())
+        throw InvalidGraph(fmt::format("\"{}\" was asked for, but these Results are of no run: a default-constructed "
+                                       "Results holds none; assign what run() returns",
+                                       name));
     std::vector<std::string_view> names;
     for (const Results::Entry& entry : entries) names.push_back(entry.name);
     const std::string_view near = detail::nearest(name, names);
@@ -30,7 +34,7 @@ void check_type(const Results::Entry& entry, DType type, const char* getter) {
 } // namespace
 
 const Results::Entry& Results::scalar_entry(std::string_view name, DType type) const {
-    const Entry& entry = find_entry(state_->entries, name);
+    const Entry& entry = find_entry(entries(), name);
     if (entry.is_array)
         throw InvalidGraph(fmt::format(
             "result \"{}\" is an array: get reads scalars; use array(\"{}\") or span(\"{}\")", name, name, name));
@@ -46,7 +50,7 @@ void Results::throw_empty(const Entry& entry) {
 }
 
 View Results::array(std::string_view name) const {
-    const Entry& entry = find_entry(state_->entries, name);
+    const Entry& entry = find_entry(entries(), name);
     if (!entry.is_array)
         throw InvalidGraph(fmt::format("result \"{}\" is a scalar: array reads arrays; use get(\"{}\")", name, name));
     return entry.array;
@@ -54,7 +58,7 @@ View Results::array(std::string_view name) const {
 
 View Results::host_array(std::string_view name, DType type) const {
     const View view = array(name);
-    check_type(find_entry(state_->entries, name), type, "span");
+    check_type(find_entry(entries(), name), type, "span");
     if (view.memory != Memory::host)
         throw InvalidGraph(fmt::format("result \"{}\" is in device memory: span reads host memory; copy from "
                                        "array(\"{}\").address, or bind a host array as output",
@@ -62,7 +66,10 @@ View Results::host_array(std::string_view name, DType type) const {
     return view;
 }
 
-std::span<const Results::Entry> Results::entries() const { return state_->entries; }
+std::span<const Results::Entry> Results::entries() const {
+    if (!state_) return {};
+    return state_->entries;
+}
 
 namespace detail {
 

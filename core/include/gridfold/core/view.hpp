@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <gridfold/core/dtype.hpp>
 
@@ -49,6 +51,29 @@ inline std::size_t element_count(const Extents& extents) noexcept {
 /// Where a pointer points. `unknown` is found out from the driver, if one is loaded, when the view is bound.
 enum class Memory : std::uint8_t { unknown, host, device };
 
+struct View;
+
+namespace detail {
+
+/// Any contiguous one-dimensional range with data() and size(): std::vector, std::span, std::array, cuda::std::span,
+/// and thrust::device_vector (whose data() is a device pointer with get()).
+template <class Range>
+concept ArrayOfElements = !std::is_same_v<std::remove_cvref_t<Range>, View> && requires(Range& r) {
+    { r.size() } -> std::convertible_to<std::size_t>;
+    *r.data();
+};
+
+/// Its elements are there after the expression that names it: it is an lvalue, or does not own them (std::span).
+template <class Range>
+concept ArrayThatStays =
+    ArrayOfElements<Range> && (std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range>);
+
+/// A container whose elements die with the expression that makes it.
+template <class Range>
+concept TemporaryArray = ArrayOfElements<Range> && !ArrayThatStays<Range>;
+
+} // namespace detail
+
 /// A contiguous, row-major array in somebody else's memory. Trivially copyable; the memory must outlive its use.
 struct View {
     void* address = nullptr;
@@ -61,14 +86,12 @@ struct View {
     View(void* pointer, DType element, Extents shape, Memory where, bool can_write)
         : address(pointer), type(element), extents(shape), memory(where), writable(can_write) {}
 
-    /// Any contiguous one-dimensional range of elements that has data() and size(): std::vector, std::span, std::array,
-    /// cuda::std::span, and thrust::device_vector (whose data() is a device pointer with get()).
-    template <class Range>
-        requires(!std::is_same_v<std::remove_cvref_t<Range>, View>) && requires(Range& r) {
-            { r.size() } -> std::convertible_to<std::size_t>;
-            r.data();
-        }
+    /// A one-dimensional array of elements, which it does not own.
+    template <detail::ArrayThatStays Range>
     View(Range&& range); // NOLINT(google-explicit-constructor): bindings read as {{"x", data}}
+    // A compiler prints the line of a deleted function: each says what to do.
+    template <detail::TemporaryArray Range> View(Range&&) = delete; // dangles: bind an array kept in a variable
+    View(const std::vector<bool>&) = delete; // packs its bits: bind a std::vector<std::uint8_t> as u8, test it != 0
 };
 
 /// A view of `pointer` with the given extents; where it points is found out when it is bound.
@@ -88,12 +111,7 @@ template <Element T> View device_view(T* pointer, Extents extents) {
     return v;
 }
 
-template <class Range>
-    requires(!std::is_same_v<std::remove_cvref_t<Range>, View>) && requires(Range& r) {
-        { r.size() } -> std::convertible_to<std::size_t>;
-        r.data();
-    }
-View::View(Range&& range) {
+template <detail::ArrayThatStays Range> View::View(Range&& range) {
     const auto size = static_cast<std::int64_t>(range.size());
     if constexpr (requires { range.data().get(); })
         *this = device_view(range.data().get(), {size});

@@ -25,6 +25,10 @@ struct Plan;
 
 namespace gf {
 
+namespace detail {
+class Problem;
+} // namespace detail
+
 /// How to compile and run.
 struct Options {
     /// "auto" (cuda where it can run, else cpu; explain() says why), "cpu", "cuda", "cuda:1".
@@ -44,22 +48,27 @@ struct Options {
 /// The arrays that are bound give the dims their extents. A dim that none of them has (one that only index() and
 /// outputs have) is bound by name: {"n", 1000}. Others may be, and must then agree with the arrays.
 struct Binding {
-    std::string_view name;
+    std::string name;
     View array{}; ///< used if !scalar
     std::optional<Literal> scalar{};
     Binding(std::string_view to, View view) : name(to), array(view) {}
     template <class N>
         requires std::is_arithmetic_v<N>
     Binding(std::string_view to, N value) : name(to), scalar(value) {}
-    template <class Range>
-        requires(!std::is_arithmetic_v<std::remove_cvref_t<Range>> && std::is_constructible_v<View, Range>)
+    template <detail::ArrayThatStays Range>
     Binding(std::string_view to, Range&& range) : name(to), array(std::forward<Range>(range)) {}
+    // As View's.
+    template <detail::TemporaryArray Range>
+    Binding(std::string_view, Range&&) = delete;                  // dangles: bind an array kept in a variable
+    Binding(std::string_view, const std::vector<bool>&) = delete; // packs its bits: bind a std::vector<std::uint8_t>
 };
 using Bindings = std::vector<Binding>;
 
 /// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread.
+/// Default-constructed it holds none.
 class Results {
 public:
+    Results() = default;
     /// The scalar result `name` as its own type T (a wrong T is an InvalidGraph that names the right one). Throws
     /// EmptyReduction if no element contributed to it, InvalidGraph if there is no such result or it is an array.
     template <Element T> T get(std::string_view name) const;
@@ -83,9 +92,10 @@ public:
     std::span<const Entry> entries() const;
 
     struct State;
-    explicit Results(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 private:
+    friend class detail::Problem;
+    explicit Results(std::shared_ptr<const State> state) : state_(std::move(state)) {}
     const Entry& scalar_entry(std::string_view name, DType type) const;
     View host_array(std::string_view name, DType type) const;
     [[noreturn]] static void throw_empty(const Entry& entry);
@@ -121,9 +131,10 @@ public:
     Results results();
 
     struct Impl;
-    explicit Prepared(std::unique_ptr<Impl> impl);
 
 private:
+    friend class Executable;
+    explicit Prepared(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
 
@@ -150,9 +161,10 @@ public:
     std::vector<Results> results();
 
     struct Impl;
-    explicit PreparedMany(std::unique_ptr<Impl> impl);
 
 private:
+    friend class Executable;
+    explicit PreparedMany(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
 
@@ -179,9 +191,10 @@ public:
     std::string device() const;
 
     struct Impl;
-    explicit Executable(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 private:
+    friend Executable compile(const Graph& graph, const Options& options);
+    explicit Executable(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<const Impl> impl_;
 };
 

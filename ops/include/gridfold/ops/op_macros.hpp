@@ -43,10 +43,11 @@
 /// A map that may use the prelude's inexact functions: the CPU and the GPU agree within 8 ulps.
 ///   name  a C++ identifier that no built-in map has     arity  1, 2 or 3
 ///   rule  a TypeRule                                    then the documentation and the expression
-#define GRIDFOLD_MAP(name, arity, rule, doc, ...) GRIDFOLD_USER_MAP(name, arity, rule, false, 8, doc, __VA_ARGS__)
+#define GRIDFOLD_MAP(name, arity, rule, doc, ...) GRIDFOLD_DETAIL_MAP(name, arity, rule, false, 8, doc, __VA_ARGS__)
 
 /// The same of exact functions alone (all but those that map.def marks inexact): the same bits everywhere.
-#define GRIDFOLD_EXACT_MAP(name, arity, rule, doc, ...) GRIDFOLD_USER_MAP(name, arity, rule, true, 0, doc, __VA_ARGS__)
+#define GRIDFOLD_EXACT_MAP(name, arity, rule, doc, ...) \
+    GRIDFOLD_DETAIL_MAP(name, arity, rule, true, 0, doc, __VA_ARGS__)
 
 /// A reduction over E, the element type (bool, integers, f32, f64), with the accumulator type A: the body of a struct
 /// over both. Required: State, identity, accumulate, combine, finalize as above, and the declaration that combine is
@@ -83,47 +84,48 @@
     }                                                                                                      \
     }
 
-#define GRIDFOLD_USER_MAP(name, arity, rule, exact, ulps, doc, ...)                                                \
-    GRIDFOLD_EXACT_BEGIN                                                                                           \
-    namespace gf::device {                                                                                         \
-    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                                  \
-    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");              \
-    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");         \
-    struct map_##name {                                                                                            \
-        template <class T, class First, class Result>                                                              \
-        GRIDFOLD_FN static auto apply(GRIDFOLD_PARAMETERS_##arity) -> decltype(static_cast<Result>(__VA_ARGS__)) { \
-            return static_cast<Result>(__VA_ARGS__);                                                               \
-        }                                                                                                          \
-    };                                                                                                             \
-    }                                                                                                              \
-    GRIDFOLD_EXACT_END                                                                                             \
-    namespace gf::map_op {                                                                                         \
-    inline constexpr MapOp name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(                 \
-        #name, exact, ulps, doc, GRIDFOLD_TEXT(__VA_ARGS__));                                                      \
-    }                                                                                                              \
-    namespace gf::detail {                                                                                         \
-    inline const bool map_##name##_is_registered = register_at_start(map_op::name);                                \
-    }                                                                                                              \
-    namespace gf {                                                                                                 \
-    template <class... A>                                                                                          \
-        requires detail::MapOperands<arity, A...>                                                                  \
-    Value name(const A&... operands) {                                                                             \
-        return map(map_op::name, {operands...});                                                                   \
-    }                                                                                                              \
+#define GRIDFOLD_DETAIL_MAP(name, arity, rule, exact, ulps, doc, ...)                                      \
+    GRIDFOLD_EXACT_BEGIN                                                                                   \
+    namespace gf::device {                                                                                 \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                          \
+    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");      \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math"); \
+    struct map_##name {                                                                                    \
+        template <class T, class First, class Result>                                                      \
+        GRIDFOLD_FN static auto apply(GRIDFOLD_DETAIL_PARAMETERS_##arity)                                  \
+            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                \
+            return static_cast<Result>(__VA_ARGS__);                                                       \
+        }                                                                                                  \
+    };                                                                                                     \
+    }                                                                                                      \
+    GRIDFOLD_EXACT_END                                                                                     \
+    namespace gf::map_op {                                                                                 \
+    inline constexpr MapOp name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(         \
+        #name, exact, ulps, doc, GRIDFOLD_DETAIL_TEXT(__VA_ARGS__));                                       \
+    }                                                                                                      \
+    namespace gf::detail {                                                                                 \
+    inline const bool map_##name##_is_registered = register_at_start(map_op::name);                        \
+    }                                                                                                      \
+    namespace gf {                                                                                         \
+    template <class... A>                                                                                  \
+        requires detail::MapOperands<arity, A...>                                                          \
+    Value name(const A&... operands) {                                                                     \
+        return map(map_op::name, {operands...});                                                           \
+    }                                                                                                      \
     }
 
-#define GRIDFOLD_TEXT(...) #__VA_ARGS__
+#define GRIDFOLD_DETAIL_TEXT(...) #__VA_ARGS__
 
 // What a map of so many operands may name.
-#define GRIDFOLD_PARAMETERS_1 [[maybe_unused]] First a, T, T
-#define GRIDFOLD_PARAMETERS_2 [[maybe_unused]] First a, [[maybe_unused]] T b, T
-#define GRIDFOLD_PARAMETERS_3 [[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c
+#define GRIDFOLD_DETAIL_PARAMETERS_1 [[maybe_unused]] First a, T, T
+#define GRIDFOLD_DETAIL_PARAMETERS_2 [[maybe_unused]] First a, [[maybe_unused]] T b, T
+#define GRIDFOLD_DETAIL_PARAMETERS_3 [[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c
 
 // gcc takes exactness from the function that everything is inlined into.
 #if defined(__GNUC__) && !defined(__clang__)
-#define GRIDFOLD_EXACT_KERNEL __attribute__((optimize("fp-contract=off")))
+#define GRIDFOLD_DETAIL_EXACT_KERNEL __attribute__((optimize("fp-contract=off")))
 #else
-#define GRIDFOLD_EXACT_KERNEL
+#define GRIDFOLD_DETAIL_EXACT_KERNEL
 #endif
 
 namespace gf::device {
@@ -181,8 +183,8 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
     template <class T> using Result = std::conditional_t<gives_bool, bool, T>;
 
     template <class T>
-    GRIDFOLD_EXACT_KERNEL static void kernel(void* out, const void* a, [[maybe_unused]] const void* b,
-                                             [[maybe_unused]] const void* c, std::size_t n) {
+    GRIDFOLD_DETAIL_EXACT_KERNEL static void kernel(void* out, const void* a, [[maybe_unused]] const void* b,
+                                                    [[maybe_unused]] const void* c, std::size_t n) {
         auto* result = static_cast<Result<T>*>(out);
         const auto* x = static_cast<const First<T>*>(a);
         for (std::size_t i = 0; i < n; ++i) {
@@ -264,18 +266,18 @@ template <class M, class E> struct UserMonoid {
             !requires(const State t) { M::combine(t, t); },
         "accumulate(State&, E, i64) and combine(State&, const State&) change their first argument, and return nothing");
 
-    GRIDFOLD_EXACT_KERNEL static void identity(void* states, std::size_t n) {
+    GRIDFOLD_DETAIL_EXACT_KERNEL static void identity(void* states, std::size_t n) {
         auto* s = static_cast<State*>(states);
         for (std::size_t i = 0; i < n; ++i) s[i] = M::identity();
     }
-    GRIDFOLD_EXACT_KERNEL static void fold(void* states, const void* elements, const bool* mask, std::int64_t index,
-                                           std::size_t n) {
+    GRIDFOLD_DETAIL_EXACT_KERNEL static void fold(void* states, const void* elements, const bool* mask,
+                                                  std::int64_t index, std::size_t n) {
         auto* s = static_cast<State*>(states);
         const auto* x = static_cast<const E*>(elements);
         for (std::size_t i = 0; i < n; ++i)
             if (!mask || mask[i]) M::accumulate(s[i], x[i], index + static_cast<std::int64_t>(i));
     }
-    GRIDFOLD_EXACT_KERNEL static void pairwise(void* states, std::size_t n) {
+    GRIDFOLD_DETAIL_EXACT_KERNEL static void pairwise(void* states, std::size_t n) {
         auto* s = static_cast<State*>(states);
         for (std::size_t step = 1; step < n; step *= 2)
             for (std::size_t i = 0; i + step < n; i += 2 * step) M::combine(s[i], s[i + step]);
@@ -327,7 +329,7 @@ template <template <class, class> class Monoid> struct UserReduction {
     static void finalize(DType element, DType accumulator, const void* state, double, void* out) {
         with_monoid(element, accumulator, [state, out]<class M, class E>() { finalize_one<M>(state, out); });
     }
-    template <class M> GRIDFOLD_EXACT_KERNEL static void finalize_one(const void* state, void* out) {
+    template <class M> GRIDFOLD_DETAIL_EXACT_KERNEL static void finalize_one(const void* state, void* out) {
         *static_cast<ResultOf<M>*>(out) = M::finalize(*static_cast<const typename M::State*>(state));
     }
 
