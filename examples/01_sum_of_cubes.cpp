@@ -114,13 +114,13 @@ template <class T> int sum_cubes(const gf::View& x) {
 int main(int argc, char** argv) try {
     const Input input = read_input(argc, argv);
     const gf::View x = input.view();
-    if (x.extents.rank() != 1) throw gf::InvalidGraph("the array has not one dim: reshape it");
+    if (x.extents.rank() != 1) throw gf::InvalidBinding("the array", "it must have one dim", "reshape it");
     switch (x.type) {
     case gf::DType::i32: return sum_cubes<std::int32_t>(x);
     case gf::DType::i64: return sum_cubes<std::int64_t>(x);
     case gf::DType::f32: return sum_cubes<float>(x);
     case gf::DType::f64: return sum_cubes<double>(x);
-    default: throw gf::InvalidGraph("the array is not of i32, i64, f32 or f64: convert it");
+    default: throw gf::InvalidBinding("the array", "it must be of i32, i64, f32 or f64", "convert it");
     }
 } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

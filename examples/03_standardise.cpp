@@ -25,7 +25,9 @@ gf::Graph standardise() {
 } // namespace
 
 int main(int argc, char** argv) try {
-    if (argc != 3) throw gf::InvalidGraph("usage: 03_standardise column.npy standardised.npy");
+    if (argc != 3)
+        throw gf::InvalidOption("03_standardise", "it takes two files",
+                                "run 03_standardise column.npy standardised.npy");
     const gf::npy::Array column = gf::npy::open(argv[1]);
     const gf::Executable exe = gf::compile(standardise());
     const gf::Results r = exe.run({{"x", column.view()}, {"ceiling", 40.0}});

@@ -36,13 +36,15 @@ std::optional<Literal> parse_number(std::string_view text) {
 Literal require_number(const std::string& name, const std::string& text, bool is_scalar, bool many) {
     if (const auto number = parse_number(text)) return *number;
     if (is_scalar)
-        throw InvalidGraph(fmt::format("{}={}: \"{}\" is a run-time scalar of the graph, and \"{}\" is not a number, "
-                                       "true, false or a file that is there; give a number, as in {}=2, or a file that "
-                                       "holds one{}",
-                                       name, text, name, text, name, many ? ", or one for each problem" : ""));
-    throw InvalidGraph(fmt::format("{}={}: \"{}\" is a dim of the graph, whose extent is an integer; give one, as in "
-                                   "{}=1000",
-                                   name, text, name, name));
+        throw InvalidOption(fmt::format("{}={}", name, text),
+                            fmt::format("\"{}\" is a run-time scalar of the graph, and \"{}\" is not a number, true, "
+                                        "false or a file that is there",
+                                        name, text),
+                            fmt::format("give a number, as in {}=2, or a file that holds one{}", name,
+                                        many ? ", or one for each problem" : ""));
+    throw InvalidOption(fmt::format("{}={}", name, text),
+                        fmt::format("\"{}\" is a dim of the graph, whose extent is an integer", name),
+                        fmt::format("give one, as in {}=1000", name));
 }
 
 /// "[100, 20]"
@@ -55,10 +57,8 @@ Extents parse_extents(const std::string& word, std::string_view text) {
         while (item.starts_with(' ')) item.remove_prefix(1);
         const auto extent = parse_whole<std::int64_t>(item);
         if (!extent || *extent < 0)
-            throw InvalidGraph(
-                fmt::format("{}: the extents of a raw file are integers from 0, as in raw:f32[100, 20]:path; give "
-                            "such extents",
-                            word));
+            throw InvalidOption(word, "the extents of a raw file are integers from 0, as in raw:f32[100, 20]:path",
+                                "give such extents");
         extents.push_back(*extent);
         if (comma == std::string_view::npos) return Extents(extents);
         text.remove_prefix(comma + 1);
@@ -71,9 +71,8 @@ public:
     npy::FileBytes open(const std::string& word, const std::string& path) {
         if (path != "-") return npy::FileBytes(path);
         if (!stdin_word_.empty())
-            throw InvalidGraph(fmt::format("{}: stdin is read by {} already, and has no second array; name a file or a "
-                                           "named pipe",
-                                           word, stdin_word_));
+            throw InvalidOption(word, fmt::format("stdin is read by {} already, and has no second array", stdin_word_),
+                                "name a file or a named pipe");
         stdin_word_ = word;
         return npy::FileBytes(STDIN_FILENO, "stdin");
     }
@@ -95,15 +94,16 @@ npy::Array open_array(Source& source, const std::string& word, const std::string
     }
     const auto type = dtype_from_text(type_text);
     if (colon == std::string_view::npos || !type)
-        throw InvalidGraph(
-            fmt::format("{}: a raw file is given as raw:<type>:<path>, where the type is one of {}; write it so", word,
-                        fmt::join(
-                            [] {
-                                std::vector<std::string_view> names;
-                                for (const DType t : all_dtypes()) names.push_back(to_text(t));
-                                return names;
-                            }(),
-                            " ")));
+        throw InvalidOption(word,
+                            fmt::format("a raw file is given as raw:<type>:<path>, where the type is one of {}",
+                                        fmt::join(
+                                            [] {
+                                                std::vector<std::string_view> names;
+                                                for (const DType t : all_dtypes()) names.push_back(to_text(t));
+                                                return names;
+                                            }(),
+                                            " ")),
+                            "write it in that form");
     npy::FileBytes file = source.open(word, std::string(rest.substr(colon + 1)));
     return extents_text.empty() ? npy::open_raw(std::move(file), *type)
                                 : npy::open_raw(std::move(file), *type, parse_extents(word, extents_text));
@@ -130,16 +130,16 @@ void check_complete(const Graph& graph, const std::vector<std::string>& names) {
         const Node& node = graph.node(i);
         const bool is_array = node.kind == NodeKind::input;
         if ((is_array || node.kind == NodeKind::scalar) && !is_given(node.name))
-            throw InvalidGraph(fmt::format("{} \"{}\" is not bound: a run needs every input; add {}={}",
-                                           is_array ? "input" : "run-time scalar", node.name, node.name,
-                                           is_array ? "array.npy" : "0.5"));
+            throw InvalidOption(
+                fmt::format("{} \"{}\" is not bound", is_array ? "input" : "run-time scalar", node.name),
+                "a run needs every input", fmt::format("add {}={}", node.name, is_array ? "array.npy" : "0.5"));
         for (const int dim : node.dims) (is_array ? has_extent : used)[static_cast<std::size_t>(dim)] = true;
     }
     for (std::size_t d = 0; d < used.size(); ++d) {
         const auto& dim = graph.dims()[d];
         if (used[d] && !has_extent[d] && !dim.extent && !is_given(dim.name))
-            throw InvalidGraph(
-                fmt::format("dim \"{}\" has no extent: no array has this dim; add {}=1000", dim.name, dim.name));
+            throw InvalidOption(fmt::format("dim \"{}\" has no extent", dim.name), "no array has this dim",
+                                fmt::format("add {}=1000", dim.name));
     }
 }
 
@@ -152,26 +152,28 @@ void check_rank(const std::string& word, const Node& node, const View& view, boo
     const bool with_problems = has_problems(node, view);
     if (view.extents.rank() == static_cast<int>(node.dims.size()) || (many && with_problems) || view.type != node.type)
         return;
-    throw InvalidGraph(
-        fmt::format("{}: \"{}\" has {} dim{} in the graph, but the array's extents are {}; bind an array with "
-                    "as many{}, a raw one as in {}=raw:f32[100, 20]:path{}",
-                    word, node.name, node.dims.size(), node.dims.size() == 1 ? "" : "s", to_text(view.extents),
-                    many ? " for all problems, or one more in front, the problems'" : "", node.name,
-                    with_problems ? ", or run a problem for each index of the first with --many" : ""));
+    throw InvalidOption(word,
+                        fmt::format("\"{}\" has {} dim{} in the graph, but the array's extents are {}", node.name,
+                                    node.dims.size(), node.dims.size() == 1 ? "" : "s", to_text(view.extents)),
+                        fmt::format("bind an array with as many{}, a raw one as in {}=raw:f32[100, 20]:path{}",
+                                    many ? " for all problems, or one more in front, the problems'" : "", node.name,
+                                    with_problems ? ", or run a problem for each index of the first with --many" : ""));
 }
 
 /// Checks that an array holds the values of a run-time scalar, one a problem.
 void check_values(const std::string& word, const Node& node, const View& view, bool many) {
     if (!many || !has_problems(node, view))
-        throw InvalidGraph(fmt::format(
-            "{}: \"{}\" is a run-time scalar of the graph, but the array's extents are {}; bind a number or an "
-            "array without dims{}",
-            word, node.name, to_text(view.extents), many ? " for all problems, or one dim with a value for each" : ""));
+        throw InvalidOption(word,
+                            fmt::format("\"{}\" is a run-time scalar of the graph, but the array's extents are {}",
+                                        node.name, to_text(view.extents)),
+                            fmt::format("bind a number or an array without dims{}",
+                                        many ? " for all problems, or one dim with a value for each" : ""));
     if (view.type != node.type)
-        throw InvalidGraph(fmt::format(
-            "{}: \"{}\" is {} in the graph, but the array has elements of {}; bind elements of {}, or "
-            "declare it as {}",
-            word, node.name, to_text(node.type), to_text(view.type), to_text(node.type), to_text(view.type)));
+        throw InvalidOption(
+            word,
+            fmt::format("\"{}\" is {} in the graph, but the array has elements of {}", node.name, to_text(node.type),
+                        to_text(view.type)),
+            fmt::format("bind elements of {}, or declare it as {}", to_text(node.type), to_text(view.type)));
 }
 
 /// True if the value of a run-time scalar is not a number but a file that holds it.
@@ -217,7 +219,7 @@ Graph read_graph(const std::string& text) {
 std::pair<std::string, std::string> split_at_equals(const char* what, const std::string& word) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
-        throw InvalidGraph(fmt::format("{}: {} has the form name=value; write it so", word, what));
+        throw InvalidOption(word, fmt::format("{} has the form name=value", what), "write it in that form");
     return {word.substr(0, equals), word.substr(equals + 1)};
 }
 

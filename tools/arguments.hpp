@@ -14,7 +14,7 @@ namespace gf::tool {
 /// The graph of a text, or of the file that "@path" names.
 Graph read_graph(const std::string& text);
 
-/// "name=value" in its two parts. Throws InvalidGraph, saying that `what` has this form.
+/// "name=value" in its two parts. Throws InvalidOption, saying that `what` has this form.
 std::pair<std::string, std::string> split_at_equals(const char* what, const std::string& word);
 
 /// The bindings of each problem, with the files whose arrays they view.

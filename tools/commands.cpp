@@ -53,10 +53,9 @@ void check_json(const RunArguments& arguments, const Files& files) {
     if (!arguments.json) return;
     for (const auto& [name, path] : files)
         if (path == stdout_path)
-            throw InvalidGraph(
-                fmt::format("-o {}=-: stdout takes this array and nothing else, but --json prints there; "
-                            "leave one of the two out",
-                            name));
+            throw InvalidOption(fmt::format("-o {}=-", name),
+                                "stdout takes this array and nothing else, but --json prints there",
+                                "leave one of the two out");
 }
 
 } // namespace

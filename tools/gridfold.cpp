@@ -59,7 +59,7 @@ int run_command(int argc, char** argv) {
     CLI::App app("Fuses map-reduce graphs and runs them on arrays in files, on a GPU or the CPU.", "gridfold");
     app.require_subcommand(1);
     app.set_version_flag("--version", GRIDFOLD_VERSION);
-    app.footer("Exit codes: 0 right, 1 your mistake, 2 a device failed, 3 a mistake of gridfold.");
+    app.footer("Exit codes: 0 success, 1 invalid input, 2 a device or memory failed, 3 an error inside gridfold.");
 
     CLI::App& devices = *app.add_subcommand("devices", "List what there is to run on");
 
@@ -121,9 +121,13 @@ int run_command(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return run_command(argc, argv);
-    } catch (const gf::InvalidGraph& error) {
+    } catch (const gf::UsageError& error) {
+        return fail(users_mistake, error.what());
+    } catch (const gf::IoError& error) {
         return fail(users_mistake, error.what());
     } catch (const gf::DeviceError& error) {
+        return fail(device_failed, error.what());
+    } catch (const gf::OutOfMemory& error) {
         return fail(device_failed, error.what());
     } catch (const std::bad_alloc&) {
         return fail(device_failed, "this machine has not enough memory for the arrays");

@@ -190,10 +190,13 @@ std::string describe_ops(const std::string& name) {
                   }));
     for (const ReduceOp* const row : all_reductions()) add(*row, row->name == name);
     if (const std::string_view own = detail::own_name(name); text.empty() && !own.empty())
-        throw InvalidGraph(fmt::format("'{}' is not a map or a reduction; here it is '{}'", name, own));
-    if (text.empty())
-        throw InvalidGraph(fmt::format("'{}' is not a map or a reduction{}; gridfold ops lists all", name,
-                                       detail::suggestion(name, names)));
+        throw InvalidOption(fmt::format("'{}' is not a map or a reduction", name), "",
+                            fmt::format("here it is '{}'", own));
+    if (text.empty()) {
+        const std::string near = detail::suggestion(name, names);
+        throw InvalidOption(fmt::format("'{}' is not a map or a reduction", name), "",
+                            near.empty() ? "gridfold ops lists all" : near);
+    }
     return text;
 }
 

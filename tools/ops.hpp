@@ -8,8 +8,8 @@ namespace gf::tool {
 /// Every map and reduction, a line each, with the rules that the lines name.
 std::string list_ops();
 
-/// All that is known of the operations with this name or symbol. Throws InvalidGraph, with the nearest name, where there
-/// is none.
+/// All that is known of the operations with this name or symbol. Throws InvalidOption, with the nearest name, where
+/// there is none.
 std::string describe_ops(const std::string& name);
 
 /// The page docs/ops.md.

@@ -38,10 +38,10 @@ std::vector<std::byte> scalars(const std::string& name, std::span<const Results>
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Results::Entry& one = entry(results[i], name);
         if (one.empty)
-            throw InvalidGraph(fmt::format(
-                "\"{}\" of problem {} is empty, no element contributed to it: a file holds nothing but numbers; leave "
-                "its -o out, or choose a number in the graph, as in select(any(mask), min(x where mask), 0)",
-                name, i));
+            throw InvalidOption(
+                fmt::format("\"{}\" of problem {} is empty, no element contributed to it", name, i),
+                "a file holds nothing but numbers",
+                "leave its -o out, or choose a number in the graph, as in select(any(mask), min(x where mask), 0)");
         std::memcpy(values.data() + i * bytes, &one.bits, bytes);
     }
     return values;
@@ -80,10 +80,10 @@ void check_alone_on_stdout(const plan::Plan& plan, const Files& files, bool many
     for (const plan::Output& output : plan.outputs) {
         if (files.contains(output.name)) continue;
         const bool to_file = output.array >= 0 || many;
-        throw InvalidGraph(
-            fmt::format("-o {}=-: stdout takes this array and nothing else, but \"{}\" would be printed "
-                        "there; {}leave it out of the graph",
-                        on_stdout->first, output.name,
+        throw InvalidOption(
+            fmt::format("-o {}=-", on_stdout->first),
+            fmt::format("stdout takes this array and nothing else, but \"{}\" would be printed there", output.name),
+            fmt::format("{}leave it out of the graph",
                         to_file ? fmt::format("write it to a file with -o {}=path.npy, or ", output.name) : ""));
     }
 }
@@ -98,31 +98,36 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
         const auto output = std::find_if(plan.outputs.begin(), plan.outputs.end(),
                                          [&](const plan::Output& o) { return o.name == name; });
         if (output == plan.outputs.end())
-            throw InvalidGraph(
-                fmt::format("-o {}: \"{}\" is no output of the graph: results go to files; leave it out", word, name));
+            throw InvalidOption(fmt::format("-o {}", word),
+                                fmt::format("\"{}\" is not an output of the graph: results go to files", name),
+                                "leave it out");
         if (output->array < 0 && !many)
-            throw InvalidGraph(
-                fmt::format("-o {}: \"{}\" is a scalar output of the graph: array outputs go to files, scalars are "
-                            "printed; leave it out",
-                            word, name));
+            throw InvalidOption(
+                fmt::format("-o {}", word),
+                fmt::format("\"{}\" is a scalar output of the graph: array outputs go to files, scalars are printed",
+                            name),
+                "leave it out");
         const auto [type, rank] = shape_of(plan, *output);
         if (path == stdout_path)
             npy::check_type("stdout", type);
         else
             npy::check_writable(path, type);
         if (many && rank == max_rank)
-            throw InvalidGraph(fmt::format(
-                "-o {}: \"{}\" has {} dims, and the file one more, for the problems: an array has at most {}; leave it "
-                "out",
-                word, name, rank, max_rank));
+            throw InvalidOption(
+                fmt::format("-o {}", word),
+                fmt::format("\"{}\" has {} dims, and the file one more, for the problems: an array has at most {}",
+                            name, rank, max_rank),
+                "leave it out");
         for (const auto& [other, taken] : files)
             if (other != name && is_same_place(taken, path))
-                throw InvalidGraph(fmt::format("-o {}: \"{}\" goes to {} already: each output has a file of its own; "
-                                               "name another",
-                                               word, other, path == stdout_path ? "stdout" : "this file"));
+                throw InvalidOption(fmt::format("-o {}", word),
+                                    fmt::format("\"{}\" goes to {} already: each output has a file of its own", other,
+                                                path == stdout_path ? "stdout" : "this file"),
+                                    "name another");
         if (!files.emplace(name, path).second)
-            throw InvalidGraph(fmt::format(
-                "-o {}: \"{}\" goes to a file already: an output has one file; leave one of the two out", word, name));
+            throw InvalidOption(fmt::format("-o {}", word),
+                                fmt::format("\"{}\" goes to a file already: an output has one file", name),
+                                "leave one of the two out");
     }
     check_alone_on_stdout(plan, files, many);
     return files;

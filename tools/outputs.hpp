@@ -17,8 +17,8 @@ inline constexpr std::string_view stdout_path = "-";
 /// Paths by output.
 using Files = std::map<std::string, std::string>;
 
-/// "name=path.npy" or "name=-", checked against the plan and the file system. Where an array goes to stdout, nothing else
-/// may: all other outputs must have files. `many`: scalars, too, go to files, of one value a problem.
+/// "name=path.npy" or "name=-", checked against the plan and the file system. Where an array goes to stdout, nothing
+/// else may: all other outputs must have files. `many`: scalars, too, go to files, of one value a problem.
 Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, bool many);
 
 /// Writes all files, or none. `many`: each file holds the results of all problems, with their dim in front.

@@ -50,19 +50,19 @@ std::int64_t count_problems(std::span<const Given> given) {
         if (!one.each) continue;
         if (first == nullptr) first = &one;
         if (one.each->extents[0] != first->each->extents[0])
-            throw InvalidGraph(fmt::format(
-                "{} holds {} problems, and {} holds {}: with --many, arrays that have the problems' dim in front hold "
-                "equally many; bind as many in each, or one array without that dim for all problems",
-                first->word, first->each->extents[0], one.word, one.each->extents[0]));
+            throw InvalidOption(fmt::format("{} holds {} problems, and {} holds {}", first->word,
+                                            first->each->extents[0], one.word, one.each->extents[0]),
+                                "with --many, arrays that have the problems' dim in front hold equally many",
+                                "bind as many in each, or one array without that dim for all problems");
     }
     if (first == nullptr)
-        throw InvalidGraph(
-            "--many was given, but nothing that is bound has a dim in front of the graph's: problems are "
-            "stacked in arrays, as numpy.stack does; stack them, or leave --many out");
+        throw InvalidOption("--many was given, but nothing that is bound has a dim in front of the graph's",
+                            "problems are stacked in arrays, as numpy.stack does", "stack them, or leave --many out");
     if (first->each->extents[0] == 0)
-        throw InvalidGraph(fmt::format("{}: the array's extents are {}, which is no problem: --many runs one or more; "
-                                       "bind an array whose first extent is not 0",
-                                       first->word, to_text(first->each->extents)));
+        throw InvalidOption(first->word,
+                            fmt::format("the array's extents are {}, which is no problem: --many runs one or more",
+                                        to_text(first->each->extents)),
+                            "bind an array whose first extent is not 0");
     return first->each->extents[0];
 }
 

@@ -25,8 +25,8 @@ struct Given {
 /// Element number `i` of an array, as the value of a run-time scalar.
 Literal number_at(const View& array, std::int64_t i);
 
-/// How many problems the words hold. Throws InvalidGraph where none has the problems' dim, two disagree, or there is no
-/// problem.
+/// How many problems the words hold. Throws InvalidOption where none has the problems' dim, two disagree, or there is
+/// no problem.
 std::int64_t count_problems(std::span<const Given> given);
 
 /// The extents of `count` arrays that have these.

@@ -47,9 +47,10 @@ HostBuffer::HostBuffer(std::size_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
     address_ = ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
     if (address_ == nullptr)
-        throw DeviceError(fmt::format("the host has no {} bytes of memory in one piece: run over smaller arrays, or in "
+        throw OutOfMemory(fmt::format("the host has no {} bytes of memory in one piece: run over smaller arrays, or in "
                                       "parts",
-                                      bytes));
+                                      bytes),
+                          bytes);
 }
 
 HostBuffer::~HostBuffer() { ::operator delete(address_, std::align_val_t{alignment}); }

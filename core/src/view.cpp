@@ -14,9 +14,9 @@ Extents::Extents(std::initializer_list<std::int64_t> extents) : Extents(std::spa
 
 Extents::Extents(std::span<const std::int64_t> extents) {
     if (extents.size() > static_cast<std::size_t>(max_rank))
-        throw InvalidGraph(fmt::format("an array with {} extents: an array has at most {} dims; merge dims that are "
-                                       "adjacent in memory",
-                                       extents.size(), max_rank));
+        throw InvalidBinding(fmt::format("an array with {} extents", extents.size()),
+                             fmt::format("an array has at most {} dims", max_rank),
+                             "merge dims that are adjacent in memory");
     std::copy(extents.begin(), extents.end(), extents_.begin());
     rank_ = static_cast<int>(extents.size());
 }

@@ -21,8 +21,9 @@ namespace {
 constexpr std::size_t first_bytes = std::size_t{1} << 20; ///< the memory that reading a pipe starts with
 
 [[noreturn]] void refuse(const std::string& name, int error) {
-    throw InvalidGraph(fmt::format("file \"{}\" can't be read: {}; name a file that is there and readable", name,
-                                   std::strerror(error)));
+    throw IoError(fmt::format("file \"{}\" can't be read: {}; name a file that is there and readable", name,
+                              std::strerror(error)),
+                  name);
 }
 
 } // namespace
@@ -32,9 +33,10 @@ FileBytes::FileBytes(const std::string& path) : FileBytes() {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) refuse(path, errno);
     if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
-        throw InvalidGraph(fmt::format("file \"{}\" is {}: arrays are read from regular files and from pipes; name one "
-                                       "of these",
-                                       path, S_ISDIR(status.st_mode) ? "a folder" : "a device or a socket"));
+        throw IoError(fmt::format("file \"{}\" is {}: arrays are read from regular files and from pipes; name one "
+                                  "of these",
+                                  path, S_ISDIR(status.st_mode) ? "a folder" : "a device or a socket"),
+                      path);
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) refuse(path, errno);
     try {

@@ -36,10 +36,12 @@ std::optional<std::int64_t> byte_count(DType type, const Extents& extents) {
 void check_size(const std::string& path, std::size_t available, DType type, const Extents& extents) {
     const auto bytes = byte_count(type, extents);
     if (bytes && static_cast<std::size_t>(*bytes) == available) return;
-    throw InvalidGraph(fmt::format(
-        "file \"{}\" says that it holds {}{}, {} bytes, but {} bytes of elements are there: the two "
-        "must be equal; copy it again, whole, or correct the extents",
-        path, to_text(type), to_text(extents), bytes ? fmt::format("{}", *bytes) : "beyond 2^63", available));
+    throw IoError(
+        fmt::format("file \"{}\" says that it holds {}{}, {} bytes, but {} bytes of elements are there: the two "
+                    "must be equal; copy it again, whole, or correct the extents",
+                    path, to_text(type), to_text(extents), bytes ? fmt::format("{}", *bytes) : "beyond 2^63",
+                    available),
+        path);
 }
 
 /// A bool is a byte of 0 or 1; any other would mean something else in each operation.
@@ -47,23 +49,25 @@ void check_booleans(const std::string& path, const View& view, std::size_t count
     const auto* const bytes = static_cast<const unsigned char*>(view.address);
     const auto* const wrong = std::find_if(bytes, bytes + count, [](unsigned char byte) { return byte > 1; });
     if (wrong == bytes + count) return;
-    throw InvalidGraph(
+    throw IoError(
         fmt::format("file \"{}\" holds a bool of {} at element {}: a bool is 0 or 1; write it again as array != 0",
-                    path, *wrong, wrong - bytes));
+                    path, *wrong, wrong - bytes),
+        path);
 }
 
 /// Refuses files that are something else than elements.
 void check_raw(const FileBytes& file, DType type) {
     if (const auto kind = recognise_in_raw(file.bytes(), size_of(type)))
-        throw InvalidGraph(
-            fmt::format("file \"{}\" is {}, not raw elements of {}: a raw file holds elements and nothing "
-                        "else; {}",
-                        file.name(), kind->what, to_text(type), kind->fix));
+        throw IoError(fmt::format("file \"{}\" is {}, not raw elements of {}: a raw file holds elements and nothing "
+                                  "else; {}",
+                                  file.name(), kind->what, to_text(type), kind->fix),
+                      file.name());
 }
 
 [[noreturn]] void cannot_write(const std::string& path, int error) {
-    throw InvalidGraph(fmt::format("file \"{}\" can't be written: {}; name a file in a folder that can be written to",
-                                   path, std::strerror(error)));
+    throw IoError(fmt::format("file \"{}\" can't be written: {}; name a file in a folder that can be written to", path,
+                              std::strerror(error)),
+                  path);
 }
 
 /// 0, or the error that stopped it.
@@ -131,10 +135,11 @@ Array open_raw(FileBytes file, DType type) {
     const std::size_t bytes = file.bytes().size();
     check_raw(file, type);
     if (bytes % size_of(type) != 0)
-        throw InvalidGraph(
+        throw IoError(
             fmt::format("file \"{}\" has {} bytes, which is not a multiple of the {} of one {}: a raw file holds "
                         "elements and nothing else; name its true type",
-                        file.name(), bytes, size_of(type), to_text(type)));
+                        file.name(), bytes, size_of(type), to_text(type)),
+            file.name());
     return Opener::open(std::move(file), {type, {static_cast<std::int64_t>(bytes / size_of(type))}, 0, false});
 }
 
@@ -162,16 +167,18 @@ std::string written_path(const std::string& path) {
 
 void check_type(const std::string& name, DType type) {
     if (descriptor(type).empty())
-        throw InvalidGraph(fmt::format("file \"{}\" can't hold {}: NumPy has no such type; cast to f32 in the graph",
-                                       name, to_text(type)));
+        throw IoError(fmt::format("file \"{}\" can't hold {}: NumPy has no such type; cast to f32 in the graph", name,
+                                  to_text(type)),
+                      name);
 }
 
 void check_writable(const std::string& path, DType type) {
     check_type(path, type);
     struct stat status {};
     if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-        throw InvalidGraph(
-            fmt::format("file \"{}\" can't be written: it is there, and is not a regular file; name another", path));
+        throw IoError(
+            fmt::format("file \"{}\" can't be written: it is there, and is not a regular file; name another", path),
+            path);
 }
 
 PendingFile::PendingFile(const std::string& path, DType type, const Extents& extents, std::span<const View> parts)
@@ -206,8 +213,9 @@ void write(const std::string& path, const View& array) { PendingFile(path, array
 void write(int descriptor, const std::string& name, DType type, const Extents& extents, std::span<const View> parts) {
     check_type(name, type);
     if (const int error = write_array(descriptor, type, extents, parts); error != 0)
-        throw InvalidGraph(fmt::format("{} can't be written: {}; give it a reader that takes all of it, or a file",
-                                       name, std::strerror(error)));
+        throw IoError(fmt::format("{} can't be written: {}; give it a reader that takes all of it, or a file", name,
+                                  std::strerror(error)),
+                      name);
 }
 
 } // namespace gf::npy

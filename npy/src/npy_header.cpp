@@ -19,7 +19,8 @@ constexpr std::size_t alignment = 64;
 
 template <class... Args>
 [[noreturn]] void refuse(std::string_view name, fmt::format_string<Args...> format, Args&&... args) {
-    throw InvalidGraph(fmt::format("file \"{}\" {}", name, fmt::format(format, std::forward<Args>(args)...)));
+    throw IoError(fmt::format("file \"{}\" {}", name, fmt::format(format, std::forward<Args>(args)...)),
+                  std::string(name));
 }
 
 /// The tokens of a Python literal, one after the other.

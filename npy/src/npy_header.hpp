@@ -18,7 +18,7 @@ struct Header {
     bool fortran_order; ///< the first index varies fastest; false where both orders are the same
 };
 
-/// Parses the header that `file` begins with. `name` is the file's, for messages. Throws InvalidGraph.
+/// Parses the header that `file` begins with. `name` is the file's, for messages. Throws IoError.
 Header parse_header(std::string_view name, std::string_view file);
 
 /// The header of an array, padded so that the elements begin at a multiple of 64.

@@ -277,17 +277,15 @@ void Graph::append_output(std::string name, int node) {
 
 Value Graph::value(int node) {
     if (node < 0 || node >= node_count())
-        throw InvalidGraph(fmt::format("there is no node {} in graph {}: its {} nodes are numbered from 0; ask for "
-                                       "one of them",
-                                       node, in_quotes(dag_->name), node_count()));
+        throw InvalidGraph(fmt::format("there is no node {} in graph {}", node, in_quotes(dag_->name)),
+                           fmt::format("its {} nodes are numbered from 0", node_count()), "ask for one of them");
     return dag_->value(node);
 }
 
 Dim Graph::dim_at(int position) const {
     if (position < 0 || static_cast<std::size_t>(position) >= dag_->dims.size())
-        throw InvalidGraph(fmt::format("there is no dim {} in graph {}: its {} dims are numbered from 0; ask for one "
-                                       "of them",
-                                       position, in_quotes(dag_->name), dag_->dims.size()));
+        throw InvalidGraph(fmt::format("there is no dim {} in graph {}", position, in_quotes(dag_->name)),
+                           fmt::format("its {} dims are numbered from 0", dag_->dims.size()), "ask for one of them");
     return dag_->dim(position);
 }
 

@@ -20,7 +20,8 @@ constexpr std::string_view symbols = "()[]{},;:=+-*/%&|^~!<>";
 
 } // namespace
 
-InvalidGraph located(std::string_view text, std::size_t position, std::string_view message) {
+InvalidGraph located(std::string_view text, std::size_t position, std::string_view subject, std::string_view rule,
+                     std::string_view fix) {
     position = std::min(position, text.size());
     const std::size_t before = text.substr(0, position).rfind('\n');
     const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
@@ -32,8 +33,9 @@ InvalidGraph located(std::string_view text, std::size_t position, std::string_vi
     std::string excerpt;
     for (const char c : text.substr(first, std::min(end, position + margin) - first))
         excerpt += c >= ' ' && c <= '~' ? c : (c == '\t' ? ' ' : '?');
-    return InvalidGraph(fmt::format("{}:{}: {}\n    {}\n    {}^", line, position - begin + 1, message, excerpt,
-                                    std::string(position - first, ' ')));
+    return {fmt::format("{}:{}{}{}", line, position - begin + 1, subject.empty() ? "" : ": ", subject),
+            std::string(rule), std::string(fix),
+            fmt::format("    {}\n    {}^", excerpt, std::string(position - first, ' '))};
 }
 
 Token Lexer::peek_second() const {
@@ -65,7 +67,7 @@ void Lexer::next() {
         if (std::any_of(std::begin(two_character_symbols), std::end(two_character_symbols), same))
             length = 2;
         else if (symbols.find(rest[0]) == std::string_view::npos)
-            throw located(text_, position_, "this character has no meaning in a graph's text");
+            throw located(text_, position_, "", "this character has no meaning in a graph's text", "");
     }
     token_.text = rest.substr(0, length);
     position_ += length;
@@ -96,8 +98,8 @@ void Lexer::read_number() {
         }
     }
     if (last != end && (is_letter(*last) || *last == '.'))
-        throw located(text_, static_cast<std::size_t>(last - text_.data()),
-                      "a number ends here: it has no suffix, and a type is written around it, as f32(0.5)");
+        throw located(text_, static_cast<std::size_t>(last - text_.data()), "", "a number ends here: it has no suffix",
+                      "write a type around it, as f32(0.5)");
     token_.kind = Token::Kind::number;
     token_.text = {begin, static_cast<std::size_t>(last - begin)};
     std::from_chars_result read{};
@@ -114,9 +116,9 @@ void Lexer::read_number() {
             token_.literal = value;
     }
     if (read.ec == std::errc::result_out_of_range)
-        throw located(text_, position_,
-                      floating ? "the number is out of the range of f64" : "the integer does not fit 64 bits");
-    if (read.ec != std::errc()) throw located(text_, position_, "a number was expected");
+        throw located(text_, position_, "",
+                      floating ? "the number is out of the range of f64" : "the integer does not fit 64 bits", "");
+    if (read.ec != std::errc()) throw located(text_, position_, "", "a number was expected", "");
     position_ += token_.text.size();
 }
 

@@ -17,7 +17,8 @@ struct Token {
 };
 
 /// An InvalidGraph whose message starts with the line and column of `position` and ends with that line and a caret.
-InvalidGraph located(std::string_view text, std::size_t position, std::string_view message);
+InvalidGraph located(std::string_view text, std::size_t position, std::string_view subject, std::string_view rule,
+                     std::string_view fix);
 
 /// Reads a text token by token. A token that has no meaning is a located error.
 class Lexer {

@@ -23,12 +23,12 @@ double to_f64(Literal a) {
 template <class F> Literal exact(F&& overflows) {
     if (std::int64_t result = 0; !overflows(&result)) return result;
     if (std::uint64_t result = 0; !overflows(&result)) return result;
-    throw InvalidGraph("the integer that this gives does not fit 64 bits; write a floating number, as 1e20");
+    throw InvalidGraph("the integer that this gives", "it does not fit 64 bits", "write a floating number, as 1e20");
 }
 
 void check_number(std::string_view symbol, Literal a) {
     if (a.kind == Literal::Kind::boolean)
-        throw InvalidGraph(fmt::format("'{}' of true or false: it takes numbers; write 1 or 0", symbol));
+        throw InvalidGraph(fmt::format("'{}' of true or false", symbol), "it takes numbers", "write 1 or 0");
 }
 
 } // namespace
@@ -42,14 +42,13 @@ Literal negate(Literal a) {
 
 Literal compute(std::string_view symbol, Literal a, Literal b) {
     if (symbol != "+" && symbol != "-" && symbol != "*" && symbol != "/")
-        throw InvalidGraph(
-            fmt::format("'{}' of two numbers: numbers among themselves know + - * /; give one a type, as "
-                        "i32(2)",
-                        symbol));
+        throw InvalidGraph(fmt::format("'{}' of two numbers", symbol), "numbers among themselves know + - * /",
+                           "give one a type, as i32(2)");
     check_number(symbol, a);
     check_number(symbol, b);
     const char operation = symbol[0];
-    if (operation == '/' && to_f64(b) == 0) throw InvalidGraph("a number divided by 0; write inf or nan");
+    if (operation == '/' && to_f64(b) == 0)
+        throw InvalidGraph("a number divided by 0", "its value is not a number", "write inf or nan");
     if (operation == '/' || a.kind == Literal::Kind::floating || b.kind == Literal::Kind::floating) {
         const double x = to_f64(a), y = to_f64(b);
         return operation == '+' ? x + y : operation == '-' ? x - y : operation == '*' ? x * y : x / y;

@@ -46,7 +46,7 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
     const std::string_view near = nearest(name, candidates);
-    return near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near);
+    return near.empty() ? std::string() : fmt::format("did you mean '{}'?", near);
 }
 
 std::string_view own_name(std::string_view name) {

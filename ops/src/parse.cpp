@@ -77,11 +77,12 @@ private:
         if (const auto type = dtype_from_text(name.text)) return *type;
         std::vector<std::string_view> types;
         for (const DType type : all_dtypes()) types.push_back(to_text(type));
-        fail(name.position, fmt::format("{} is no element type{}: they are {}", in_quotes(name.text),
-                                        detail::suggestion(name.text, types), fmt::join(types, " ")));
+        fail(name.position,
+             fmt::format("{} is not an element type: they are {}", in_quotes(name.text), fmt::join(types, " ")),
+             detail::suggestion(name.text, types));
     }
-    [[noreturn]] void fail(std::size_t position, std::string_view message) const {
-        throw located(lexer_.text(), position, message);
+    [[noreturn]] void fail(std::size_t position, std::string_view rule, std::string_view fix = {}) const {
+        throw located(lexer_.text(), position, "", rule, fix);
     }
     [[noreturn]] void fail_expected(std::string_view what) const {
         const Token& token = lexer_.peek();
@@ -94,7 +95,7 @@ private:
         try {
             return build();
         } catch (const InvalidGraph& error) { // GCOVR_EXCL_BR_LINE: what is not caught is not seen here
-            fail(position, error.what());
+            throw located(lexer_.text(), position, error.subject(), error.rule(), error.fix());
         }
     }
     /// The same, for what adds nodes.
@@ -102,8 +103,8 @@ private:
         const Value value = at(position, std::forward<F>(build));
         if (graph_.node_count() > max_text_nodes)
             fail(position,
-                 fmt::format("the graph has more than {} nodes, and a text describes at most as many; split it",
-                             max_text_nodes));
+                 fmt::format("the graph has more than {} nodes, and a text describes at most as many", max_text_nodes),
+                 "split it");
         return value;
     }
 
@@ -132,7 +133,7 @@ private:
         if (accept("]")) return dims;
         do {
             if (lexer_.peek().kind == Token::Kind::number)
-                fail(lexer_.peek().position, "a dim has a name; write a fixed extent as [n = 4]");
+                fail(lexer_.peek().position, "a dim has a name", "write a fixed extent as [n = 4]");
             const Token name = take_name("a dim's name");
             std::optional<std::int64_t> extent;
             if (accept("=")) extent = take_integer("the dim's extent, an integer,");
@@ -149,8 +150,9 @@ private:
             if (declaring) fail(name.position, fmt::format("the dim {} is declared twice", in_quotes(name.text)));
             if (extent && extent != fixed)
                 fail(name.position,
-                     fmt::format("the dim {} was {} before; a fixed extent is said where a dim first appears",
-                                 in_quotes(name.text), fixed ? fmt::format("= {}", *fixed) : "not fixed"));
+                     fmt::format("the dim {} was {} before", in_quotes(name.text),
+                                 fixed ? fmt::format("= {}", *fixed) : "not fixed"),
+                     "a fixed extent is said where a dim first appears");
             dims.push_back(dim);
         } while (accept(","));
         expect("]", "',' or ']' after a dim");
@@ -161,8 +163,8 @@ private:
         const Token name = take_name("the value's name");
         at(name.position, [&] { detail::check_name("the value", name.text); });
         if (values_.contains(name.text))
-            fail(name.position,
-                 fmt::format("{} is already the name of a value; choose another name", in_quotes(name.text)));
+            fail(name.position, fmt::format("{} is already the name of a value", in_quotes(name.text)),
+                 "choose another name");
         expect("=", "'=' and the value of " + in_quotes(name.text));
         const Value value = parse_value();
         expect(";", fmt::format("an operator, or ';' after the value of {},", in_quotes(name.text)));
@@ -185,14 +187,14 @@ private:
     /// An expression that must be a value.
     Value parse_value() {
         const Term term = parse_expression();
-        if (term.operand.literal) fail(term.position, "a number by itself has no type here; give it one, as f32(2)");
+        if (term.operand.literal) fail(term.position, "a number by itself has no type here", "give it one, as f32(2)");
         return term.operand.value;
     }
 
     Term parse_expression() {
         if (++nesting_ > max_text_nesting)
-            fail(lexer_.peek().position,
-                 fmt::format("expressions nest at most {} deep; name a part with 'let'", max_text_nesting));
+            fail(lexer_.peek().position, fmt::format("expressions nest at most {} deep", max_text_nesting),
+                 "name a part with 'let'");
         std::vector<Term> terms{parse_prefix()};
         std::vector<std::pair<const OperatorRow*, std::size_t>> pending; // with their positions
         const auto reduce_top = [&] {
@@ -219,7 +221,7 @@ private:
     Term apply(const OperatorRow& row, std::size_t position, const Term& a, const Term& b) {
         const bool comparison = detail::is_comparison(row);
         if (comparison && (a.comparison || b.comparison))
-            fail(position, "comparisons do not chain; write a < b && b < c, or parentheses");
+            fail(position, "comparisons do not chain", "write a < b && b < c, or parentheses");
         if (a.operand.literal && b.operand.literal)
             return {at(position, [&] { return detail::compute(row.symbol, *a.operand.literal, *b.operand.literal); }),
                     a.position};
@@ -271,16 +273,15 @@ private:
 
     [[noreturn]] void fail_unknown_value(const Token& name) const {
         if (std::ranges::any_of(graph_.outputs(), [&](const Graph::Output& o) { return o.name == name.text; }))
-            fail(name.position,
-                 fmt::format("'{0}' is an output, which no expression reads; write 'let {0} = …;' before "
-                             "'->' and use that, also as the output '{0} = {0}'",
+            fail(name.position, fmt::format("'{}' is an output, which no expression reads", name.text),
+                 fmt::format("write 'let {0} = …;' before '->' and use that, also as the output '{0} = {0}'",
                              name.text));
         std::vector<std::string_view> known;
         for (const auto& [text, value] : values_)
             if (known.size() < 1000) known.push_back(text);
         std::sort(known.begin(), known.end());
-        fail(name.position,
-             fmt::format("{} is no value here{}", in_quotes(name.text), detail::suggestion(name.text, known)));
+        fail(name.position, fmt::format("{} is not a value here", in_quotes(name.text)),
+             detail::suggestion(name.text, known));
     }
 
     // ---- calls
@@ -311,7 +312,7 @@ private:
                 fail(lexer_.peek().position, fmt::format("a function takes at most {} operands", max_arity));
             if (lexer_.peek().kind == Token::Kind::name && lexer_.peek_second().text == "=")
                 fail(lexer_.peek().position,
-                     fmt::format("{} is no attribute: they are where, over, by, groups, accumulate "
+                     fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate "
                                  "and ddof",
                                  in_quotes(lexer_.peek().text)));
             operands.push_back(parse_expression().operand);
@@ -328,9 +329,11 @@ private:
         for (const ReduceOp* row : all_reductions()) known.push_back(row->name);
         for (const DType type : all_dtypes()) known.push_back(to_text(type));
         if (const std::string_view own = detail::own_name(name.text); !own.empty())
-            fail(name.position, fmt::format("{} is no function; here it is '{}'", in_quotes(name.text), own));
-        fail(name.position, fmt::format("{} is no function{}; the README links the list of all", in_quotes(name.text),
-                                        detail::suggestion(name.text, known)));
+            fail(name.position, fmt::format("{} is not a function", in_quotes(name.text)),
+                 fmt::format("here it is '{}'", own));
+        const std::string near = detail::suggestion(name.text, known);
+        fail(name.position, fmt::format("{} is not a function", in_quotes(name.text)),
+             near.empty() ? "the README links the list of all" : near);
     }
 
     Dim take_dim() {
@@ -341,8 +344,8 @@ private:
         for (const auto& [text, position] : dims_)
             if (known.size() < 1000) known.push_back(text);
         std::sort(known.begin(), known.end());
-        fail(name.position,
-             fmt::format("{} is no dim here{}", in_quotes(name.text), detail::suggestion(name.text, known)));
+        fail(name.position, fmt::format("{} is not a dim here", in_quotes(name.text)),
+             detail::suggestion(name.text, known));
     }
 
     static bool is_attribute(const Token& word, bool followed_by_equals) {
@@ -391,9 +394,8 @@ private:
         }
         expect(")", "an operator, ')' or one of where, over, by, groups, accumulate = and ddof =");
         if (operand.literal)
-            fail(name.position, fmt::format("{} reduces a value, and a number by itself has no type; to count "
-                                            "elements, use count of a bool value",
-                                            name.text));
+            fail(name.position, fmt::format("{} reduces a value, and a number by itself has no type", name.text),
+                 "to count elements, use count of a bool value");
         return value_at(name.position, [&] { return graph_.reduce(row, operand.value, options); });
     }
 
@@ -408,8 +410,8 @@ private:
 
 Graph parse(std::string_view text) {
     if (text.size() > max_text_bytes)
-        throw InvalidGraph(fmt::format("the text of a graph has {} bytes, and at most {} are read; split the graph",
-                                       text.size(), max_text_bytes));
+        throw InvalidGraph(fmt::format("the text of a graph has {} bytes", text.size()),
+                           fmt::format("at most {} are read", max_text_bytes), "split the graph");
     return Parser(text).parse();
 }
 

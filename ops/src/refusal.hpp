@@ -13,7 +13,7 @@ namespace gf::detail {
 
 /// "what: rule; fix"
 inline InvalidGraph refusal(std::string_view what, std::string_view rule, std::string_view fix) {
-    return InvalidGraph(fmt::format("{}: {}; {}", what, rule, fix));
+    return {std::string(what), std::string(rule), std::string(fix)};
 }
 
 /// A node in words: "x (f32[i, j])", "the result of add (f32[i, j])".

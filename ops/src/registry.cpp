@@ -32,8 +32,8 @@ public:
         const Row* known = find(row.name);
         if (known == &row) return;
         if (known)
-            throw InvalidGraph("there is already a " + std::string(kind) + " named \"" + std::string(row.name) +
-                               "\": names are unique, so give yours another one");
+            throw InvalidGraph("there is already a " + std::string(kind) + " named \"" + std::string(row.name) + "\"",
+                               "names are unique", "give yours another one");
         List longer = list();
         longer.push_back(&row);
         publish(std::move(longer));

@@ -196,7 +196,8 @@ MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands) {
             if (operand.literal) try {
                     constant_bits(*operand.literal, compute);
                 } catch (const InvalidGraph& error) {
-                    throw InvalidGraph(fmt::format("{}: {}", in_words(row, operands), error.what()));
+                    throw InvalidGraph(fmt::format("{}: {}", in_words(row, operands), error.subject()), error.rule(),
+                                       error.fix());
                 }
 
     MapTyping typing{.compute = compute, .result = compute};

@@ -35,7 +35,7 @@ TEST(Extents, hold_up_to_max_rank_numbers) {
     EXPECT_EQ(to_text(Extents()), "[]");
     EXPECT_EQ((Extents{3, -1}), (Extents{3, -1}));
     EXPECT_NE((Extents{3}), (Extents{3, 0}));
-    test::expect_refused<InvalidGraph>([] { Extents({1, 1, 1, 1, 1, 1, 1, 1, 1}); }, {"9 extents", "at most 8 dims"});
+    test::expect_refused<InvalidBinding>([] { Extents({1, 1, 1, 1, 1, 1, 1, 1, 1}); }, {"9 extents", "at most 8 dims"});
 }
 
 TEST(Views, take_any_range_of_elements) {

@@ -38,8 +38,8 @@ protected:
         return bindings;
     }
     void refuse(const gf::Bindings& in, const gf::Bindings& out, std::initializer_list<std::string_view> words) {
-        expect_refused<gf::InvalidGraph>([&] { table.run(in, out); }, words);
-        expect_refused<gf::InvalidGraph>([&] { static_cast<void>(table.prepare(in, out)); }, words);
+        expect_refused<gf::InvalidBinding>([&] { table.run(in, out); }, words);
+        expect_refused<gf::InvalidBinding>([&] { static_cast<void>(table.prepare(in, out)); }, words);
         const gf::Results results = table.run(inputs());
         EXPECT_EQ(results.get<std::int64_t>("total"), 2 * (1 * 10 + 2 * 20 + 3 * 30 + 4 * 10 + 5 * 20 + 6 * 30));
         EXPECT_EQ(results.span<std::int32_t>("y")[5], 2 * 6 * 30);
@@ -213,21 +213,21 @@ TEST_F(BindingErrors, a_fraction_for_an_integer_scalar_is_refused) {
 
 TEST_F(BindingErrors, rebinding_a_name_that_is_unknown_keeps_the_old_bindings) {
     gf::Prepared prepared = table.prepare(inputs());
-    expect_refused<gf::InvalidGraph>([&] { prepared.rebind("ww", w); }, {"\"ww\"", "did you mean \"w\"?"});
+    expect_refused<gf::InvalidBinding>([&] { prepared.rebind("ww", w); }, {"\"ww\"", "did you mean \"w\"?"});
     EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 920);
 }
 
 TEST_F(BindingErrors, rebinding_other_extents_one_by_one_keeps_the_old_bindings) {
     gf::Prepared prepared = table.prepare(inputs());
     const std::array<std::int32_t, 2> two{10, 20};
-    expect_refused<gf::InvalidGraph>([&] { prepared.rebind("w", two); }, {"dim \"j\" is 3", "but 2 by input \"w\""});
+    expect_refused<gf::InvalidBinding>([&] { prepared.rebind("w", two); }, {"dim \"j\" is 3", "but 2 by input \"w\""});
     EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 920);
 }
 
 TEST_F(BindingErrors, a_list_that_fails_at_its_end_rebinds_nothing) {
     gf::Prepared prepared = table.prepare(inputs());
     const std::array<std::int32_t, 3> other{1, 1, 1};
-    expect_refused<gf::InvalidGraph>([&] { prepared.rebind({{"w", other}, {"alpha", 0.5}}); }, {"\"alpha\""});
+    expect_refused<gf::InvalidBinding>([&] { prepared.rebind({{"w", other}, {"alpha", 0.5}}); }, {"\"alpha\""});
     EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 920);
 }
 
@@ -237,7 +237,7 @@ TEST(ExtentErrors, a_fixed_dim_refuses_another_extent) {
     g.output("total", gf::sum(g.input<std::int32_t>("x", {n})));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
     const std::vector<std::int32_t> four{1, 2, 3, 4}, three{1, 2, 3};
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run({{"x", four}});
         },
@@ -250,7 +250,7 @@ TEST(ExtentErrors, a_dim_that_no_array_has_must_be_bound_by_name) {
     const gf::Dim n = g.dim("n");
     g.output("squares", g.index(n) * g.index(n));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] { exe.run({}); }, {"dim \"n\" has no extent", "no array that is bound has this dim", "{\"n\", 1000}"});
     EXPECT_EQ(exe.run({{"n", 5}}).span<std::int64_t>("squares")[4], 16);
 }
@@ -261,7 +261,7 @@ TEST(ExtentErrors, a_reduction_that_needs_elements_refuses_none) {
     g.output("least", gf::min(g.input<std::int32_t>("x", {n})));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
     const std::vector<std::int32_t> none, some{4, 3, 5};
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run({{"x", none}});
         },
@@ -286,7 +286,7 @@ TEST(ExtentErrors, a_domain_too_large_to_count_is_refused) {
     const gf::Dim i = g.dim("i"), j = g.dim("j");
     g.output("count", gf::sum(g.index(i) * g.index(j)));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run({{"i", std::int64_t{1} << 32}, {"j", std::int64_t{1} << 32}});
         },
@@ -301,7 +301,7 @@ TEST(ExtentErrors, a_domain_that_no_sweep_could_walk_is_refused) {
     for (const bool fuse : {true, false}) {
         const gf::Executable exe = gf::compile(g, {.device = "cpu", .fuse = fuse});
         for (const std::int64_t extent : {std::int64_t{1} << 49, (std::int64_t{1} << 61) + 1, INT64_MAX})
-            expect_refused<gf::InvalidGraph>(
+            expect_refused<gf::InvalidBinding>(
                 [&] {
                     exe.run({{"n", extent}});
                 },
@@ -315,7 +315,7 @@ TEST(ExtentErrors, an_output_whose_bytes_only_the_extents_together_overflow_is_r
     const gf::Dim i = g.dim("i"), j = g.dim("j");
     g.output("product", g.index(i) * g.index(j));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run({{"i", std::int64_t{1} << 40}, {"j", std::int64_t{1} << 20}});
         },
@@ -335,9 +335,9 @@ TEST(ExtentErrors, a_number_of_another_kind_than_the_scalar_is_refused_as_it_was
         bindings[2].scalar = flag;
         return exe.run(bindings).get<std::int64_t>("y");
     };
-    expect_refused<gf::InvalidGraph>([&] { run(~std::uint64_t{0}, true); }, {"\"k\" (i8)", "18446744073709551615"});
-    expect_refused<gf::InvalidGraph>([&] { run(200, true); }, {"\"k\" (i8)", "200"});
-    expect_refused<gf::InvalidGraph>([&] { run(1, 2); }, {"\"flag\" (bool)", "2"});
+    expect_refused<gf::InvalidBinding>([&] { run(~std::uint64_t{0}, true); }, {"\"k\" (i8)", "18446744073709551615"});
+    expect_refused<gf::InvalidBinding>([&] { run(200, true); }, {"\"k\" (i8)", "200"});
+    expect_refused<gf::InvalidBinding>([&] { run(1, 2); }, {"\"flag\" (bool)", "2"});
     EXPECT_EQ(run(3, true), 9);
 }
 
@@ -346,7 +346,7 @@ TEST(ExtentErrors, a_scalar_that_becomes_infinite_as_f32_is_refused) {
     g.output("y", gf::sum(g.input<float>("x", {g.dim("n")}) * g.scalar<float>("alpha")));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
     const std::vector<float> x{1, 2};
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run({{"x", x}, {"alpha", 1e300}});
         },

@@ -45,8 +45,8 @@ protected:
     }
     void refuse(const std::string& bytes, std::initializer_list<std::string_view> words) {
         const std::string path = write(bytes);
-        expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, words);
-        expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, {path});
+        expect_refused<gf::IoError>([&] { gf::npy::open(path); }, words);
+        expect_refused<gf::IoError>([&] { gf::npy::open(path); }, {path});
         write(file(three, std::string(12, '\x01')));
         EXPECT_EQ(static_cast<const std::int32_t*>(gf::npy::open(path).view().address)[2], 0x01010101);
     }
@@ -57,23 +57,23 @@ protected:
 };
 
 TEST_F(NpyErrors, a_file_that_is_not_there) {
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(folder / "none.npy"); },
-                                     {"none.npy", "can't be read", "No such file", "name a file"});
+    expect_refused<gf::IoError>([&] { gf::npy::open(folder / "none.npy"); },
+                                {"none.npy", "can't be read", "No such file", "name a file"});
 }
 
 TEST_F(NpyErrors, a_file_that_may_not_be_read) {
     if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
     const std::string path = write(file(three, std::string(12, '\0')));
     std::filesystem::permissions(path, std::filesystem::perms::none);
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, {"can't be read", "Permission denied"});
+    expect_refused<gf::IoError>([&] { gf::npy::open(path); }, {"can't be read", "Permission denied"});
 }
 
 TEST_F(NpyErrors, a_folder_is_no_file) {
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(folder); }, {"is a folder", "regular files and from pipes"});
+    expect_refused<gf::IoError>([&] { gf::npy::open(folder); }, {"is a folder", "regular files and from pipes"});
 }
 
 TEST_F(NpyErrors, a_device_is_no_file) {
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open("/dev/null"); }, {"is a device or a socket", "name one"});
+    expect_refused<gf::IoError>([&] { gf::npy::open("/dev/null"); }, {"is a device or a socket", "name one"});
 }
 
 TEST_F(NpyErrors, bytes_that_are_no_npy_file) {
@@ -100,8 +100,8 @@ TEST_F(NpyErrors, files_of_other_formats_get_advice_that_fits) {
     for (const OtherFormat& format : other_formats()) {
         refuse(format.bytes, {format.what, "not a .npy file", format.fix});
         const std::string path = write(format.bytes);
-        expect_refused<gf::InvalidGraph>([&] { gf::npy::open_raw(path, DType::i16); },
-                                         {path, format.what, "not raw elements of i16", format.fix});
+        expect_refused<gf::IoError>([&] { gf::npy::open_raw(path, DType::i16); },
+                                    {path, format.what, "not raw elements of i16", format.fix});
     }
     refuse("\x1f\x8b\x08" + std::string(20, '\7'), {"compressed by gzip", "gunzip"});
     refuse("t in \xc2\xb0"
@@ -109,8 +109,8 @@ TEST_F(NpyErrors, files_of_other_formats_get_advice_that_fits) {
            {"text, such as CSV"});
     const std::string path = write(file(three, std::string(12, '\x01')));
     for (const DType type : {DType::f32, DType::u8})
-        expect_refused<gf::InvalidGraph>([&] { gf::npy::open_raw(path, type); },
-                                         {"is a .npy file, not raw elements", "open it as that"});
+        expect_refused<gf::IoError>([&] { gf::npy::open_raw(path, type); },
+                                    {"is a .npy file, not raw elements", "open it as that"});
 }
 
 TEST_F(NpyErrors, raw_elements_that_look_like_something_else_by_chance_are_read) {
@@ -137,7 +137,7 @@ TEST_F(NpyErrors, a_pipe_is_read_to_its_end) {
         EXPECT_EQ(std::memcmp(array.view().address, elements.data(), elements.size()), 0);
     }
     std::thread writer([&] { std::ofstream(path, std::ios::binary) << "\1cut"; });
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(path); }, {"pipe", "is not a .npy file"});
+    expect_refused<gf::IoError>([&] { gf::npy::open(path); }, {"pipe", "is not a .npy file"});
     writer.join();
 }
 
@@ -148,21 +148,21 @@ TEST_F(NpyErrors, a_descriptor_gives_what_it_has_left) {
     ASSERT_EQ(::read(descriptor, skipped, 2), 2);
     const gf::npy::Array array = gf::npy::open(gf::npy::FileBytes(descriptor, "the rest"));
     EXPECT_EQ(static_cast<const std::int32_t*>(array.view().address)[2], 0x01010101);
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open(gf::npy::FileBytes(descriptor, "the rest")); },
-                                     {"\"the rest\"", "is empty"});
+    expect_refused<gf::IoError>([&] { gf::npy::open(gf::npy::FileBytes(descriptor, "the rest")); },
+                                {"\"the rest\"", "is empty"});
     ::close(descriptor);
-    expect_refused<gf::InvalidGraph>([] { gf::npy::FileBytes(-1, "nothing"); }, {"\"nothing\"", "can't be read"});
+    expect_refused<gf::IoError>([] { gf::npy::FileBytes(-1, "nothing"); }, {"\"nothing\"", "can't be read"});
 }
 
 TEST_F(NpyErrors, what_a_descriptor_does_not_take_is_said) {
     const float element = 1;
     const gf::View view = gf::host_view(&element, {1});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::IoError>(
         [&] {
             gf::npy::write(-1, "stdout", DType::f32, {1}, {&view, 1});
         },
         {"stdout can't be written", "Bad file descriptor"});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::IoError>(
         [&] {
             gf::npy::write(1, "stdout", DType::bf16, {1}, {&view, 1});
         },
@@ -173,7 +173,7 @@ TEST_F(NpyErrors, every_truncation_is_refused) {
     const std::string whole = file(three, std::string(12, '\x07'));
     for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
         const std::string path = write(whole.substr(0, bytes));
-        EXPECT_THROW(gf::npy::open(path), gf::InvalidGraph) << bytes;
+        EXPECT_THROW(gf::npy::open(path), gf::IoError) << bytes;
     }
 }
 
@@ -287,29 +287,25 @@ TEST_F(NpyErrors, a_bool_that_is_neither_0_nor_1) {
 
 TEST_F(NpyErrors, a_raw_file_of_no_whole_number_of_elements) {
     const std::string path = write("12345");
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::open_raw(path, DType::i32); },
-                                     {"has 5 bytes", "not a multiple of the 4 of one i32", "name its true type"});
-    expect_refused<gf::InvalidGraph>(
-        [&] {
-            gf::npy::open_raw(path, DType::u8, {2, 2});
-        },
-        {"u8[2, 2], 4 bytes", "5 bytes"});
+    expect_refused<gf::IoError>([&] { gf::npy::open_raw(path, DType::i32); },
+                                {"has 5 bytes", "not a multiple of the 4 of one i32", "name its true type"});
+    expect_refused<gf::IoError>([&] { gf::npy::open_raw(path, DType::u8, {2, 2}); }, {"u8[2, 2], 4 bytes", "5 bytes"});
     EXPECT_EQ(gf::npy::open_raw(path, DType::u8).view().extents, gf::Extents({5}));
 }
 
 TEST_F(NpyErrors, a_type_that_numpy_does_not_have_is_not_written) {
     std::uint16_t element = 0;
     const gf::View view(&element, DType::bf16, {1}, gf::Memory::host, false);
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder / "out.npy", view); }, {"bf16", "cast to f32"});
+    expect_refused<gf::IoError>([&] { gf::npy::write(folder / "out.npy", view); }, {"bf16", "cast to f32"});
     EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
 TEST_F(NpyErrors, a_place_that_can_not_be_written_to) {
     const float element = 1;
     const gf::View view = gf::host_view(&element, {1});
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder / "none" / "out.npy", view); },
-                                     {"can't be written", "No such file", "name a file in a folder"});
-    expect_refused<gf::InvalidGraph>([&] { gf::npy::write(folder, view); }, {"not a regular file", "name another"});
+    expect_refused<gf::IoError>([&] { gf::npy::write(folder / "none" / "out.npy", view); },
+                                {"can't be written", "No such file", "name a file in a folder"});
+    expect_refused<gf::IoError>([&] { gf::npy::write(folder, view); }, {"not a regular file", "name another"});
     EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 

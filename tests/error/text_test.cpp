@@ -15,7 +15,7 @@ void refuse(std::string_view text, std::initializer_list<std::string_view> words
 
 TEST(TextErrors, say_line_and_column_and_show_the_place) {
     refuse("f(x: f32[n])\n\tlet y = x;\n  -> a = y + z",
-           {"3:14: 'z' is no value here", "\n      -> a = y + z\n                 ^"});
+           {"3:14: 'z' is not a value here", "\n      -> a = y + z\n                 ^"});
 }
 TEST(TextErrors, an_output_that_another_reads) {
     refuse("f(x: f32[n]) -> y = x * 2, s = sum(y)",
@@ -32,17 +32,28 @@ TEST(TextErrors, let_without_semicolon) {
 }
 TEST(TextErrors, character_without_meaning) { refuse("f(x: f32[n]) -> a = x ? 1", {"1:23: ", "no meaning"}); }
 TEST(TextErrors, unknown_function_with_the_nearest_one) {
-    refuse("f(x: f32[n]) -> a = menan(x)", {"1:21: ", "'menan' is no function", "did you mean 'mean'?"});
+    refuse("f(x: f32[n]) -> a = menan(x)", {"1:21: ", "'menan' is not a function", "did you mean 'mean'?"});
 }
 TEST(TextErrors, unknown_value_with_the_nearest_one) {
-    refuse("f(alpha: f32) -> a = alhpa + 1", {"1:22: ", "'alhpa' is no value", "did you mean 'alpha'?"});
+    refuse("f(alpha: f32) -> a = alhpa + 1", {"1:22: ", "'alhpa' is not a value", "did you mean 'alpha'?"});
 }
 TEST(TextErrors, unknown_type) {
-    refuse("f(x: float[n]) -> a = x", {"1:6: ", "'float' is no element type", "f32 f64"});
+    refuse("f(x: float[n]) -> a = x", {"1:6: ", "'float' is not an element type", "f32 f64"});
 }
-TEST(TextErrors, unknown_dim) { refuse("f(x: f32[n]) -> a = index(m)", {"1:27: ", "'m' is no dim"}); }
+TEST(TextErrors, have_place_rule_and_fix_as_fields) {
+    try {
+        gf::parse("f(alpha: f32) -> a = alhpa + 1");
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const gf::InvalidGraph& error) {
+        EXPECT_EQ(error.subject(), "1:22");
+        EXPECT_EQ(error.rule(), "'alhpa' is not a value here");
+        EXPECT_EQ(error.fix(), "did you mean 'alpha'?");
+    }
+}
+
+TEST(TextErrors, unknown_dim) { refuse("f(x: f32[n]) -> a = index(m)", {"1:27: ", "'m' is not a dim"}); }
 TEST(TextErrors, unknown_attribute) {
-    refuse("f(x: f32[n]) -> a = sum(x, acumulate = f64)", {"1:28: ", "'acumulate' is no attribute", "accumulate"});
+    refuse("f(x: f32[n]) -> a = sum(x, acumulate = f64)", {"1:28: ", "'acumulate' is not an attribute", "accumulate"});
 }
 TEST(TextErrors, attribute_twice) {
     refuse("f(x: f32[n]) -> a = sum(x where x > 0 where x < 1)", {"1:39: ", "'where' is given twice"});
@@ -97,8 +108,8 @@ TEST(TextErrors, unknown_names_among_very_many) {
     for (int i = 1; i < 1500; ++i) text += ", d" + std::to_string(i);
     text += "]";
     for (int i = 0; i < 1500; ++i) text += ", x" + std::to_string(i) + ": f32";
-    refuse(text + ") -> a = elsewhere", {"'elsewhere' is no value here"});
-    refuse(text + ") -> a = index(elsewhere)", {"'elsewhere' is no dim here"});
+    refuse(text + ") -> a = elsewhere", {"'elsewhere' is not a value here"});
+    refuse(text + ") -> a = index(elsewhere)", {"'elsewhere' is not a dim here"});
 }
 TEST(TextErrors, prefixes_without_end) {
     refuse("f(x: f32[n]) -> a = " + std::string(70'000, '-') + "1", {"65536 nodes", "prefixes"});

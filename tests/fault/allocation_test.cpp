@@ -144,13 +144,13 @@ TEST_F(AllocationFailure, in_refusing_is_no_other_error) {
     EXPECT_GT(fail_each([&] {
                   try {
                       results.get<float>("sun");
-                  } catch (const InvalidGraph&) {}
+                  } catch (const InvalidResult&) {}
               }),
               2u);
     const auto refused_run = [&] {
         try {
             exe.run({{"x", data.x}, {"v", data.w}, {"alpha", 2}});
-        } catch (const InvalidGraph&) {}
+        } catch (const InvalidBinding&) {}
     };
     for (const Lack lack : every_lack) EXPECT_GT(fail_each(lack, refused_run, refused_run), 2u);
 }
@@ -246,7 +246,7 @@ TEST_F(AllocationFailure, in_a_prepared_run_leaves_it_usable) {
     for (const Lack lack : every_lack) {
         const Results held = prepared.run(); // the next run's results need memory of their own
         EXPECT_GT(fail_each(
-                      lack, [&] { prepared.run(); }, [&] { EXPECT_THROW(prepared.results(), InvalidGraph); }),
+                      lack, [&] { prepared.run(); }, [&] { EXPECT_THROW(prepared.results(), InvalidResult); }),
                   0u);
         EXPECT_EQ(bits_of(prepared.results()), right);
         EXPECT_EQ(bits_of(held), right);

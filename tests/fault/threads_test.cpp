@@ -108,7 +108,7 @@ TEST_F(Threads, that_make_mistakes_beside_others_get_errors_and_disturb_nobody) 
             try {
                 exe.run({{"x", own.x}});
                 ++wrong;
-            } catch (const InvalidGraph&) {}
+            } catch (const InvalidBinding&) {}
             wrong += bits_of(exe.run(own.bindings())) != own.right;
         }
     });

@@ -350,8 +350,8 @@ TEST_F(BackendCuda, what_cannot_be_captured_is_refused_and_the_capture_goes_on) 
     UserGraph graph;
     UserGraph::begin(stream);
     auto scalars = none();
-    EXPECT_THROW(on_device_runner->run(scalars, stream), InvalidGraph) << "it would wait";
-    EXPECT_THROW(host_runner->enqueue(stream), InvalidGraph) << "host arrays";
+    EXPECT_THROW(on_device_runner->run(scalars, stream), InvalidResult) << "it would wait";
+    EXPECT_THROW(host_runner->enqueue(stream), InvalidBinding) << "host arrays";
     on_device_runner->enqueue(stream);
     graph.end(stream);
     graph.launch(stream);

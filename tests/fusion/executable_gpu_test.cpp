@@ -41,13 +41,13 @@ TEST_F(GpuExecutable, results_are_in_the_memory_that_the_inputs_are_in) {
     EXPECT_EQ(on_host.array("y").memory, gf::Memory::host);
     EXPECT_EQ(to_host(on_device.array("y")), (std::vector<float>{2, 4, 6, 8, 10}));
     EXPECT_EQ(on_host.span<float>("y")[4], 10);
-    expect_refused<gf::InvalidGraph>([&] { on_device.span<float>("y"); },
-                                     {"\"y\" is in device memory", "array(\"y\")"});
+    expect_refused<gf::InvalidResult>([&] { on_device.span<float>("y"); },
+                                      {"\"y\" is in device memory", "array(\"y\")"});
 }
 
 TEST_F(GpuExecutable, host_memory_that_is_claimed_to_be_device_memory_is_refused) {
     const gf::Executable exe = compile();
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run({{"x", gf::device_view(values.data(), {5})}, {"a", 2}});
         },
@@ -58,7 +58,7 @@ TEST_F(GpuExecutable, host_memory_that_is_claimed_to_be_device_memory_is_refused
 TEST_F(GpuExecutable, device_memory_that_is_claimed_to_be_host_memory_is_refused) {
     const gf::Executable exe = compile();
     const DeviceArray x(values);
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run({{"x", gf::host_view(x.pointer(), {5})}, {"a", 2}});
         },
@@ -70,7 +70,7 @@ TEST_F(GpuExecutable, device_memory_of_unknown_kind_is_found_out_by_either_backe
     const DeviceArray x(values);
     EXPECT_EQ(compile().run({{"x", gf::view(x.pointer(), {5})}, {"a", 3}}).get<float>("total"), 45);
     const gf::Executable on_cpu = gf::compile(gf::parse("f(x: f32[n]) -> s = sum(x)"), {.device = "cpu"});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             on_cpu.run({{"x", gf::view(x.pointer(), {5})}});
         },

@@ -249,11 +249,11 @@ TEST_F(ManyOnDevice, what_cannot_be_captured_is_refused_and_the_capture_goes_on)
     const gf::Stream stream(0, gf::StreamKind::independent);
     UserGraph graph;
     UserGraph::begin(stream);
-    expect_refused<gf::InvalidGraph>([&] { (void)many.run(stream); }, {"run() waits", "enqueue()"});
-    expect_refused<gf::InvalidGraph>([&] { (void)exe->run_many(problems(), outputs(), stream); }, {"run() waits"});
+    expect_refused<gf::InvalidResult>([&] { (void)many.run(stream); }, {"run() waits", "enqueue()"});
+    expect_refused<gf::InvalidResult>([&] { (void)exe->run_many(problems(), outputs(), stream); }, {"run() waits"});
     for (gf::PreparedMany* const one : {&reads_host, &writes_host}) {
-        expect_refused<gf::InvalidGraph>([&] { one->enqueue(stream); }, {"host arrays", "bind device arrays"});
-        expect_refused<gf::InvalidGraph>([&] { (void)one->results(); }, {"nothing was run"});
+        expect_refused<gf::InvalidBinding>([&] { one->enqueue(stream); }, {"host arrays", "bind device arrays"});
+        expect_refused<gf::InvalidResult>([&] { (void)one->results(); }, {"nothing was run"});
     }
     many.enqueue(stream);
     graph.end(stream);

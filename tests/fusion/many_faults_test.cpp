@@ -173,7 +173,7 @@ TEST_F(ManyFaults, a_capture_that_fails_anywhere_leaks_nothing_and_leaves_the_pr
         graph.destroy();
         failures += failed ? 1 : 0;
         if (failed) {
-            EXPECT_THROW((void)many->results(), InvalidGraph) << "call " << n;
+            EXPECT_THROW((void)many->results(), InvalidResult) << "call " << n;
         }
         EXPECT_EQ(many->run()[0].get<float>("top"), top) << "call " << n;
         many.reset();

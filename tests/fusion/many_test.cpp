@@ -150,7 +150,7 @@ TEST_F(Many, can_be_bound_anew_one_by_one_and_a_refusal_changes_nothing) {
     (void)many.run();
     EXPECT_EQ(y, (std::vector<float>{2, 4, 6}));
     many.rebind(0, "k", 5);
-    EXPECT_THROW((void)many.results(), gf::InvalidGraph);
+    EXPECT_THROW((void)many.results(), gf::InvalidResult);
     (void)many.run();
     EXPECT_EQ(y, (std::vector<float>{5, 10, 15}));
     // Other extents, together; then what is refused.
@@ -158,9 +158,9 @@ TEST_F(Many, can_be_bound_anew_one_by_one_and_a_refusal_changes_nothing) {
     many.rebind(1, {{"x", c}, {"y", w}});
     const std::vector<gf::Results> right = many.run();
     expect_same(exe.run({{"x", c}, {"k", 3}}), right[1], 1);
-    expect_refused<gf::InvalidGraph>([&] { many.rebind(1, "x", a); }, {"problem 1 of 2", "\"n\""});
-    expect_refused<gf::InvalidGraph>([&] { many.rebind(1, {{"x", a}, {"y", y}}); }, {"overlaps", "of problem"});
-    expect_refused<gf::InvalidGraph>([&] { many.rebind(2, "k", 1); }, {"problem 2", "of 2", "numbered from 0"});
+    expect_refused<gf::InvalidBinding>([&] { many.rebind(1, "x", a); }, {"problem 1 of 2", "\"n\""});
+    expect_refused<gf::InvalidBinding>([&] { many.rebind(1, {{"x", a}, {"y", y}}); }, {"overlaps", "of problem"});
+    expect_refused<gf::InvalidBinding>([&] { many.rebind(2, "k", 1); }, {"problem 2", "of 2", "numbered from 0"});
     many.rebind(0, "k", 5); // with what stands, not with what was refused
     const std::vector<gf::Results> again = many.run();
     for (std::size_t i = 0; i < right.size(); ++i) expect_same(right[i], again[i], i);
@@ -177,21 +177,21 @@ TEST_F(Many, says_which_problem_is_wrong) {
     const gf::Executable exe = compile("f(x: f32[n], y: f32[n]) -> z = x * y, peak = max(x)");
     const std::vector<float> a{1, 2}, b{3};
     const std::vector<std::int32_t> wrong{1};
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run_many(std::vector<gf::Bindings>{{{"x", a}, {"y", a}}, {{"x", a}, {"y", b}}});
         },
         {"problem 1 of 2", "\"n\"", "2", "1"});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run_many(std::vector<gf::Bindings>{{{"x", wrong}, {"y", a}}});
         },
         {"problem 0 of 1", "i32"});
     std::vector<float> z(3);
     const std::vector<gf::Bindings> problems{{{"x", a}, {"y", a}}, {{"x", a}, {"y", a}}};
-    expect_refused<gf::InvalidGraph>([&] { exe.run_many(problems, std::vector<gf::Bindings>{{}}); },
-                                     {"1 problems", "2 inputs"});
-    expect_refused<gf::InvalidGraph>(
+    expect_refused<gf::InvalidBinding>([&] { exe.run_many(problems, std::vector<gf::Bindings>{{}}); },
+                                       {"1 problems", "2 inputs"});
+    expect_refused<gf::InvalidBinding>(
         [&] {
             exe.run_many(problems, std::vector<gf::Bindings>{{{"z", gf::view(z.data(), {2})}},
                                                              {{"z", gf::view(z.data() + 1, {2})}}});
@@ -199,9 +199,9 @@ TEST_F(Many, says_which_problem_is_wrong) {
         {"z of problem", "overlaps z of problem", "same time"});
     // It stays usable.
     EXPECT_EQ(exe.run_many(problems)[1].get<float>("peak"), 2);
-    expect_refused<gf::InvalidGraph>([&] { (void)exe.prepare_many({}); }, {"no problem"});
+    expect_refused<gf::InvalidBinding>([&] { (void)exe.prepare_many({}); }, {"no problem"});
     gf::PreparedMany many = exe.prepare_many(problems);
-    expect_refused<gf::InvalidGraph>([&] { (void)many.results(); }, {"results() was called"});
+    expect_refused<gf::InvalidResult>([&] { (void)many.results(); }, {"results() was called"});
 }
 
 } // namespace

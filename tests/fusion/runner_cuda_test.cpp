@@ -238,7 +238,7 @@ TEST_F(RunnerCuda, a_captured_run_works_on_memory_that_the_graph_owns) {
         auto runner = shift_runner();
         runner->bind(bindings(x, out));
         UserGraph::begin(stream);
-        EXPECT_THROW(runner->run(result, stream), InvalidGraph);
+        EXPECT_THROW(runner->run(result, stream), InvalidResult);
         runner->enqueue(stream);
         graph.end(stream);
         EXPECT_THROW(runner->wait(result), DeviceError) << "it has not run";
@@ -268,7 +268,7 @@ TEST_F(RunnerCuda, host_arrays_are_not_captured) {
     const Stream stream(0, StreamKind::independent);
     UserGraph graph;
     UserGraph::begin(stream);
-    EXPECT_THROW(runner->enqueue(stream), InvalidGraph);
+    EXPECT_THROW(runner->enqueue(stream), InvalidBinding);
     graph.end(stream);
     EXPECT_EQ(sum(*runner), total_of(x));
 }

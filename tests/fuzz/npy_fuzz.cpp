@@ -1,4 +1,4 @@
-// The reader of .npy files: any file is an array or an InvalidGraph; and an array's header is read back as it was.
+// The reader of .npy files: any file is an array or an IoError; and an array's header is read back as it was.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -66,6 +66,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
     try {
         const gf::npy::Array array = gf::npy::open(file.path());
         check(array.view(), bytes, count);
-    } catch (const gf::InvalidGraph&) {}
+    } catch (const gf::IoError&) {}
     return 0;
 }

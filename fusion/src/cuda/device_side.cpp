@@ -31,17 +31,14 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
     std::int64_t sum = 0;
     for (std::size_t p = 0; p < problems.size(); ++p) {
         const std::int64_t elements = elements_of(loaded.plan->sweeps[sweep].dims, problems[p].extents);
-        if (const std::string wrong = too_many_elements(kernel, elements); !wrong.empty())
-            throw InvalidGraph(loaded.problems == Problems::one
-                                   ? wrong
-                                   : fmt::format("problem {} of {}: {}", p, problems.size(), wrong));
+        check_elements(kernel, elements,
+                       loaded.problems == Problems::one ? "" : fmt::format("problem {} of {}: ", p, problems.size()));
         std::int64_t blocks = grid(kernel, elements);
         if (loaded.problems == Problems::many && kernel.words == 0) blocks = std::min(blocks, most_that_map);
         if ((sum += blocks) > most)
-            throw InvalidGraph(
-                fmt::format("{} problems are too many for one launch: with problem {} they have more than 2^31 - 1 "
-                            "blocks; run them in several calls",
-                            problems.size(), p));
+            throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.size()),
+                                 fmt::format("with problem {} they have more than 2^31 - 1 blocks", p),
+                                 "run them in several calls");
         all.push_back(static_cast<std::uint32_t>(blocks));
     }
     return all;

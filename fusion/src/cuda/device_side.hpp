@@ -26,7 +26,7 @@ struct Layout {
     std::vector<std::size_t> arrays;                  ///< by problem, by array: where it is; 0 = in the caller's memory
 };
 
-/// Throws InvalidGraph for what no launch can hold.
+/// Throws InvalidBinding for what no launch can hold.
 Layout lay_out(const LoadedPlan& loaded, std::span<const Bound> problems);
 
 /// The launches of all sweeps, and the tables that they read.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/device_text.hpp>
+#include <gridfold/core/error.hpp>
 #include <gridfold/fusion/order.hpp>
 #include <gridfold/ops/device_text.hpp>
 
@@ -189,13 +190,13 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     return std::clamp<std::int64_t>(blocks, 1, most);
 }
 
-std::string too_many_elements(const Kernel& kernel, std::int64_t elements) {
+void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
     const std::int64_t limit = std::int64_t{kernel.slab} << 31; // kernels count slabs in 32 bits
-    if (elements < limit) return {};
-    return fmt::format(
-        "a sweep over {} elements: on cuda its domain has fewer than 2^{}; fold a part of it at a time, or "
-        "run it on the cpu",
-        elements, std::countr_zero(static_cast<std::uint64_t>(limit)));
+    if (elements < limit) return;
+    throw InvalidBinding(
+        fmt::format("{}a sweep over {} elements", whose, elements),
+        fmt::format("on cuda its domain has fewer than 2^{}", std::countr_zero(static_cast<std::uint64_t>(limit))),
+        "fold a part of it at a time, or run it on the cpu");
 }
 
 std::size_t workspace_bytes(const Kernel& kernel) {

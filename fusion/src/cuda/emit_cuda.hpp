@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gridfold/fusion/plan.hpp>
@@ -80,8 +81,8 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep);
 /// that is not flat?
 bool by_coordinates(const Plan& plan, const Sweep& sweep);
 
-/// What is wrong with a launch over so many elements; empty if nothing is.
-std::string too_many_elements(const Kernel& kernel, std::int64_t elements);
+/// Throws InvalidBinding where the domain has more elements than a launch visits; the message begins with `whose`.
+void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose = {});
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
 std::int64_t grid(const Kernel& kernel, std::int64_t elements);
 /// Device memory that a kernel keeps between launches.

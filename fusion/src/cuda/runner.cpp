@@ -285,7 +285,8 @@ void CudaRunner::start(StreamView stream) {
 void CudaRunner::run(std::span<ScalarResult> scalars, StreamView stream) {
     on_device_of(*loaded_, [&] {
         if (stream && is_capturing(stream))
-            throw InvalidGraph("run() waits for its results, and the stream is being captured: use enqueue()");
+            throw InvalidResult("run() was called with a stream that is being captured", "run() waits for its results",
+                                "use enqueue()");
         start(stream);
         finish(scalars);
     });
@@ -313,8 +314,8 @@ void CudaRunner::wait(std::span<ScalarResult> scalars) {
 /// Launches each sweep into the capture, in stream order, on memory that the graph shall own.
 void CudaRunner::capture(StreamView stream) {
     if (host_arrays_.bound)
-        throw InvalidGraph(
-            "a run with host arrays cannot be captured: a graph would copy what they hold now; bind device arrays");
+        throw InvalidBinding("a run with host arrays cannot be captured", "a graph would copy what they hold now",
+                             "bind device arrays");
     release_retired();
     auto captured = std::make_shared<Captured>(Captured{loaded_, DeviceBuffer(loaded_->device, layout_.bytes), {}});
     for (const Bound& problem : bound_)

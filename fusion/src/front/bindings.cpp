@@ -17,10 +17,6 @@
 namespace gf::detail {
 namespace {
 
-template <class... Args> [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
-    throw InvalidGraph(fmt::format(format, std::forward<Args>(args)...));
-}
-
 std::string literal_text(Literal literal) {
     switch (literal.kind) {
     case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
@@ -41,19 +37,23 @@ std::optional<std::int64_t> byte_count(std::optional<std::int64_t> elements, DTy
 
 void check_shape(const Signature& signature, const Slot& slot, const View& view) {
     if (view.type != slot.type)
-        refuse("{} is bound to elements of {}: bindings are never converted; bind elements of {}, or declare it as {} "
-               "and cast in the graph",
-               describe(signature, slot), to_text(view.type), to_text(slot.type), to_text(view.type));
+        throw InvalidBinding(
+            fmt::format("{} is bound to elements of {}", describe(signature, slot), to_text(view.type)),
+            "bindings are never converted",
+            fmt::format("bind elements of {}, or declare it as {} and cast in the graph", to_text(slot.type),
+                        to_text(view.type)));
     if (view.extents.rank() != static_cast<int>(slot.dims.size()))
-        refuse(
-            "{} has {} dim{}, but is bound to an array with extents {}: a binding has one extent for each dim; bind a "
-            "view with {} extent{}, as in gf::view(pointer, {{rows, columns}})",
-            describe(signature, slot), slot.dims.size(), slot.dims.size() == 1 ? "" : "s", to_text(view.extents),
-            slot.dims.size(), slot.dims.size() == 1 ? "" : "s");
+        throw InvalidBinding(fmt::format("{} has {} dim{}, but is bound to an array with extents {}",
+                                         describe(signature, slot), slot.dims.size(), slot.dims.size() == 1 ? "" : "s",
+                                         to_text(view.extents)),
+                             "a binding has one extent for each dim",
+                             fmt::format("bind a view with {} extent{}, as in gf::view(pointer, {{rows, columns}})",
+                                         slot.dims.size(), slot.dims.size() == 1 ? "" : "s"));
     for (const std::int64_t extent : view.extents)
         if (extent < 0)
-            refuse("{} is bound with a negative extent, {}: extents count elements; bind extents of 0 or more",
-                   describe(signature, slot), to_text(view.extents));
+            throw InvalidBinding(
+                fmt::format("{} is bound with a negative extent, {}", describe(signature, slot), to_text(view.extents)),
+                "extents count elements", "bind extents of 0 or more");
 }
 
 /// Where the bytes of a view that has some are. Throws where that is not what the view claims, or out of reach.
@@ -62,25 +62,26 @@ Memory locate(const Signature& signature, const Slot& slot, const View& view, co
     const PointerInfo info = reach.pointer_info(view.address);
     const bool device_only = info.memory == Memory::device && !info.managed;
     if (target.is_cpu() && (device_only || view.memory == Memory::device))
-        refuse(
-            "{} is bound to {}, which {} device memory, but this executable runs on the cpu: the cpu reads host memory "
-            "only; bind a host array, or compile with Options{{.device = \"cuda\"}}",
-            describe(signature, slot), view.address, device_only ? "is" : "is said to be");
+        throw InvalidBinding(
+            fmt::format("{} is bound to {}, which {} device memory, but this executable runs on the cpu",
+                        describe(signature, slot), view.address, device_only ? "is" : "is said to be"),
+            "the cpu reads host memory only", "bind a host array, or compile with Options{.device = \"cuda\"}");
     if (view.memory == Memory::device && info.memory == Memory::host)
-        refuse(
-            "{} is bound to {} as device memory, but the pointer is host memory: a view says where its bytes are; bind "
-            "it with host_view or view, or bind the device copy",
-            describe(signature, slot), view.address);
+        throw InvalidBinding(fmt::format("{} is bound to {} as device memory, but the pointer is host memory",
+                                         describe(signature, slot), view.address),
+                             "a view says where its bytes are",
+                             "bind it with host_view or view, or bind the device copy");
     if (view.memory == Memory::host && device_only)
-        refuse(
-            "{} is bound to {} as host memory, but the pointer is device memory: a view says where its bytes are; bind "
-            "it with device_view or view, or bind the host copy",
-            describe(signature, slot), view.address);
+        throw InvalidBinding(fmt::format("{} is bound to {} as host memory, but the pointer is device memory",
+                                         describe(signature, slot), view.address),
+                             "a view says where its bytes are",
+                             "bind it with device_view or view, or bind the host copy");
     if (device_only && info.device != target.ordinal)
-        refuse("{} is bound to memory of cuda:{}, but this executable runs on cuda:{}: a device reads its own memory "
-               "only; "
-               "bind a copy on that device, or compile with Options{{.device = \"cuda:{}\"}}",
-               describe(signature, slot), info.device, target.ordinal, info.device);
+        throw InvalidBinding(
+            fmt::format("{} is bound to memory of cuda:{}, but this executable runs on cuda:{}",
+                        describe(signature, slot), info.device, target.ordinal),
+            "a device reads its own memory only",
+            fmt::format("bind a copy on that device, or compile with Options{{.device = \"cuda:{}\"}}", info.device));
     return target.is_cpu() ? Memory::host : info.memory;
 }
 
@@ -103,9 +104,11 @@ void agree(const Signature& signature, const GivenSlots& given, std::size_t slot
     if (known < 0) known = extent;
     if (known == extent) return;
     const Slot& here = signature.slots[slot];
-    refuse("dim \"{}\" is {} by {}, but {} by {}: a dim has one extent; bind arrays whose extents agree",
-           signature.plan->dims[static_cast<std::size_t>(dim)].name, known, first_source(signature, given, dim), extent,
-           here.kind == SlotKind::dim ? "the extent bound by name" : describe(signature, here));
+    throw InvalidBinding(
+        fmt::format("dim \"{}\" is {} by {}, but {} by {}", signature.plan->dims[static_cast<std::size_t>(dim)].name,
+                    known, first_source(signature, given, dim), extent,
+                    here.kind == SlotKind::dim ? "the extent bound by name" : describe(signature, here)),
+        "a dim has one extent", "bind arrays whose extents agree");
 }
 
 void find_extents(const Signature& signature, const GivenSlots& given, std::vector<std::int64_t>& extents) {
@@ -126,14 +129,15 @@ void find_extents(const Signature& signature, const GivenSlots& given, std::vect
     }
     for (std::size_t i = 0; i < plan.dims.size(); ++i) {
         if (extents[i] < 0 && signature.dim_is_used[i])
-            refuse("dim \"{}\" has no extent: no array that is bound has this dim; bind its extent by name, as in "
-                   "{{\"{}\", 1000}}",
-                   plan.dims[i].name, plan.dims[i].name);
+            throw InvalidBinding(fmt::format("dim \"{}\" has no extent", plan.dims[i].name),
+                                 "no array that is bound has this dim",
+                                 fmt::format("bind its extent by name, as in {{\"{}\", 1000}}", plan.dims[i].name));
         extents[i] = std::max<std::int64_t>(extents[i], 0);
         if (extents[i] == 0 && plan.dims[i].must_not_be_empty)
-            refuse("dim \"{}\" has extent 0 by {}, but {} has no value without elements: bind at least one element",
-                   plan.dims[i].name, first_source(signature, given, static_cast<int>(i)),
-                   plan.dims[i].needs_elements_of);
+            throw InvalidBinding(fmt::format("dim \"{}\" has extent 0 by {}", plan.dims[i].name,
+                                             first_source(signature, given, static_cast<int>(i))),
+                                 fmt::format("{} has no value without elements", plan.dims[i].needs_elements_of),
+                                 "bind at least one element");
     }
 }
 
@@ -144,8 +148,8 @@ constexpr std::int64_t max_domain_elements = std::int64_t{1} << 48;
 void check_sizes(const Signature& signature, std::span<const std::int64_t> extents) {
     for (const Slot& slot : signature.slots)
         if (is_array(slot) && !byte_count(element_count(slot.dims, extents), slot.type))
-            refuse("{} would have more than 2^63 - 1 bytes: sizes are 64-bit; bind smaller extents",
-                   describe(signature, slot));
+            throw InvalidBinding(fmt::format("{} would have more than 2^63 - 1 bytes", describe(signature, slot)),
+                                 "sizes are 64-bit", "bind smaller extents");
     for (const Sweep& sweep : signature.plan->sweeps) {
         if (element_count(sweep.dims, extents).value_or(max_domain_elements + 1) <= max_domain_elements) continue;
         std::string dims;
@@ -153,8 +157,8 @@ void check_sizes(const Signature& signature, std::span<const std::int64_t> exten
             dims += fmt::format("{}{} = {}", dims.empty() ? "" : ", ",
                                 signature.plan->dims[static_cast<std::size_t>(dim)].name,
                                 extents[static_cast<std::size_t>(dim)]);
-        refuse("the domain {} has more than 2^48 elements: no sweep ends that visits so many; bind smaller extents",
-               dims);
+        throw InvalidBinding(fmt::format("the domain {} has more than 2^48 elements", dims),
+                             "one sweep visits at most 2^48", "bind smaller extents");
     }
 }
 
@@ -176,10 +180,10 @@ void check_overlap(const Signature& signature, const GivenSlots& given) {
         for (std::size_t other = 0; other < out; ++other) {
             if (!given[other].bound || !is_array(signature.slots[other]) || !overlap(given[out], given[other]))
                 continue;
-            refuse(
-                "{} is bound to memory that overlaps {}: a sweep may write before another element has been read; bind "
-                "an array of its own",
-                describe(signature, signature.slots[out]), describe(signature, signature.slots[other]));
+            throw InvalidBinding(fmt::format("{} is bound to memory that overlaps {}",
+                                             describe(signature, signature.slots[out]),
+                                             describe(signature, signature.slots[other])),
+                                 "a sweep may write before another element has been read", "bind an array of its own");
         }
     }
 }
@@ -197,10 +201,10 @@ std::uint64_t scalar_bits(const Signature& signature, const Slot& slot, Literal 
         !std::isfinite(to_double(slot.type, *bits)))
         bits.reset();
     if (!bits)
-        refuse("{} is bound to {}, which {} does not hold: a run-time scalar keeps its value; bind one that fits, or "
-               "declare "
-               "\"{}\" with a wider type",
-               describe(signature, slot), literal_text(value), to_text(slot.type), slot.name);
+        throw InvalidBinding(fmt::format("{} is bound to {}, which {} does not hold", describe(signature, slot),
+                                         literal_text(value), to_text(slot.type)),
+                             "a run-time scalar keeps its value",
+                             fmt::format("bind one that fits, or declare \"{}\" with a wider type", slot.name));
     return *bits;
 }
 
@@ -209,36 +213,38 @@ std::uint64_t scalar_bits(const Signature& signature, const Slot& slot, Literal 
 void give(const Signature& signature, std::size_t slot, const View& array, const Reach& reach, GivenSlots& given) {
     const Slot& to = signature.slots[slot];
     if (to.kind == SlotKind::scalar)
-        refuse("{} is bound to an array: a run-time scalar is bound by value, as in {{\"{}\", 2}}",
-               describe(signature, to), to.name);
+        throw InvalidBinding(fmt::format("{} is bound to an array", describe(signature, to)),
+                             "a run-time scalar is bound by value",
+                             fmt::format("bind a number, as in {{\"{}\", 2}}", to.name));
     if (to.kind == SlotKind::dim)
-        refuse("{} is bound to an array: the extent of a dim is bound as an integer, as in {{\"{}\", 1000}}",
-               describe(signature, to), to.name);
+        throw InvalidBinding(fmt::format("{} is bound to an array", describe(signature, to)),
+                             "the extent of a dim is bound as an integer",
+                             fmt::format("bind one, as in {{\"{}\", 1000}}", to.name));
     check_shape(signature, to, array);
     const auto bytes = byte_count(gf::element_count(std::span(array.extents.begin(), array.extents.end())), array.type);
     if (!bytes)
-        refuse("{} is bound with extents {}, more than 2^63 - 1 bytes: sizes are 64-bit; bind the array's true extents",
-               describe(signature, to), to_text(array.extents));
+        throw InvalidBinding(fmt::format("{} is bound with extents {}, more than 2^63 - 1 bytes",
+                                         describe(signature, to), to_text(array.extents)),
+                             "sizes are 64-bit", "bind the array's true extents");
     if (to.kind == SlotKind::output && !array.writable)
-        refuse("{} is bound to read-only memory: outputs are written; bind a view of non-const elements",
-               describe(signature, to));
+        throw InvalidBinding(fmt::format("{} is bound to read-only memory", describe(signature, to)),
+                             "outputs are written", "bind a view of non-const elements");
     Given now{.bound = true, .array = array};
     if (*bytes > 0) {
         const auto address = reinterpret_cast<std::uintptr_t>(array.address);
         if (address == 0)
-            refuse("{} is bound to a null pointer with extents {}: only arrays without elements may be null; bind the "
-                   "array's address",
-                   describe(signature, to), to_text(array.extents));
+            throw InvalidBinding(fmt::format("{} is bound to a null pointer with extents {}", describe(signature, to),
+                                             to_text(array.extents)),
+                                 "only arrays without elements may be null", "bind the array's address");
         if (address % size_of(array.type) != 0)
-            refuse(
-                "{} is bound to address {}, which is not a multiple of {} bytes: elements must be aligned to their own "
-                "size; bind an aligned copy",
-                describe(signature, to), array.address, size_of(array.type));
+            throw InvalidBinding(fmt::format("{} is bound to address {}, which is not a multiple of {} bytes",
+                                             describe(signature, to), array.address, size_of(array.type)),
+                                 "elements must be aligned to their own size", "bind an aligned copy");
         if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(*bytes))
-            refuse(
-                "{} is bound with extents {} at address {}, beyond the end of the address space: a view covers memory "
-                "that exists; bind the array's true extents",
-                describe(signature, to), to_text(array.extents), array.address);
+            throw InvalidBinding(
+                fmt::format("{} is bound with extents {} at address {}, beyond the end of the address space",
+                            describe(signature, to), to_text(array.extents), array.address),
+                "a view covers memory that exists", "bind the array's true extents");
         now.array.memory = locate(signature, to, array, reach);
     } else if (array.memory == Memory::unknown || reach.target.is_cpu()) {
         now.array.memory = Memory::host;
@@ -249,10 +255,9 @@ void give(const Signature& signature, std::size_t slot, const View& array, const
 void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given) {
     const Slot& to = signature.slots[slot];
     if (is_array(to))
-        refuse("{} is bound to the number {}: an array is bound to a view of its elements; bind an array, or declare "
-               "\"{}\" "
-               "as a run-time scalar",
-               describe(signature, to), literal_text(value), to.name);
+        throw InvalidBinding(fmt::format("{} is bound to the number {}", describe(signature, to), literal_text(value)),
+                             "an array is bound to a view of its elements",
+                             fmt::format("bind an array, or declare \"{}\" as a run-time scalar", to.name));
     if (to.kind == SlotKind::scalar) {
         given[slot] = {.bound = true, .bits = scalar_bits(signature, to, value)};
         return;
@@ -261,8 +266,8 @@ void give(const Signature& signature, std::size_t slot, Literal value, GivenSlot
                           ? value.integer >= 0
                           : value.kind == Literal::Kind::unsigned_integer && value.unsigned_integer <= INT64_MAX;
     if (!fits)
-        refuse("{} is bound to {}: an extent is an integer from 0 to 2^63 - 1; bind such an integer",
-               describe(signature, to), literal_text(value));
+        throw InvalidBinding(fmt::format("{} is bound to {}", describe(signature, to), literal_text(value)),
+                             "an extent is an integer from 0 to 2^63 - 1", "bind such an integer");
     given[slot] = {.bound = true,
                    .extent = value.kind == Literal::Kind::integer ? value.integer
                                                                   : static_cast<std::int64_t>(value.unsigned_integer)};
@@ -275,8 +280,8 @@ void give(const Signature& signature, std::span<const Binding> bindings, Side si
         const std::size_t slot = find_slot(signature, binding.name, side);
         for (std::size_t earlier = 0; earlier < i; ++earlier)
             if (bindings[earlier].name == binding.name)
-                refuse("{} is bound twice: a list of bindings names each value once; leave one of the two out",
-                       describe(signature, signature.slots[slot]));
+                throw InvalidBinding(fmt::format("{} is bound twice", describe(signature, signature.slots[slot])), "",
+                                     "leave one of the two out");
         if (binding.scalar)
             give(signature, slot, *binding.scalar, given);
         else
@@ -289,9 +294,10 @@ void resolve(const Signature& signature, const GivenSlots& given, Bound& bound) 
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
         if (given[i].bound || slot.kind == SlotKind::output || slot.kind == SlotKind::dim) continue;
-        refuse("{} is not bound: a run needs every input; add {}", describe(signature, slot),
-               slot.kind == SlotKind::input ? fmt::format("{{\"{}\", array}}", slot.name)
-                                            : fmt::format("{{\"{}\", 2}}", slot.name));
+        throw InvalidBinding(fmt::format("{} is not bound", describe(signature, slot)), "a run needs every input",
+                             fmt::format("add {}", slot.kind == SlotKind::input
+                                                       ? fmt::format("{{\"{}\", array}}", slot.name)
+                                                       : fmt::format("{{\"{}\", 2}}", slot.name)));
     }
     find_extents(signature, given, bound.extents);
     check_sizes(signature, bound.extents);
@@ -332,10 +338,10 @@ void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems) {
     for (const Range& range : ranges) {
         const Range* const meets = is_output(range) ? any : output;
         if (meets != nullptr && meets->end > range.begin && meets->problem != range.problem)
-            refuse("{} of problem {} is bound to memory that overlaps {} of problem {}: problems of one call run at "
-                   "the same time; "
-                   "bind an array of its own",
-                   plan.arrays[range.array].name, range.problem, plan.arrays[meets->array].name, meets->problem);
+            throw InvalidBinding(fmt::format("{} of problem {} is bound to memory that overlaps {} of problem {}",
+                                             plan.arrays[range.array].name, range.problem,
+                                             plan.arrays[meets->array].name, meets->problem),
+                                 "problems of one call run at the same time", "bind an array of its own");
         if (any == nullptr || range.end > any->end) any = &range;
         if (is_output(range) && (output == nullptr || range.end > output->end)) output = &range;
     }

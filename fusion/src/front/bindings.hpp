@@ -1,5 +1,5 @@
 // From what a caller binds to what a backend gets. Every mistake that bindings can hold is found here, before anything
-// runs, and is an InvalidGraph that names the value, the rule and the fix.
+// runs, and is an InvalidBinding that names the value, the rule and the fix.
 #pragma once
 
 #include <optional>

@@ -58,10 +58,8 @@ ChosenBuild build_for(std::string_view device, const std::shared_ptr<const Plan>
     if (device == "cpu") return {build_cpu(plan, options), {}, by_name};
     const auto ordinal = cuda_ordinal(device);
     if (!ordinal)
-        throw InvalidGraph(
-            fmt::format("the device is \"{}\": a device is \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"; "
-                        "choose one of these",
-                        device));
+        throw InvalidOption(fmt::format("the device is \"{}\"", device),
+                            "a device is \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", "choose one of these");
     check_present(*ordinal);
     return {build_cuda(plan, *ordinal, options), {*ordinal}, by_name};
 }

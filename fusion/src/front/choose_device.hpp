@@ -17,7 +17,7 @@ struct ChosenBuild {
     std::string why; ///< "by name", or what "auto" decided by
 };
 
-/// Builds the plan for the device named "auto", "cpu", "cuda" or "cuda:<ordinal>". Throws InvalidGraph for another
+/// Builds the plan for the device named "auto", "cpu", "cuda" or "cuda:<ordinal>". Throws InvalidOption for another
 /// name, DeviceError where the device that was named cannot be used, CompileError.
 ChosenBuild build_for(std::string_view device, const std::shared_ptr<const Plan>& plan, const BuildOptions& options);
 

@@ -54,7 +54,7 @@ public:
             auto result = use(*lent);
             give_back(std::move(lent));
             return result;
-        } catch (const InvalidGraph&) {
+        } catch (const UsageError&) {
             give_back(std::move(lent));
             throw;
         } catch (...) {
@@ -186,7 +186,8 @@ std::vector<Results> Executable::run_many(std::span<const Bindings> inputs, std:
 
 PreparedMany Executable::prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs) const {
     if (inputs.empty())
-        throw InvalidGraph("prepare_many() was given no problem: what is prepared can be run; give it one or more");
+        throw InvalidBinding("prepare_many() was given no problem", "what is prepared can be run",
+                             "give it one or more");
     auto prepared = std::make_unique<PreparedMany::Impl>(impl_->compiled);
     prepared->bind(inputs, outputs);
     return PreparedMany(std::move(prepared));
@@ -210,14 +211,11 @@ std::string Executable::device() const { return impl_->compiled->chosen.build->d
 
 Executable compile(const Graph& graph, const Options& options) {
     if (graph.outputs().empty())
-        throw InvalidGraph(
-            fmt::format("graph {} has no output: a graph is compiled for its outputs; name a result with "
-                        "g.output(\"name\", value)",
-                        graph.name()));
+        throw InvalidGraph(fmt::format("graph {} has no output", graph.name()), "a graph is compiled for its outputs",
+                           "name a result with g.output(\"name\", value)");
     if (options.verify && options.fast_math)
-        throw InvalidGraph(
-            "Options asks for verify and fast_math: verify compares bits, which fast_math gives up; leave one "
-            "of the two out");
+        throw InvalidOption("Options asks for verify and fast_math", "verify compares bits, which fast_math gives up",
+                            "leave one of the two out");
     FuseOptions fuse_options;
     fuse_options.fuse = options.fuse;
     fuse_options.fast_math = options.fast_math;

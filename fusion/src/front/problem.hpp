@@ -52,7 +52,8 @@ public:
     void give(std::string_view name, Literal scalar) {
         detail::give(compiled_->signature, find_slot(compiled_->signature, name, Side::both), scalar, next_given_);
     }
-    /// Writes what a runner is to bind. Throws InvalidGraph for what may not be run, DeviceError without memory.
+    /// Writes what a runner is to bind. Throws InvalidBinding for what may not be run, OutOfMemory or
+    /// DeviceError without memory.
     void stage(Bound& next);
     /// What was staged is in force; `bound`: as stage() wrote it.
     void accept(const Bound& bound);

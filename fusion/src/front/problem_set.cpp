@@ -10,18 +10,18 @@ ProblemSet::ProblemSet(std::shared_ptr<const Compiled> compiled, Count count)
 
 Problem& ProblemSet::at(std::size_t number) {
     if (number >= size())
-        throw InvalidGraph(fmt::format("problem {} was named of {}: problems are numbered from 0 in the order in which "
-                                       "they were prepared; name one of them",
-                                       number, size()));
+        throw InvalidBinding(fmt::format("problem {} was named of {}", number, size()),
+                             "problems are numbered from 0 in the order in which they were prepared",
+                             "name one of them");
     return problems_[number];
 }
 
 void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs) {
     if (!outputs.empty() && outputs.size() != inputs.size())
-        throw InvalidGraph(
-            fmt::format("{} problems were given outputs, and {} inputs: each problem has its own of both, or none has "
-                        "outputs; give as many of them, empty ones where nothing is bound",
-                        outputs.size(), inputs.size()));
+        throw InvalidBinding(
+            fmt::format("{} problems were given outputs, and {} inputs", outputs.size(), inputs.size()),
+            "each problem has its own of both, or none has outputs",
+            "give as many of them, empty ones where nothing is bound");
     last_ = Last::nothing;
     release_retired(); // before memory is allocated
     const std::size_t count = inputs.size();
@@ -69,9 +69,8 @@ void ProblemSet::enqueue(StreamView stream) {
 
 bool ProblemSet::finish() {
     if (last_ == Last::nothing)
-        throw InvalidGraph(
-            "results() was called, but nothing was run with the bindings that stand: results belong to a run; "
-            "call run() or enqueue() first");
+        throw InvalidResult("results() was called, but nothing was run with the bindings that stand",
+                            "results belong to a run", "call run() or enqueue() first");
     if (last_ == Last::enqueued) runner_->wait(scalars_);
     return last_ == Last::enqueued;
 }

@@ -40,7 +40,7 @@ public:
         last_ = Last::run;
     }
     void enqueue(StreamView stream);
-    /// The same with the results of the last run. Throws InvalidGraph where there was none since the bindings changed.
+    /// The same with the results of the last run. Throws InvalidResult where there was none since the bindings changed.
     template <class Take> void results(Take&& take) {
         const bool is_new = finish();
         for (std::size_t i = 0; i < size(); ++i) take(is_new ? publish(i, false) : problems_[i].results());
@@ -72,9 +72,10 @@ private:
 template <class Work> void ProblemSet::in_problem(std::size_t number, std::size_t of, Work&& work) const {
     try {
         work();
-    } catch (const InvalidGraph& error) {
+    } catch (const InvalidBinding& error) {
         if (count_ == Count::one) throw;
-        throw InvalidGraph(fmt::format("problem {} of {}: {}", number, of, error.what()));
+        throw InvalidBinding(fmt::format("problem {} of {}: {}", number, of, error.subject()), error.rule(),
+                             error.fix());
     }
 }
 

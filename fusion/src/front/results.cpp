@@ -12,23 +12,22 @@ const Results::Entry& find_entry(std::span<const Results::Entry> entries, std::s
     for (const Results::Entry& entry : entries)
         if (entry.name == name) return entry;
     if (entries.empty())
-        throw InvalidGraph(fmt::format("\"{}\" was asked for, but these Results are of no run: a default-constructed "
-                                       "Results holds none; assign what run() returns",
-                                       name));
+        throw InvalidResult(fmt::format("\"{}\" was asked for, but these Results are of no run", name),
+                            "a default-constructed Results holds none", "assign what run() returns");
     std::vector<std::string_view> names;
     for (const Results::Entry& entry : entries) names.push_back(entry.name);
     const std::string_view near = detail::nearest(name, names);
-    throw InvalidGraph(fmt::format("\"{}\" is no result: results are the graph's outputs, {}; {}", name,
-                                   fmt::join(names, ", "),
-                                   near.empty() ? "ask for one of them" : fmt::format("did you mean \"{}\"?", near)));
+    throw InvalidResult(
+        fmt::format("\"{}\" is not a result", name),
+        fmt::format("results are the graph's outputs, {}", fmt::join(names, ", ")),
+        fmt::format("{}", near.empty() ? "ask for one of them" : fmt::format("did you mean \"{}\"?", near)));
 }
 
 void check_type(const Results::Entry& entry, DType type, const char* getter) {
     if (entry.type != type)
-        throw InvalidGraph(
-            fmt::format("result \"{}\" is {}, but was asked for as {}: results are never converted; use {} "
-                        "with the C++ type of {}",
-                        entry.name, to_text(entry.type), to_text(type), getter, to_text(entry.type)));
+        throw InvalidResult(
+            fmt::format("result \"{}\" is {}, but was asked for as {}", entry.name, to_text(entry.type), to_text(type)),
+            "results are never converted", fmt::format("use {} with the C++ type of {}", getter, to_text(entry.type)));
 }
 
 } // namespace
@@ -36,8 +35,8 @@ void check_type(const Results::Entry& entry, DType type, const char* getter) {
 const Results::Entry& Results::scalar_entry(std::string_view name, DType type) const {
     const Entry& entry = find_entry(entries(), name);
     if (entry.is_array)
-        throw InvalidGraph(fmt::format(
-            "result \"{}\" is an array: get reads scalars; use array(\"{}\") or span(\"{}\")", name, name, name));
+        throw InvalidResult(fmt::format("result \"{}\" is an array", name), "get reads scalars",
+                            fmt::format("use array(\"{}\") or span(\"{}\")", name, name));
     check_type(entry, type, "get");
     return entry;
 }
@@ -52,7 +51,8 @@ void Results::throw_empty(const Entry& entry) {
 View Results::array(std::string_view name) const {
     const Entry& entry = find_entry(entries(), name);
     if (!entry.is_array)
-        throw InvalidGraph(fmt::format("result \"{}\" is a scalar: array reads arrays; use get(\"{}\")", name, name));
+        throw InvalidResult(fmt::format("result \"{}\" is a scalar", name), "array reads arrays",
+                            fmt::format("use get(\"{}\")", name));
     return entry.array;
 }
 
@@ -60,9 +60,8 @@ View Results::host_array(std::string_view name, DType type) const {
     const View view = array(name);
     check_type(find_entry(entries(), name), type, "span");
     if (view.memory != Memory::host)
-        throw InvalidGraph(fmt::format("result \"{}\" is in device memory: span reads host memory; copy from "
-                                       "array(\"{}\").address, or bind a host array as output",
-                                       name, name));
+        throw InvalidResult(fmt::format("result \"{}\" is in device memory", name), "span reads host memory",
+                            fmt::format("copy from array(\"{}\").address, or bind a host array as output", name));
     return view;
 }
 

@@ -17,7 +17,7 @@ namespace detail {
 /// The memory of one array result that the caller did not bind.
 class ResultMemory {
 public:
-    /// In the memory of device `ordinal`, or of the host. Throws DeviceError.
+    /// In the memory of device `ordinal`, or of the host. Throws DeviceError, OutOfMemory.
     ResultMemory(Memory memory, int ordinal, std::size_t bytes) : memory_(memory), bytes_(bytes) {
         if (memory == Memory::device)
             device_ = DeviceBuffer(ordinal, bytes);

@@ -31,16 +31,14 @@ bool can_name(Side side, SlotKind kind) {
     if (side == Side::outputs)
         for (const Output& output : signature.plan->outputs)
             if (output.name == name)
-                throw InvalidGraph(
-                    fmt::format("output \"{}\" is a scalar, and only array outputs are bound: leave it out, "
-                                "and read it from the results with get(\"{}\")",
-                                name, name));
+                throw InvalidBinding(fmt::format("output \"{}\" is a scalar", name), "only array outputs are bound",
+                                     fmt::format("leave it out, and read it from the results with get(\"{}\")", name));
     const std::string_view near = nearest(name, names);
     const char* what = side == Side::outputs ? "array output" : "input, run-time scalar or dim";
-    throw InvalidGraph(
-        fmt::format("\"{}\" is bound, but graph {} has no {} of that name; it has {}{}", name, signature.plan->name,
-                    what, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-                    near.empty() ? "; leave the binding out" : fmt::format("; did you mean \"{}\"?", near)));
+    throw InvalidBinding(
+        fmt::format("\"{}\" is bound, but graph {} has no {} of that name", name, signature.plan->name, what),
+        fmt::format("it has {}", names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
+        near.empty() ? "leave the binding out" : fmt::format("did you mean \"{}\"?", near));
 }
 
 } // namespace

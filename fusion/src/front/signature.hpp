@@ -37,7 +37,7 @@ Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan);
 /// Which slots a list of bindings may name.
 enum class Side : std::uint8_t { inputs, outputs, both };
 
-/// The number of the slot named `name`, inputs before scalars before dims before outputs. Throws InvalidGraph, with
+/// The number of the slot named `name`, inputs before scalars before dims before outputs. Throws InvalidBinding, with
 /// the nearest name there is.
 std::size_t find_slot(const Signature& signature, std::string_view name, Side side);
 

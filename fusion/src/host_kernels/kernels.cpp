@@ -95,9 +95,11 @@ InstructionSet chosen_instruction_set() {
     else if (wanted == "avx512")
         set = InstructionSet::avx512;
     else if (wanted != "baseline")
-        throw InvalidGraph(fmt::format("GRIDFOLD_CPU={}: must be baseline, avx2 or avx512, or not set", wanted));
+        throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted), "it names an instruction set",
+                            "set it to baseline, avx2 or avx512, or unset it");
     if (!has(set))
-        throw InvalidGraph(fmt::format("GRIDFOLD_CPU={}: this machine has no {}; unset it", wanted, to_text(set)));
+        throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted), fmt::format("this machine has no {}", to_text(set)),
+                            "unset it");
     return set;
 }
 

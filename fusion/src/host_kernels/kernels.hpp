@@ -24,7 +24,7 @@ std::string_view to_text(InstructionSet set);
 bool has(InstructionSet set);
 
 /// The best that this machine has; or what the environment variable GRIDFOLD_CPU says (baseline, avx2, avx512). Throws
-/// InvalidGraph if that is none of these or more than the machine has.
+/// InvalidOption if that is none of these or more than the machine has.
 InstructionSet chosen_instruction_set();
 
 /// The kernel of a map that computes in `compute`; null where the map has no meaning for the type.

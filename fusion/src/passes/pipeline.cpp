@@ -90,7 +90,9 @@ void check_skipped(const FuseOptions& options) {
     for (const std::string& skipped : options.skip) {
         const bool known = std::any_of(std::begin(pipeline), std::end(pipeline),
                                        [&](const Pass& pass) { return pass.name == skipped && may_be_skipped(pass); });
-        if (!known) throw InvalidGraph(fmt::format("skip: there is no pass \"{}\" that can be left out", skipped));
+        if (!known)
+            throw InvalidOption(fmt::format("skip names \"{}\"", skipped), "only passes that rewrite can be left out",
+                                "name one of them");
     }
 }
 
@@ -104,8 +106,8 @@ Plan fuse(const Graph& graph, const FuseOptions& options) {
     using namespace plan;
     check_skipped(options);
     if (graph.outputs().empty())
-        throw InvalidGraph(fmt::format(
-            "graph {}: has no outputs, so there is nothing to compute; name a result with output()", graph.name()));
+        throw InvalidGraph(fmt::format("graph {}", graph.name()), "has no outputs, so there is nothing to compute",
+                           "name a result with output()");
     const bool verifies = always_verify || options.verify;
     if (verifies) verify(graph);
     Forms forms(graph, options);

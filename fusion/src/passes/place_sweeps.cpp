@@ -186,11 +186,11 @@ private:
                 return;
             }
             if (retried)
-                throw InvalidGraph(fmt::format(
-                    "{}: reads {} arrays and {} addresses, strides and run-time scalars, but one sweep "
-                    "takes at most {} and {}; split the expression, or bring the inputs together in one "
-                    "array with one more dim",
-                    operation_of(graph_.node(roots[0])), arrays, parameters, max_sweep_arrays, max_sweep_parameters));
+                throw InvalidGraph(fmt::format("{}", operation_of(graph_.node(roots[0]))),
+                                   fmt::format("reads {} arrays and {} addresses, strides and run-time scalars, but "
+                                               "one sweep takes at most {} and {}",
+                                               arrays, parameters, max_sweep_arrays, max_sweep_parameters),
+                                   "split the expression, or bring the inputs together in one array with one more dim");
             begin_sweep(group, !words_fit
                                    ? fmt::format("a sweep folds at most {} words for four lanes", max_sweep_words)
                                : !arrays_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)

@@ -32,10 +32,10 @@ void check_parameters(const Graph& graph, const PlacedSweep& sweep) {
     int words = own + static_cast<int>(sweep.dims.size()) + static_cast<int>(sweep.stores.size());
     for (const int node : sweep.nodes) words += parameter_words(graph.node(node));
     if (words > max_kernel_words)
-        throw InvalidGraph(
-            fmt::format("graph {}: one of its kernels would take {} parameters, but CUDA passes at most {}; bring "
-                        "run-time scalars together in one array with one more dim",
-                        graph.name(), words, max_kernel_words));
+        throw InvalidGraph(fmt::format("graph {}", graph.name()),
+                           fmt::format("one of its kernels would take {} parameters, but CUDA passes at most {}", words,
+                                       max_kernel_words),
+                           "bring run-time scalars together in one array with one more dim");
 }
 
 void sort_unique(std::vector<int>& numbers) {
@@ -70,10 +70,10 @@ int parameter_words(const Node& node) {
 
 void check_placed_nodes(const Graph& graph, std::size_t nodes) {
     if (nodes > max_placed_nodes)
-        throw InvalidGraph(fmt::format("graph {}: its sweeps recompute more than {} values together; make an "
-                                       "elementwise value of a middle stage a result, and go on from it in a graph "
-                                       "of its own",
-                                       graph.name(), max_placed_nodes));
+        throw InvalidGraph(
+            fmt::format("graph {}", graph.name()),
+            fmt::format("its sweeps recompute more than {} values together", max_placed_nodes),
+            "make an elementwise value of a middle stage a result, and go on from it in a graph of its own");
 }
 
 std::vector<bool> live_nodes(const Graph& graph) {

@@ -68,7 +68,7 @@ private:
     int device_ = 0;
 };
 
-/// Host memory, aligned to 64 bytes. Zero bytes are a null address. Throws DeviceError where there is not so much.
+/// Host memory, aligned to 64 bytes. Zero bytes are a null address. Throws OutOfMemory where there is not so much.
 class HostBuffer {
 public:
     static constexpr std::size_t alignment = 64;

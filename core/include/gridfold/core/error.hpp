@@ -1,8 +1,22 @@
 // The errors gridfold throws, split by whose fault it is. A call that throws has created and changed nothing.
+//
+//     Error ┬ UsageError: your mistake ┬ InvalidGraph    in a graph or its text
+//           │                          ├ InvalidBinding  in what is bound to it
+//           │                          ├ InvalidResult   in what is asked of results, or when
+//           │                          └ InvalidOption   in an option, an environment variable or a command line
+//           ├ EmptyReduction   a value was asked for that no element contributed to
+//           ├ IoError          a file could not be read, or is not what it should be
+//           ├ CompileError     a generated kernel did not compile
+//           ├ DeviceError      a device could not do what was asked
+//           ├ OutOfMemory      the host has no room for an array
+//           └ InternalError    gridfold's own mistake
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace gf {
 
@@ -12,11 +26,63 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// The user's mistake in a graph, its text, its bindings or its options. The message names the value, the rule and
-/// the fix. Thrown before anything runs.
-class InvalidGraph : public Error {
+/// The user's mistake, found before anything runs. The message is "subject: rule; fix"; a part that is "" is left out.
+class UsageError : public Error {
 public:
-    using Error::Error;
+    /// `excerpt`, lines that show the place, follows the message.
+    UsageError(std::string subject, std::string rule, std::string fix, std::string_view excerpt = {})
+        : Error(message(subject, rule, fix, excerpt)), subject_(std::move(subject)), rule_(std::move(rule)),
+          fix_(std::move(fix)) {}
+    /// What is wrong: the value as it was given, by name.
+    const std::string& subject() const noexcept { return subject_; }
+    /// The rule that it breaks.
+    const std::string& rule() const noexcept { return rule_; }
+    /// What to do about it.
+    const std::string& fix() const noexcept { return fix_; }
+
+private:
+    static std::string message(std::string_view subject, std::string_view rule, std::string_view fix,
+                               std::string_view excerpt) {
+        std::string text(subject);
+        text.append(!text.empty() && !rule.empty() ? ": " : "").append(rule);
+        text.append(!text.empty() && !fix.empty() ? "; " : "").append(fix);
+        return text.append(excerpt.empty() ? "" : "\n").append(excerpt);
+    }
+    std::string subject_, rule_, fix_;
+};
+
+/// A mistake in a graph or its text. A text's subject begins with line and column.
+class InvalidGraph : public UsageError {
+public:
+    using UsageError::UsageError;
+};
+
+/// A mistake in what is bound to a graph: names, types, extents, memory.
+class InvalidBinding : public UsageError {
+public:
+    using UsageError::UsageError;
+};
+
+/// A mistake in what is asked of results (a name, a type), or when: results() before a run, run() during a capture.
+class InvalidResult : public UsageError {
+public:
+    using UsageError::UsageError;
+};
+
+/// A mistake in an option, a device's name, an environment variable or a command line.
+class InvalidOption : public UsageError {
+public:
+    using UsageError::UsageError;
+};
+
+/// A file could not be read or written, or is not what it should be. The message says which and what to do.
+class IoError : public Error {
+public:
+    IoError(const std::string& what, std::string path) : Error(what), path_(std::move(path)) {}
+    const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
 };
 
 /// A generated kernel did not compile (possible only with a user's own map or monoid). `source()` is the kernel text,
@@ -33,7 +99,7 @@ private:
     std::string log_;
 };
 
-/// A device could not do what was asked: none is present, memory ran out, or a driver call failed. `call()` is the
+/// A device could not do what was asked: none is present, its memory ran out, or a driver call failed. `call()` is the
 /// driver's entry point ("" where none was called), `code()` its CUresult (0 likewise).
 class DeviceError : public Error {
 public:
@@ -45,6 +111,16 @@ public:
 private:
     std::string call_;
     int code_;
+};
+
+/// The host has no room for an array of `bytes()`. (Small allocations that fail are a std::bad_alloc.)
+class OutOfMemory : public Error {
+public:
+    OutOfMemory(const std::string& what, std::size_t bytes) : Error(what), bytes_(bytes) {}
+    std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+    std::size_t bytes_;
 };
 
 /// A value was asked for that no element contributed to (the minimum of integers that are all masked, say).

@@ -23,7 +23,7 @@ inline constexpr int max_rank = 8;
 class Extents {
 public:
     Extents() = default;
-    /// Throws InvalidGraph for more than max_rank extents. Negative extents are kept, and refused where they are bound.
+    /// Throws InvalidBinding for more than max_rank extents. Negative ones are kept, and refused where they are bound.
     Extents(std::initializer_list<std::int64_t> extents);
     explicit Extents(std::span<const std::int64_t> extents);
 
@@ -98,13 +98,13 @@ struct View {
 template <Element T> View view(T* pointer, Extents extents) {
     return {const_cast<std::remove_const_t<T>*>(pointer), dtype_of<T>, extents, Memory::unknown, !std::is_const_v<T>};
 }
-/// The same, for memory that the caller knows to be host memory. Binding a device pointer as this is an InvalidGraph.
+/// The same, for memory that the caller knows to be host memory. Binding a device pointer as this is an InvalidBinding.
 template <Element T> View host_view(T* pointer, Extents extents) {
     View v = view(pointer, extents);
     v.memory = Memory::host;
     return v;
 }
-/// The same, for memory that the caller knows to be device memory. Binding a host pointer as this is an InvalidGraph.
+/// The same, for memory that the caller knows to be device memory. Binding a host pointer as this is an InvalidBinding.
 template <Element T> View device_view(T* pointer, Extents extents) {
     View v = view(pointer, extents);
     v.memory = Memory::device;

@@ -69,8 +69,8 @@ using Bindings = std::vector<Binding>;
 class Results {
 public:
     Results() = default;
-    /// The scalar result `name` as its own type T (a wrong T is an InvalidGraph that names the right one). Throws
-    /// EmptyReduction if no element contributed to it, InvalidGraph if there is no such result or it is an array.
+    /// The scalar result `name` as its own type T (a wrong T is an InvalidResult that names the right one). Throws
+    /// EmptyReduction if no element contributed to it, InvalidResult if there is no such result or it is an array.
     template <Element T> T get(std::string_view name) const;
     /// The same, empty where no element contributed.
     template <Element T> std::optional<T> get_optional(std::string_view name) const;
@@ -127,7 +127,7 @@ public:
     /// if an array output is not bound (both write the same array). All arrays must be in device memory. A DeviceError
     /// may leave a part of the run in the capture: end it and start anew.
     void enqueue(StreamView stream);
-    /// The results of the last run. InvalidGraph where nothing was run since prepare() or rebind().
+    /// The results of the last run. InvalidResult where nothing was run since prepare() or rebind().
     Results results();
 
     struct Impl;
@@ -178,7 +178,7 @@ public:
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
     /// Runs many problems, small ones above all, each with extents and scalars of its own: on a GPU one launch a sweep
     /// (the first call compiles its kernels). `outputs`: empty, or one list for each problem. A mistake in one of them
-    /// is an InvalidGraph that names it, and nothing runs.
+    /// is an InvalidBinding that names it, and nothing runs.
     std::vector<Results> run_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {},
                                   StreamView stream = {}) const;
     PreparedMany prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {}) const;
@@ -216,7 +216,7 @@ template <Element T> std::span<const T> Results::span(std::string_view name) con
     return {static_cast<const T*>(view.address), element_count(view.extents)};
 }
 
-/// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct, an unknown device name),
+/// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct), InvalidOption (an unknown device name),
 /// DeviceError, CompileError.
 Executable compile(const Graph& graph, const Options& options = {});
 

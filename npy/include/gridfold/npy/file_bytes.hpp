@@ -8,15 +8,15 @@
 
 namespace gf::npy {
 
-/// All bytes of a file. A regular file is mapped read-only: its pages are read when they are used. A pipe or a socket is
-/// read to its end. Move-only. Without bytes, the address is null.
+/// All bytes of a file. A regular file is mapped read-only: its pages are read when they are used. A pipe or a socket
+/// is read to its end. Move-only. Without bytes, the address is null.
 class FileBytes {
 public:
     /// Opens a regular file or a named pipe, whose writer it waits for. Throws IoError where there is no such file, or
     /// it can't be read.
     explicit FileBytes(const std::string& path);
-    /// What an open descriptor, such as 0 for stdin, has left to read. The descriptor stays open and the caller's. `name`
-    /// is for messages. Throws IoError where it can't be read.
+    /// What an open descriptor, such as 0 for stdin, has left to read. The descriptor stays open and the caller's.
+    /// `name` is for messages. Throws IoError where it can't be read.
     FileBytes(int descriptor, std::string name);
     FileBytes(FileBytes&& other) noexcept { swap(other); }
     FileBytes& operator=(FileBytes&& other) noexcept {

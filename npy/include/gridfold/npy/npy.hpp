@@ -5,7 +5,7 @@
 //     gf::npy::write("y.npy", r.array("y"));
 //
 // The .npy format is that of numpy.lib.format, versions 1.0 to 3.0, for little-endian numbers and bool. An array in
-// Fortran order is copied to C order. Errors are InvalidGraph, with the file, the rule and the fix.
+// Fortran order is copied to C order. Errors are IoError, with the file, the rule and the fix.
 #pragma once
 
 #include <span>
@@ -32,8 +32,8 @@ private:
     View view_;
 };
 
-/// Opens a .npy file. Throws for one that can't be read, whose header is not exactly what the format says, whose size is
-/// not what its header says, or whose elements gridfold does not take.
+/// Opens a .npy file. Throws for one that can't be read, whose header is not exactly what the format says, whose size
+/// is not what its header says, or whose elements gridfold does not take.
 Array open(const std::string& path);
 Array open(FileBytes file);
 
