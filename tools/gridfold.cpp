@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/version.hpp>
 
 #include "commands.hpp"
 #include "ops.hpp"
@@ -58,7 +59,7 @@ The functions that a graph may use: gridfold ops)";
 int run_command(int argc, char** argv) {
     CLI::App app("Fuses map-reduce graphs and runs them on arrays in files, on a GPU or the CPU.", "gridfold");
     app.require_subcommand(1);
-    app.set_version_flag("--version", GRIDFOLD_VERSION);
+    app.set_version_flag("--version", std::string(gf::version()));
     app.footer("Exit codes: 0 success, 1 invalid input, 2 a device or memory failed, 3 an error inside gridfold.");
 
     CLI::App& devices = *app.add_subcommand("devices", "List what there is to run on");

@@ -46,7 +46,7 @@ TEST_F(ResultErrors, an_unknown_result_is_refused_with_the_nearest_one) {
 
 TEST_F(ResultErrors, a_result_of_another_type_is_refused_naming_both) {
     expect_refused<gf::InvalidResult>([&] { results.get<std::int32_t>("total"); },
-                                      {"\"total\" is i64", "asked for as i32", "never converted"});
+                                      {"\"total\" is i64", "asked for as i32", "never converts"});
     EXPECT_EQ(results.get<std::int64_t>("total"), -6);
 }
 

@@ -42,7 +42,39 @@ TEST_F(GpuExecutable, results_are_in_the_memory_that_the_inputs_are_in) {
     EXPECT_EQ(to_host(on_device.array("y")), (std::vector<float>{2, 4, 6, 8, 10}));
     EXPECT_EQ(on_host.span<float>("y")[4], 10);
     expect_refused<gf::InvalidResult>([&] { on_device.span<float>("y"); },
-                                      {"\"y\" is in device memory", "array(\"y\")"});
+                                      {"\"y\" is in device memory", "to_vector(\"y\")"});
+    EXPECT_EQ(on_device.to_vector<float>("y"), on_host.to_vector<float>("y"));
+}
+
+/// The library's own device memory, counted.
+class CountedDeviceMemory final : public gf::DeviceMemoryResource {
+public:
+    std::size_t given = 0, taken_back = 0;
+    void* allocate(std::size_t bytes, gf::StreamView) override {
+        given += bytes;
+        return buffers_.emplace_back(0, bytes).address();
+    }
+    void deallocate(void* address, std::size_t bytes, gf::StreamView) noexcept override {
+        taken_back += bytes;
+        std::erase_if(buffers_, [&](const gf::DeviceBuffer& buffer) { return buffer.address() == address; });
+    }
+
+private:
+    std::vector<gf::DeviceBuffer> buffers_;
+};
+
+TEST_F(GpuExecutable, array_results_get_their_memory_from_the_callers_resource) {
+    CountedDeviceMemory memory;
+    {
+        const gf::Executable exe =
+            gf::compile(gf::parse("f(x: f32[n]) -> y = x * 2"), {.device = "cuda", .memory = {.device = &memory}});
+        const DeviceArray x(values);
+        const gf::Results r = exe.run({{"x", x.view()}});
+        EXPECT_EQ(r.to_vector<float>("y"), (std::vector<float>{2, 4, 6, 8, 10}));
+        EXPECT_EQ(memory.given, 20u);
+        EXPECT_EQ(memory.taken_back, 0u);
+    }
+    EXPECT_EQ(memory.taken_back, 20u);
 }
 
 TEST_F(GpuExecutable, host_memory_that_is_claimed_to_be_device_memory_is_refused) {

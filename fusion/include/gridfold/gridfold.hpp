@@ -4,10 +4,13 @@
 #include <gridfold/core/buffer.hpp>
 #include <gridfold/core/device.hpp>
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/memory_resource.hpp>
 #include <gridfold/core/stream.hpp>
+#include <gridfold/core/version.hpp>
 #include <gridfold/core/view.hpp>
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/fuse.hpp>
+#include <gridfold/fusion/results.hpp>
 #include <gridfold/ops/dot.hpp>
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/graph.hpp>

@@ -13,14 +13,18 @@ namespace gf {
 namespace cpu {
 namespace {
 
-int thread_count() { return may_start_threads() ? std::max(omp_get_max_threads(), 1) : 1; }
-
 /// A plan as the CPU runs it, shared by the runners of a Build.
 struct Program {
     std::shared_ptr<const Plan> plan;
     InstructionSet set;
     std::vector<SweepProgram> sweeps;
+    int threads = 0; ///< BuildOptions::threads
 };
+
+int thread_count(const Program& program) {
+    if (!may_start_threads()) return 1;
+    return program.threads > 0 ? program.threads : std::max(omp_get_max_threads(), 1);
+}
 
 std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents) {
     return static_cast<std::size_t>(*element_count(array.dims, extents)) * size_of(array.type);
@@ -101,7 +105,7 @@ void CpuRunner::reserve(Worker& worker, int team, std::span<const Bound> problem
 
 void CpuRunner::bind(std::span<const Bound> problems) {
     const Plan& plan = *program_->plan;
-    const int threads = thread_count();
+    const int threads = thread_count(*program_);
     const bool side_by_side = problems.size() > 1 && problems.size() >= static_cast<std::size_t>(threads);
     const std::size_t workers = side_by_side ? static_cast<std::size_t>(threads) : 1;
     const int team = side_by_side ? 1 : threads;
@@ -167,7 +171,7 @@ public:
         return std::vector<SweepFacts>(program_->sweeps.size(), facts);
     }
     std::string device() const override {
-        const int threads = thread_count();
+        const int threads = thread_count(*program_);
         return fmt::format("cpu ({}, {} thread{})", to_text(program_->set), threads, threads == 1 ? "" : "s");
     }
 
@@ -178,8 +182,8 @@ private:
 } // namespace
 } // namespace cpu
 
-std::shared_ptr<const Build> build_cpu(std::shared_ptr<const Plan> plan, const BuildOptions&) {
-    cpu::Program program{plan, cpu::chosen_instruction_set(), {}};
+std::shared_ptr<const Build> build_cpu(std::shared_ptr<const Plan> plan, const BuildOptions& options) {
+    cpu::Program program{plan, cpu::chosen_instruction_set(), {}, options.threads};
     for (const plan::Sweep& sweep : plan->sweeps)
         program.sweeps.push_back(cpu::sweep_program(*plan, sweep, program.set));
     return std::make_shared<cpu::CpuBuild>(std::move(program));

@@ -216,14 +216,18 @@ Executable compile(const Graph& graph, const Options& options) {
     if (options.verify && options.fast_math)
         throw InvalidOption("Options asks for verify and fast_math", "verify compares bits, which fast_math gives up",
                             "leave one of the two out");
+    if (options.threads < 0)
+        throw InvalidOption(fmt::format("Options asks for {} threads", options.threads), "threads are counted from 1",
+                            "leave it at 0 for as many as OpenMP would take");
     FuseOptions fuse_options;
     fuse_options.fuse = options.fuse;
     fuse_options.fast_math = options.fast_math;
     auto plan = std::make_shared<const Plan>(fuse(graph, fuse_options));
     auto compiled = std::make_shared<Compiled>();
-    compiled->chosen = build_for(options.device, plan, {.fast_math = options.fast_math});
+    compiled->chosen = build_for(options.device, plan, {.fast_math = options.fast_math, .threads = options.threads});
     compiled->signature = make_signature(graph, std::move(plan));
     compiled->output_slots = find_output_slots(compiled->signature);
+    compiled->memory = options.memory;
     if (options.verify) compiled->reference = std::make_unique<const Reference>(graph, compiled->chosen.target);
     return Executable(std::make_shared<const Executable::Impl>(std::move(compiled)));
 }

@@ -54,7 +54,8 @@ Memory Problem::place_outputs(Bound& next) {
         };
         if (!next_memory_[i] || !next_memory_[i]->serves(memory, bytes) ||
             std::any_of(next_given_.begin(), next_given_.end(), is_bound_now))
-            next_memory_[i] = std::make_shared<ResultMemory>(memory, compiled_->chosen.target.ordinal, bytes);
+            next_memory_[i] =
+                std::make_shared<ResultMemory>(memory, compiled_->chosen.target.ordinal, bytes, compiled_->memory);
         next.arrays[static_cast<std::size_t>(plan.outputs[i].array)] = {next_memory_[i]->address(), memory};
         next.owners.push_back(next_memory_[i]);
     }

@@ -22,6 +22,7 @@ struct Compiled {
     ChosenBuild chosen;
     std::vector<int> output_slots;              ///< by Plan::outputs: the slot of an array output, −1 for a scalar
     std::unique_ptr<const Reference> reference; ///< Options::verify
+    MemoryResources memory;                     ///< Options::memory
 
     const Plan& plan() const { return *signature.plan; }
 };

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/stream.hpp>
 #include <gridfold/ops/nearest.hpp>
 
 namespace gf {
@@ -27,18 +29,32 @@ void check_type(const Results::Entry& entry, DType type, const char* getter) {
     if (entry.type != type)
         throw InvalidResult(
             fmt::format("result \"{}\" is {}, but was asked for as {}", entry.name, to_text(entry.type), to_text(type)),
-            "results are never converted", fmt::format("use {} with the C++ type of {}", getter, to_text(entry.type)));
+            fmt::format("{} never converts", getter),
+            fmt::format("use {} with the C++ type of {}{}", getter, to_text(entry.type),
+                        entry.is_array ? "" : ", or get_as"));
 }
 
 } // namespace
 
-const Results::Entry& Results::scalar_entry(std::string_view name, DType type) const {
+const Results::Entry& Results::scalar_entry(std::string_view name) const {
     const Entry& entry = find_entry(entries(), name);
     if (entry.is_array)
         throw InvalidResult(fmt::format("result \"{}\" is an array", name), "get reads scalars",
                             fmt::format("use array(\"{}\") or span(\"{}\")", name, name));
+    return entry;
+}
+
+const Results::Entry& Results::scalar_entry(std::string_view name, DType type) const {
+    const Entry& entry = scalar_entry(name);
     check_type(entry, type, "get");
     return entry;
+}
+
+void Results::throw_not_held(const Entry& entry, DType type) {
+    throw InvalidResult(fmt::format("result \"{}\" is {}, and {} does not hold its value", entry.name,
+                                    to_text(entry.type), to_text(type)),
+                        "an integer or bool holds a value exactly or not at all",
+                        "use get_as<double>, or cast in the graph");
 }
 
 void Results::throw_empty(const Entry& entry) {
@@ -61,8 +77,29 @@ View Results::host_array(std::string_view name, DType type) const {
     check_type(find_entry(entries(), name), type, "span");
     if (view.memory != Memory::host)
         throw InvalidResult(fmt::format("result \"{}\" is in device memory", name), "span reads host memory",
-                            fmt::format("copy from array(\"{}\").address, or bind a host array as output", name));
+                            fmt::format("use to_vector(\"{}\") or copy_to, or bind a host array as output", name));
     return view;
+}
+
+void Results::copy_array(std::string_view name, DType type, void* to, std::size_t count) const {
+    const View view = array(name);
+    check_type(find_entry(entries(), name), type, "copy_to");
+    const std::size_t elements = element_count(view.extents);
+    if (count != elements)
+        throw InvalidResult(
+            fmt::format("result \"{}\" has {} elements, and is to be copied to {}", name, elements, count),
+            "a copy has all elements and nothing else", "size it by array(name).extents, or use to_vector");
+    const std::size_t bytes = elements * size_of(type);
+    if (bytes == 0) return;
+    if (view.memory != Memory::device) {
+        std::memcpy(to, view.address, bytes);
+        return;
+    }
+    const int device = pointer_info(view.address).device;
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::ordered_with_default);
+    copy_to_host(to, view.address, bytes, stream);
+    stream.wait();
 }
 
 std::span<const Results::Entry> Results::entries() const {
@@ -71,6 +108,36 @@ std::span<const Results::Entry> Results::entries() const {
 }
 
 namespace detail {
+
+ResultMemory::ResultMemory(Memory memory, int ordinal, std::size_t bytes, const MemoryResources& resources)
+    : memory_(memory), ordinal_(ordinal), bytes_(bytes), resources_(resources) {
+    if (bytes == 0) return;
+    if (memory == Memory::device && resources.device != nullptr) {
+        const CurrentDevice current(ordinal);
+        address_ = resources.device->allocate(bytes, StreamView(nullptr));
+    } else if (memory == Memory::device) {
+        device_ = DeviceBuffer(ordinal, bytes);
+        address_ = device_.address();
+    } else if (resources.host != nullptr) {
+        address_ = resources.host->allocate(bytes, HostBuffer::alignment);
+    } else {
+        host_ = HostBuffer(bytes);
+        address_ = host_.address();
+    }
+}
+
+ResultMemory::~ResultMemory() {
+    if (address_ == nullptr) return;
+    try {
+        if (memory_ != Memory::device) {
+            if (resources_.host != nullptr) resources_.host->deallocate(address_, bytes_, HostBuffer::alignment);
+        } else if (resources_.device != nullptr) {
+            const CurrentDevice current(ordinal_);
+            resources_.device->deallocate(address_, bytes_, StreamView(nullptr));
+        }
+    } catch (...) { // a device that cannot be made current is lost, and its memory with it
+    }
+}
 
 std::shared_ptr<Results::State> make_state(const Plan& plan) {
     auto state = std::make_shared<Results::State>();

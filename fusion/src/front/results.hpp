@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gridfold/core/buffer.hpp>
+#include <gridfold/core/memory_resource.hpp>
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/plan.hpp>
 
@@ -17,26 +18,28 @@ namespace detail {
 /// The memory of one array result that the caller did not bind.
 class ResultMemory {
 public:
-    /// In the memory of device `ordinal`, or of the host. Throws DeviceError, OutOfMemory.
-    ResultMemory(Memory memory, int ordinal, std::size_t bytes) : memory_(memory), bytes_(bytes) {
-        if (memory == Memory::device)
-            device_ = DeviceBuffer(ordinal, bytes);
-        else
-            host_ = HostBuffer(bytes);
-    }
+    /// In the memory of device `ordinal`, or of the host, from the caller's resource if there is one. Throws
+    /// DeviceError, OutOfMemory, and what the resource throws.
+    ResultMemory(Memory memory, int ordinal, std::size_t bytes, const MemoryResources& resources);
+    ResultMemory(const ResultMemory&) = delete;
+    ResultMemory& operator=(const ResultMemory&) = delete;
+    ~ResultMemory();
     bool serves(Memory memory, std::size_t bytes) const { return memory_ == memory && bytes_ == bytes; }
     /// Is this address of its bytes?
     bool holds(const void* p) const {
         const auto first = reinterpret_cast<std::uintptr_t>(address()), at = reinterpret_cast<std::uintptr_t>(p);
         return at >= first && at < first + bytes_;
     }
-    void* address() const { return memory_ == Memory::device ? device_.address() : host_.address(); }
+    void* address() const { return address_; }
 
 private:
     Memory memory_;
+    int ordinal_;
     std::size_t bytes_;
-    HostBuffer host_;
-    DeviceBuffer device_;
+    MemoryResources resources_;
+    HostBuffer host_;     ///< without a resource
+    DeviceBuffer device_; ///< without a resource
+    void* address_ = nullptr;
 };
 
 } // namespace detail

@@ -88,6 +88,7 @@ public:
 
 struct BuildOptions {
     bool fast_math = false;
+    int threads = 0; ///< CPU: 0 = as many as OpenMP would take
 };
 
 /// The CPU backend; always there.

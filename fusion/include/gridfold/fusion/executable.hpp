@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,8 +14,10 @@
 #include <vector>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/memory_resource.hpp>
 #include <gridfold/core/stream.hpp>
 #include <gridfold/core/view.hpp>
+#include <gridfold/fusion/results.hpp>
 #include <gridfold/ops/graph.hpp>
 
 namespace gf::plan {
@@ -24,10 +25,6 @@ struct Plan;
 } // namespace gf::plan
 
 namespace gf {
-
-namespace detail {
-class Problem;
-} // namespace detail
 
 /// How to compile and run.
 struct Options {
@@ -41,6 +38,11 @@ struct Options {
     bool verify = false;
     /// Gives up the same-bits contract: contraction and faster, less exact functions.
     bool fast_math = false;
+    /// The CPU backend's threads; 0: as many as OpenMP would take. Changes no bit.
+    int threads = 0;
+    /// Where array results that are not bound get their memory. Both must outlive the executable and all Results of it:
+    /// the memory of results that are gone serves later runs, which is why they are given here and not to each run.
+    MemoryResources memory{};
 };
 
 /// A name and what is bound to it: an array to an input or output, or a number to a run-time scalar or a dim.
@@ -63,44 +65,6 @@ struct Binding {
     Binding(std::string_view, const std::vector<bool>&) = delete; // packs its bits: bind a std::vector<std::uint8_t>
 };
 using Bindings = std::vector<Binding>;
-
-/// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread.
-/// Default-constructed it holds none.
-class Results {
-public:
-    Results() = default;
-    /// The scalar result `name` as its own type T (a wrong T is an InvalidResult that names the right one). Throws
-    /// EmptyReduction if no element contributed to it, InvalidResult if there is no such result or it is an array.
-    template <Element T> T get(std::string_view name) const;
-    /// The same, empty where no element contributed.
-    template <Element T> std::optional<T> get_optional(std::string_view name) const;
-    /// The array result `name`, in the memory it was allocated or bound in; valid while these Results (or the caller's
-    /// binding) live.
-    View array(std::string_view name) const;
-    /// A host array result as a span.
-    template <Element T> std::span<const T> span(std::string_view name) const;
-
-    struct Entry {
-        std::string name;
-        DType type;
-        bool is_array;
-        bool empty;         ///< scalar: no element contributed
-        std::uint64_t bits; ///< scalar: the value's bytes, zero-extended
-        View array;
-    };
-    /// All results, in the order of the graph.
-    std::span<const Entry> entries() const;
-
-    struct State;
-
-private:
-    friend class detail::Problem;
-    explicit Results(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-    const Entry& scalar_entry(std::string_view name, DType type) const;
-    View host_array(std::string_view name, DType type) const;
-    [[noreturn]] static void throw_empty(const Entry& entry);
-    std::shared_ptr<const State> state_;
-};
 
 /// An executable with bindings and everything a launch needs (workspace, intermediates, CUDA Graph, result slot).
 /// Move-only; one thread at a time. The Executable it came from may be destroyed before it.
@@ -198,26 +162,8 @@ private:
     std::shared_ptr<const Impl> impl_;
 };
 
-template <Element T> T Results::get(std::string_view name) const {
-    const Entry& entry = scalar_entry(name, dtype_of<T>);
-    if (entry.empty) throw_empty(entry);
-    T value;
-    std::memcpy(&value, &entry.bits, sizeof value);
-    return value;
-}
-
-template <Element T> std::optional<T> Results::get_optional(std::string_view name) const {
-    if (scalar_entry(name, dtype_of<T>).empty) return {};
-    return get<T>(name);
-}
-
-template <Element T> std::span<const T> Results::span(std::string_view name) const {
-    const View view = host_array(name, dtype_of<T>);
-    return {static_cast<const T*>(view.address), element_count(view.extents)};
-}
-
-/// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct), InvalidOption (an unknown device name),
-/// DeviceError, CompileError.
+/// Fuses, generates and builds. Throws InvalidGraph (no outputs, a refused construct), InvalidOption (an unknown
+/// device name), DeviceError, CompileError.
 Executable compile(const Graph& graph, const Options& options = {});
 
 } // namespace gf

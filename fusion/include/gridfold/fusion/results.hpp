@@ -1,0 +1,149 @@
+// The results of a run, by name.
+//
+//     auto sum = r.get<std::int64_t>("sum");                  // its own type
+//     auto sum = r.get_as<double>("sum");                     // converted
+//     std::vector<float> y = r.to_vector<float>("y");         // wherever the array is
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gridfold/core/view.hpp>
+
+namespace gf {
+
+namespace detail {
+class Problem;
+} // namespace detail
+
+/// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread.
+/// Default-constructed it holds none. What is asked for by mistake (an unknown name, another type) is an InvalidResult
+/// that names the right one.
+class Results {
+public:
+    Results() = default;
+
+    /// The scalar result `name` as its own type T. Throws EmptyReduction if no element contributed to it.
+    template <Element T> T get(std::string_view name) const;
+    /// The same, empty where no element contributed.
+    template <Element T> std::optional<T> get_optional(std::string_view name) const;
+    /// The scalar result `name`, whatever its type, as a T. A floating T rounds; an integer T or bool must hold the
+    /// value exactly (InvalidResult). Throws EmptyReduction if no element contributed to it.
+    template <class T>
+        requires std::is_arithmetic_v<T>
+    T get_as(std::string_view name) const;
+
+    /// The array result `name`, in the memory it was allocated or bound in; valid while these Results (or the caller's
+    /// binding) live.
+    View array(std::string_view name) const;
+    /// A host array result as a span.
+    template <Element T> std::span<const T> span(std::string_view name) const;
+    /// Copies an array result of any number of dims to host memory, from a device's as well. `to` has its size.
+    template <Element T> void copy_to(std::string_view name, std::span<T> to) const {
+        copy_array(name, dtype_of<T>, to.data(), to.size());
+    }
+    /// The same, to a new vector.
+    template <Element T> std::vector<T> to_vector(std::string_view name) const;
+
+    struct Entry {
+        std::string name;
+        DType type;
+        bool is_array;
+        bool empty;         ///< scalar: no element contributed
+        std::uint64_t bits; ///< scalar: the value's bytes, zero-extended
+        View array;
+    };
+    /// All results, in the order of the graph.
+    std::span<const Entry> entries() const;
+
+    struct State;
+
+private:
+    friend class detail::Problem;
+    explicit Results(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+    const Entry& scalar_entry(std::string_view name) const;
+    const Entry& scalar_entry(std::string_view name, DType type) const;
+    View host_array(std::string_view name, DType type) const;
+    void copy_array(std::string_view name, DType type, void* to, std::size_t count) const;
+    [[noreturn]] static void throw_empty(const Entry& entry);
+    [[noreturn]] static void throw_not_held(const Entry& entry, DType type);
+    std::shared_ptr<const State> state_;
+};
+
+template <Element T> T Results::get(std::string_view name) const {
+    const Entry& entry = scalar_entry(name, dtype_of<T>);
+    if (entry.empty) throw_empty(entry);
+    T value;
+    std::memcpy(&value, &entry.bits, sizeof value);
+    return value;
+}
+
+template <Element T> std::optional<T> Results::get_optional(std::string_view name) const {
+    if (scalar_entry(name, dtype_of<T>).empty) return {};
+    return get<T>(name);
+}
+
+template <class T>
+    requires std::is_arithmetic_v<T>
+T Results::get_as(std::string_view name) const {
+    const Entry& entry = scalar_entry(name);
+    if (entry.empty) throw_empty(entry);
+    return with_type(entry.type, [&](auto stored) -> T {
+        std::memcpy(static_cast<void*>(&stored), &entry.bits, sizeof stored);
+        const auto value = [&] {
+            if constexpr (std::is_arithmetic_v<decltype(stored)>)
+                return stored;
+            else // f16, bf16
+                return static_cast<float>(stored);
+        }();
+        using From = std::remove_const_t<decltype(value)>;
+        if constexpr (std::is_floating_point_v<T>) {
+            return static_cast<T>(value);
+        } else {
+            bool held = false;
+            if constexpr (std::is_same_v<T, bool>)
+                held = value == From(0) || value == From(1);
+            else if constexpr (std::is_floating_point_v<From>) // 2^digits is exact in any floating type
+                held = value == std::trunc(value) && value < std::ldexp(From(1), std::numeric_limits<T>::digits) &&
+                       value >= (std::is_signed_v<T> ? -std::ldexp(From(1), std::numeric_limits<T>::digits) : From(0));
+            else if constexpr (std::is_same_v<From, bool>)
+                held = true;
+            else
+                held = std::in_range<T>(value);
+            if (!held) throw_not_held(entry, dtype_of<T>);
+            return static_cast<T>(value);
+        }
+    });
+}
+
+template <Element T> std::span<const T> Results::span(std::string_view name) const {
+    const View view = host_array(name, dtype_of<T>);
+    return {static_cast<const T*>(view.address), element_count(view.extents)};
+}
+
+template <Element T> std::vector<T> Results::to_vector(std::string_view name) const {
+    const std::size_t count = element_count(array(name).extents);
+    if constexpr (std::is_same_v<T, bool>) { // a std::vector<bool> has no array
+        const auto values = std::make_unique<bool[]>(count);
+        copy_to(name, std::span(values.get(), count));
+        return std::vector<bool>(values.get(), values.get() + count);
+    } else {
+        std::vector<T> values(count);
+        copy_to(name, std::span(values));
+        return values;
+    }
+}
+
+} // namespace gf
