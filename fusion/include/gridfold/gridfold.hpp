@@ -8,6 +8,7 @@
 #include <gridfold/core/stream.hpp>
 #include <gridfold/core/version.hpp>
 #include <gridfold/core/view.hpp>
+#include <gridfold/fusion/eval.hpp>
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/fusion/results.hpp>

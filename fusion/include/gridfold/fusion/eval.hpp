@@ -1,0 +1,42 @@
+// Expressions computed in one line: the graph is written as text, and declared by what is bound.
+//
+//     double cubes = gf::eval<double>("sum(x * x * x)", {{"x", data}});
+//     gf::Results r = gf::eval("let d = x - y; mean = mean(d), worst = max(abs(d))", {{"x", x}, {"y", y}});
+//     gf::Results z = gf::eval("(x - mean(x)) / stddev(x)", {{"x", data}});      // one unnamed result is "result"
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+
+#include <gridfold/fusion/executable.hpp>
+
+namespace gf {
+
+/// Computes `text`: one expression, or `let` statements and then one expression or named ones, as in the text form
+/// (text.hpp). Every binding declares a parameter:
+///   - An array has its view's element type. Arrays share dims, counted from the last one, as NumPy aligns them; their
+///     extents there must be equal. The dims are n if no array has several; else i, j, k … from the first one on.
+///   - A number is weak: it has the element type of the arrays if that is one type which can hold such a number; where
+///     they differ, a floating number has the only floating one; without arrays it is i64 or f64. true and false are
+///     bool.
+/// What these rules leave open is an InvalidBinding that shows how to say it: a text with `->` is read as a whole
+/// graph, "f(x: f32[n], y: f32[m]) -> s = sum(x) + sum(y)", whose declarations hold.
+///
+/// Executables are kept, the latest few, by text, types and options: a call in a loop compiles once. Thread-safe.
+/// Errors in the text are located in the whole graph's text, which the message shows.
+Results eval(std::string_view text, const Bindings& bindings, const Options& options = {});
+
+namespace detail {
+/// The name of the only result. InvalidResult if there are several.
+std::string_view only_result(const Results& results);
+} // namespace detail
+
+/// The only result, a scalar, converted as by Results::get_as.
+template <class T>
+    requires std::is_arithmetic_v<T>
+T eval(std::string_view text, const Bindings& bindings, const Options& options = {}) {
+    const Results results = eval(text, bindings, options);
+    return results.get_as<T>(detail::only_result(results));
+}
+
+} // namespace gf

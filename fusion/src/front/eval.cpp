@@ -1,0 +1,185 @@
+// From an expression and its bindings to the text of a graph, and the executables of such texts.
+#include <gridfold/fusion/eval.hpp>
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <gridfold/ops/text.hpp>
+
+namespace gf {
+namespace {
+
+constexpr const char* full_form = "write the whole graph, as in f(x: f32[n], y: f32[m]) -> s = sum(x) + sum(y)";
+
+bool is_name_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// The text with a blank for each character of a comment, so that what is searched for is not found in one.
+std::string without_comments(std::string_view text) {
+    std::string code(text);
+    for (std::size_t i = 0; i < code.size(); ++i)
+        if (code[i] == '#')
+            for (; i < code.size() && code[i] != '\n'; ++i) code[i] = ' ';
+    return code;
+}
+
+/// Does `code` begin with "name ="? ("name ==" compares.)
+bool begins_with_name(std::string_view code) {
+    const auto skip = [&](auto&& wanted) {
+        std::size_t n = 0;
+        while (n < code.size() && wanted(code[n])) ++n;
+        code.remove_prefix(n);
+        return n;
+    };
+    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+    skip(is_blank);
+    if (skip(is_name_character) == 0) return false;
+    skip(is_blank);
+    return code.starts_with('=') && !code.starts_with("==");
+}
+
+std::vector<const Binding*> arrays_of(const Bindings& bindings) {
+    std::vector<const Binding*> arrays;
+    for (const Binding& binding : bindings)
+        if (!binding.scalar) arrays.push_back(&binding);
+    return arrays;
+}
+
+/// The dims of an array of that rank, where the highest rank is `most`: the last ones of all.
+std::string dims_text(int rank, int most) {
+    std::string dims;
+    for (int d = most - rank; d < most; ++d) {
+        dims += dims.empty() ? "" : ", ";
+        dims += most == 1 ? 'n' : static_cast<char>('i' + d);
+    }
+    return "[" + dims + "]";
+}
+
+/// The array with the most dims, to which all others are aligned.
+const Binding& widest(const std::vector<const Binding*>& arrays) {
+    return **std::ranges::max_element(arrays, {}, [](const Binding* b) { return b->array.extents.rank(); });
+}
+
+void check_aligned(const Binding& all, const Binding& one) {
+    const Extents &to = all.array.extents, &own = one.array.extents;
+    const int first = to.rank() - own.rank();
+    for (int d = 0; d < own.rank(); ++d)
+        if (own[d] != to[first + d])
+            throw InvalidBinding(
+                fmt::format("\"{}\" has extents {}, but \"{}\" has {}", one.name, to_text(own), all.name, to_text(to)),
+                "arrays that no graph declares share dims from the last one on, with equal extents", full_form);
+}
+
+/// The type of a run-time scalar.
+DType type_of(const Binding& number, const std::vector<const Binding*>& arrays) {
+    if (number.scalar->kind == Literal::Kind::boolean) return DType::boolean;
+    const bool floating = number.scalar->kind == Literal::Kind::floating;
+    std::vector<DType> types, floating_types;
+    for (const Binding* const array : arrays) {
+        const DType type = array->array.type;
+        if (type != DType::boolean && std::ranges::find(types, type) == types.end()) {
+            types.push_back(type);
+            if (is_floating(type)) floating_types.push_back(type);
+        }
+    }
+    if (floating && floating_types.empty()) return DType::f64;
+    if (floating && floating_types.size() == 1) return floating_types[0];
+    if (!floating && types.empty()) return DType::i64;
+    if (!floating && types.size() == 1) return types[0];
+    throw InvalidBinding(fmt::format("the number \"{}\"", number.name),
+                         "a number has the element type of the arrays, and these have several", full_form);
+}
+
+/// The text of a graph for an expression or statements.
+std::string declare(std::string_view text, const std::string& code, const Bindings& bindings) {
+    const std::vector<const Binding*> arrays = arrays_of(bindings);
+    std::string parameters;
+    for (const Binding& binding : bindings) {
+        parameters += fmt::format("{}{}: ", parameters.empty() ? "" : ", ", binding.name);
+        if (binding.scalar) {
+            parameters += to_text(type_of(binding, arrays));
+            continue;
+        }
+        const Binding& all = widest(arrays);
+        check_aligned(all, binding);
+        parameters += to_text(binding.array.type);
+        if (binding.array.extents.rank() > 0)
+            parameters += dims_text(binding.array.extents.rank(), all.array.extents.rank());
+    }
+    // Dims in their order, whichever array comes first.
+    const int rank = arrays.empty() ? 0 : widest(arrays).array.extents.rank();
+    if (rank > 1) parameters = dims_text(rank, rank) + ", " + parameters;
+    const std::size_t semicolon = code.rfind(';');
+    const std::size_t results = semicolon == std::string::npos ? 0 : semicolon + 1;
+    return fmt::format(
+        "eval({}) {} -> {}{}", parameters, text.substr(0, results),
+        begins_with_name(std::string_view(code).substr(results)) ? "" : "result = ", text.substr(results));
+}
+
+/// The latest executables. Thread-safe.
+class Cache {
+public:
+    std::optional<Executable> find(const std::string& key) {
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(entries_, key, &Entry::key);
+        if (found == entries_.end()) return {};
+        entries_.splice(entries_.begin(), entries_, found);
+        return found->executable;
+    }
+    void add(std::string key, const Executable& executable) {
+        std::list<Entry> made;
+        made.push_back({std::move(key), executable});
+        std::list<Entry> dropped; // destroyed without the lock
+        const std::lock_guard lock(mutex_);
+        entries_.splice(entries_.begin(), made);
+        if (entries_.size() > most) dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
+    }
+
+private:
+    static constexpr std::size_t most = 32;
+    struct Entry {
+        std::string key;
+        Executable executable;
+    };
+    std::mutex mutex_;
+    std::list<Entry> entries_; ///< the latest first
+};
+
+Executable executable_of(const std::string& text, const Options& options) {
+    // Never destroyed: at the process's end devices may be gone before it.
+    static Cache& cache = *new Cache; // NOLINT(cppcoreguidelines-owning-memory)
+    std::string key =
+        fmt::format("{} {}{}{} {} {} {} {}", options.device, options.fuse, options.verify, options.fast_math,
+                    options.threads, fmt::ptr(options.memory.host), fmt::ptr(options.memory.device), text);
+    if (const auto known = cache.find(key)) return *known;
+    const Executable made = compile(parse(text), options);
+    cache.add(std::move(key), made);
+    return made;
+}
+
+} // namespace
+
+Results eval(std::string_view text, const Bindings& bindings, const Options& options) {
+    const std::string code = without_comments(text);
+    const bool is_whole = code.find("->") != std::string::npos;
+    return executable_of(is_whole ? std::string(text) : declare(text, code, bindings), options).run(bindings);
+}
+
+namespace detail {
+
+std::string_view only_result(const Results& results) {
+    if (results.entries().size() != 1)
+        throw InvalidResult(fmt::format("eval<T> of {} results", results.entries().size()), "it gives the only one",
+                            "use eval, and get_as for each");
+    return results.entries()[0].name;
+}
+
+} // namespace detail
+} // namespace gf
