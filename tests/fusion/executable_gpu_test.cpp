@@ -46,6 +46,27 @@ TEST_F(GpuExecutable, results_are_in_the_memory_that_the_inputs_are_in) {
     EXPECT_EQ(on_device.to_vector<float>("y"), on_host.to_vector<float>("y"));
 }
 
+TEST_F(GpuExecutable, an_output_may_be_the_input_in_place) {
+    const gf::Executable exe = gf::compile(gf::parse("f(x: f32[n]) -> y = (x - mean(x)) * 2"), {.device = "cuda"});
+    std::vector<float> many(100'003);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i % 7);
+    const std::vector<float> apart = exe.run({{"x", many}}).to_vector<float>("y");
+    for (const std::size_t offset : {0, 1}) { // aligned to 16 bytes, and not
+        const DeviceArray x(many);
+        const auto n = static_cast<std::int64_t>(many.size() - offset);
+        const gf::View view = gf::device_view(x.pointer() + offset, {n});
+        const std::vector<float> own = exe.run({{"x", view}}).to_vector<float>("y");
+        const gf::Results r = exe.run({{"x", view}}, {{"y", view}});
+        EXPECT_EQ(r.to_vector<float>("y"), own);
+        if (offset == 0) {
+            EXPECT_EQ(own, apart);
+        }
+    }
+    std::vector<float> host = many;
+    exe.run({{"x", host}}, {{"y", host}});
+    EXPECT_EQ(host, apart);
+}
+
 /// The library's own device memory, counted.
 class CountedDeviceMemory final : public gf::DeviceMemoryResource {
 public:

@@ -162,28 +162,42 @@ void check_sizes(const Signature& signature, std::span<const std::int64_t> exten
     }
 }
 
-/// Do the bytes of two arrays meet? Their sizes are known to fit.
-bool overlap(const Given& a, const Given& b) {
-    const auto first = [](const Given& g) { return reinterpret_cast<std::uintptr_t>(g.array.address); };
-    const auto bytes = [](const Given& g) {
-        return static_cast<std::uintptr_t>(
-            *byte_count(gf::element_count(std::span(g.array.extents.begin(), g.array.extents.end())), g.array.type));
-    };
-    const std::uintptr_t a_bytes = bytes(a), b_bytes = bytes(b);
-    if (a_bytes == 0 || b_bytes == 0) return false;
-    return first(a) < first(b) + b_bytes && first(b) < first(a) + a_bytes;
+/// The bytes of an array, whose size is known to fit.
+struct ByteRange {
+    std::uintptr_t begin, end;
+    friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+ByteRange bytes_of(const Given& given) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(given.array.address);
+    const Extents& extents = given.array.extents;
+    return {begin, begin + static_cast<std::uintptr_t>(*byte_count(
+                               gf::element_count(std::span(extents.begin(), extents.end())), given.array.type))};
+}
+
+bool overlap(const ByteRange& a, const ByteRange& b) {
+    return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end;
+}
+
+/// Are an input and an output the same memory, in a plan that reads each element before it writes it?
+bool is_in_place(const Signature& signature, const GivenSlots& given, std::size_t in, std::size_t out) {
+    return bytes_of(given[in]) == bytes_of(given[out]) &&
+           std::ranges::find(signature.in_place, std::pair(signature.slots[in].number, signature.slots[out].number)) !=
+               signature.in_place.end();
 }
 
 void check_overlap(const Signature& signature, const GivenSlots& given) {
     for (std::size_t out = 0; out < given.size(); ++out) {
         if (!given[out].bound || signature.slots[out].kind != SlotKind::output) continue;
         for (std::size_t other = 0; other < out; ++other) {
-            if (!given[other].bound || !is_array(signature.slots[other]) || !overlap(given[out], given[other]))
+            if (!given[other].bound || !is_array(signature.slots[other]) ||
+                !overlap(bytes_of(given[out]), bytes_of(given[other])) || is_in_place(signature, given, other, out))
                 continue;
-            throw InvalidBinding(fmt::format("{} is bound to memory that overlaps {}",
-                                             describe(signature, signature.slots[out]),
-                                             describe(signature, signature.slots[other])),
-                                 "a sweep may write before another element has been read", "bind an array of its own");
+            throw InvalidBinding(
+                fmt::format("{} is bound to memory that overlaps {}", describe(signature, signature.slots[out]),
+                            describe(signature, signature.slots[other])),
+                "an output is an input's memory only as a whole, and only where one sweep reads and writes element "
+                "by element, folds nothing, and nothing reads the input afterwards",
+                "bind an array of its own");
         }
     }
 }

@@ -228,6 +228,7 @@ Executable compile(const Graph& graph, const Options& options) {
     compiled->signature = make_signature(graph, std::move(plan));
     compiled->output_slots = find_output_slots(compiled->signature);
     compiled->memory = options.memory;
+    if (options.verify) compiled->signature.in_place.clear(); // the reference reads the inputs after the run
     if (options.verify) compiled->reference = std::make_unique<const Reference>(graph, compiled->chosen.target);
     return Executable(std::make_shared<const Executable::Impl>(std::move(compiled)));
 }

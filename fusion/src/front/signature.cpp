@@ -5,6 +5,8 @@
 
 #include <gridfold/ops/nearest.hpp>
 
+#include "front/in_place.hpp"
+
 namespace gf::detail {
 namespace {
 
@@ -67,6 +69,7 @@ Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan) {
     };
     for (const Slot& slot : signature.slots) use(slot.dims);
     for (const Sweep& sweep : plan->sweeps) use(sweep.dims);
+    signature.in_place = in_place_pairs(*plan);
     signature.plan = std::move(plan);
     return signature;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gridfold/fusion/plan.hpp>
@@ -30,6 +31,8 @@ struct Signature {
     std::shared_ptr<const Plan> plan;
     std::vector<Slot> slots;       ///< inputs and scalars as declared, dims, outputs
     std::vector<bool> dim_is_used; ///< by Plan::dims: an array or a sweep has it
+    /// Inputs and outputs, by Plan::arrays, that may be bound to the same memory.
+    std::vector<std::pair<int, int>> in_place;
 };
 
 Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan);
