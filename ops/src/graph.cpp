@@ -234,6 +234,19 @@ void Graph::output(std::string_view name, Value value) {
     append_output(std::move(text), value.node());
 }
 
+void Graph::check_output(std::string_view name, const Value& value, DType type, bool is_array) const {
+    if (value.dag() != dag_.get()) return; // output() refuses it
+    const std::string subject = fmt::format("the output {}", in_quotes(name));
+    const Node& node = this->node(value.node());
+    if (node.dims.empty() == is_array)
+        throw refusal(subject, is_array ? "its value has no dims" : "its value has dims, and output<T> names a scalar",
+                      is_array ? "use output<T>" : "use output_array<T>");
+    if (node.type != type)
+        throw refusal(subject,
+                      fmt::format("its value is {}, and is to be read as {}", to_text(node.type), to_text(type)),
+                      fmt::format("name the C++ type of {}, or cast the value", to_text(node.type)));
+}
+
 int Graph::node_count() const { return static_cast<int>(boost::num_vertices(*dag_)); }
 
 const Node& Graph::node(int node) const { return (*dag_)[static_cast<std::size_t>(node)]; }

@@ -40,8 +40,10 @@ TEST(GetAs, converts_what_the_type_holds) {
     EXPECT_EQ(r.get_as<double>("half"), 0.5);
     EXPECT_EQ(r.get_as<bool>("big"), false);
     for (const char* name : {"mean", "half"})
-        expect_refused<gf::InvalidResult>([&] { r.get_as<int>(name); }, {name, "i32 does not hold its value", "get_as<double>"});
-    expect_refused<gf::InvalidResult>([&] { r.get_as<bool>("sum"); }, {"\"sum\" is i64", "bool does not hold its value"});
+        expect_refused<gf::InvalidResult>([&] { r.get_as<int>(name); },
+                                          {name, "i32 does not hold its value", "get_as<double>"});
+    expect_refused<gf::InvalidResult>([&] { r.get_as<bool>("sum"); },
+                                      {"\"sum\" is i64", "bool does not hold its value"});
 }
 
 TEST(GetAs, an_integer_holds_its_own_range_alone) {
@@ -64,6 +66,26 @@ TEST(GetAs, refuses_what_get_refuses) {
     EXPECT_THROW(r.get_as<double>("least"), gf::EmptyReduction);
     EXPECT_THROW(r.get_as<double>("y"), gf::InvalidResult);
     EXPECT_THROW(r.get_as<double>("z"), gf::InvalidResult);
+}
+
+TEST(Handles, read_results_as_the_type_that_was_checked_when_they_were_named) {
+    gf::Graph g;
+    const gf::Value x = g.input<std::int32_t>("x", {g.dim("n")});
+    const gf::Result<std::int64_t> cubes = g.output<std::int64_t>("cubes", gf::sum(x * x * x));
+    const gf::ArrayResult<std::int32_t> doubled = g.output_array<std::int32_t>("doubled", x + x);
+    expect_refused<gf::InvalidGraph>([&] { g.output<float>("mean", gf::mean(x)); },
+                                     {"the output 'mean'", "is f64, and is to be read as f32", "or cast the value"});
+    expect_refused<gf::InvalidGraph>([&] { g.output<std::int32_t>("same", x); }, {"has dims", "use output_array<T>"});
+    expect_refused<gf::InvalidGraph>([&] { g.output_array<double>("mean", gf::mean(x)); },
+                                     {"no dims", "use output<T>"});
+    expect_refused<gf::InvalidGraph>([&] { g.output<double>("none", gf::Value()); }, {"has no value"});
+    const auto mean = g.output<double>("mean", gf::mean(x)); // what was refused has named nothing
+    const std::vector<std::int32_t> data{1, 2, 3};
+    const gf::Results r = gf::compile(g, {.device = "cpu"}).run({{"x", data}});
+    EXPECT_EQ(r[cubes], 36);
+    EXPECT_EQ(r[doubled][2], 6);
+    EXPECT_EQ(r[mean], 2);
+    EXPECT_EQ(r.entries().size(), 3u);
 }
 
 TEST(Copies, are_of_any_number_of_dims_and_of_bool) {

@@ -1,7 +1,8 @@
-// The results of a run, by name.
+// The results of a run, by name, or by the typed handle that Graph::output gave.
 //
 //     auto sum = r.get<std::int64_t>("sum");                  // its own type
 //     auto sum = r.get_as<double>("sum");                     // converted
+//     auto sum = r[cubes];                                    // auto cubes = g.output<std::int64_t>("cubes", value)
 //     std::vector<float> y = r.to_vector<float>("y");         // wherever the array is
 #pragma once
 
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include <gridfold/core/view.hpp>
+#include <gridfold/ops/graph.hpp>
 
 namespace gf {
 
@@ -43,6 +45,11 @@ public:
     template <class T>
         requires std::is_arithmetic_v<T>
     T get_as(std::string_view name) const;
+    /// By the handle that Graph::output gave: a scalar as get() gives it, an array as span() does.
+    template <Element T> T operator[](const Result<T>& result) const { return get<T>(result.name()); }
+    template <Element T> std::span<const T> operator[](const ArrayResult<T>& result) const {
+        return span<T>(result.name());
+    }
 
     /// The array result `name`, in the memory it was allocated or bound in; valid while these Results (or the caller's
     /// binding) live.

@@ -133,6 +133,28 @@ struct Node {
 /// The dims of a node's value in the graph's order (an input lists its own in memory order).
 std::vector<int> domain_of(const Node& node);
 
+/// A scalar result and its type: what Graph::output<T> gives and Results::operator[] takes.
+template <Element T> class Result {
+public:
+    const std::string& name() const noexcept { return name_; }
+
+private:
+    friend class Graph;
+    explicit Result(std::string_view name) : name_(name) {}
+    std::string name_;
+};
+
+/// The same of an array result.
+template <Element T> class ArrayResult {
+public:
+    const std::string& name() const noexcept { return name_; }
+
+private:
+    friend class Graph;
+    explicit ArrayResult(std::string_view name) : name_(name) {}
+    std::string name_;
+};
+
 /// A graph of maps feeding reductions.
 ///
 /// A name is [A-Za-z_][A-Za-z0-9_]*, not an element type's and none of let where over by groups inf nan true false.
@@ -171,6 +193,20 @@ public:
     Value let(std::string_view name, Value value);
     /// Names a result. Order of calls is the order of results.
     void output(std::string_view name, Value value);
+    /// The same, with the type that the caller will read: a scalar or an array of T. InvalidGraph where the value is
+    /// another.
+    template <Element T> Result<T> output(std::string_view name, Value value) {
+        Result<T> result(name);
+        check_output(name, value, dtype_of<T>, false);
+        output(name, value);
+        return result;
+    }
+    template <Element T> ArrayResult<T> output_array(std::string_view name, Value value) {
+        ArrayResult<T> result(name);
+        check_output(name, value, dtype_of<T>, true);
+        output(name, value);
+        return result;
+    }
 
     // What a pass, a printer or a backend reads. Nodes are numbered from 0 in a topological order: operands come first.
     int node_count() const;
@@ -203,6 +239,8 @@ public:
     Dim dim_at(int position) const;
 
 private:
+    /// InvalidGraph unless the value is a scalar, or an array, of that type.
+    void check_output(std::string_view name, const Value& value, DType type, bool is_array) const;
     std::unique_ptr<Dag> dag_;
 };
 
