@@ -26,7 +26,7 @@ function(gridfold_test name)
             SKIP_REGULAR_EXPRESSION
             "\\[  PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
     else()
-        gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+        gtest_discover_tests(${name} TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
             PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT})
         # gtest_discover_tests() takes no list as a property's value: ctest reads this after the discovered tests.
         set(labels "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
@@ -38,13 +38,18 @@ endfunction()
 
 # gridfold_emulated_test(<name> [<argument>…])
 #
-# All tests of the binary <name> once more, as one ctest entry "<name>.emulated", on the emulated device: a CUDA driver and
-# compiler that execute kernels on the host (tests/emulator/device).
+# All tests of the binary <name> once more, as one ctest entry, on the emulated device: a CUDA driver and compiler that
+# execute kernels on the host (tests/emulator/device). The entry of <subject>_cuda is <subject>_emulated; that of any other
+# binary is "<name>.emulated".
 function(gridfold_emulated_test name)
     add_dependencies(${name} gridfold_emulated_device)
     set(folder "${CMAKE_BINARY_DIR}/emulated")
-    add_test(NAME ${name}.emulated COMMAND ${name} ${ARGN})
-    set_tests_properties(${name}.emulated PROPERTIES LABELS emulator TIMEOUT 600 COST 100
+    set(entry ${name}.emulated)
+    if(name MATCHES "^(.+)_cuda$")
+        set(entry ${CMAKE_MATCH_1}_emulated)
+    endif()
+    add_test(NAME ${entry} COMMAND ${name} ${ARGN})
+    set_tests_properties(${entry} PROPERTIES LABELS emulator TIMEOUT 600 COST 100
         FAIL_REGULAR_EXPRESSION "PASSED  . 0 tests" # the device was not found, and all were skipped
         ENVIRONMENT "GRIDFOLD_CACHE_DIR=${folder}/cache"
         ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${folder};GRIDFOLD_NVRTC=unset:")
