@@ -83,7 +83,7 @@ TEST(PlaceSweeps, normalise_takes_its_square_root_once_beside_the_sweep) {
     const Plan plan = fused("f(x: f32[n]) -> r = x / sqrt(sum(x * x))");
     ASSERT_EQ(plan.sweeps.size(), 2U);
     const Sweep& second = plan.sweeps[1];
-    EXPECT_EQ(second.body, 2); // read the sum, take its root
+    EXPECT_EQ(values_where(second, is_once_before).size(), 2U); // read the sum, take its root
     EXPECT_EQ(second.code[1].map, &map_op::sqrt);
 }
 
@@ -94,6 +94,31 @@ TEST(PlaceSweeps, a_chain_of_reductions_has_a_stage_for_each) {
     EXPECT_EQ(plan.sweeps[2].after, (std::vector{0, 1}));
     EXPECT_EQ(count(plan.sweeps[2], Opcode::load), 1); // recomputed from x
     EXPECT_EQ(plan.arrays.size(), 1U);
+}
+
+TEST(PlaceSweeps, each_value_has_the_dims_that_it_varies_along) {
+    const Plan plan = fused("f(x: f32[i, j], w: f32[j], a: f32) -> r = sum(x * (w * a) + f32(index(i))) / a");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    const Sweep& sweep = plan.sweeps[0];
+    const DimSet i = DimSet::of(0), j = DimSet::of(1), both = DimSet::first(2);
+    for (const Instruction& instruction : sweep.code) {
+        SCOPED_TRACE(to_text(plan));
+        if (instruction.opcode == Opcode::index || instruction.opcode == Opcode::cast) {
+            EXPECT_EQ(instruction.domain, i);
+        }
+        if (instruction.opcode == Opcode::parameter) {
+            EXPECT_TRUE(is_once_before(instruction));
+        }
+        if (instruction.map == &map_op::add) {
+            EXPECT_EQ(instruction.domain, both);
+        }
+        if (instruction.map == &map_op::divide) {
+            EXPECT_TRUE(is_after_folds(instruction));
+        }
+    }
+    EXPECT_EQ(std::count_if(sweep.code.begin(), sweep.code.end(), [&](const Instruction& v) { return v.domain == j; }),
+              2); // w, w * a
+    EXPECT_TRUE(sweep.folds[0].kept.empty());
 }
 
 TEST(PlaceSweeps, each_domain_has_a_sweep_of_its_own) {
@@ -117,7 +142,7 @@ TEST(PlaceSweeps, a_scalar_of_two_sweeps_is_made_by_the_later_one) {
     const Plan plan = fused("f(x: f32[i], y: f32[j]) -> r = sum(x) / sum(y)");
     ASSERT_EQ(plan.sweeps.size(), 2U);
     EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
-    EXPECT_EQ(plan.sweeps[1].body, 1);
+    EXPECT_EQ(values_where(plan.sweeps[1], is_once_before), std::vector{0});
     EXPECT_EQ(plan.sweeps[0].yields.size(), 1U);
     EXPECT_EQ(plan.sweeps[1].yields.size(), 1U); // the quotient alone: nobody reads the second sum
 }
@@ -137,7 +162,8 @@ TEST(PlaceSweeps, a_reduction_of_a_scalar_folds_one_element) {
     ASSERT_EQ(plan.sweeps.size(), 3U);
     EXPECT_TRUE(plan.sweeps.back().dims.empty());
     EXPECT_EQ(plan.sweeps.back().stage, 1);
-    EXPECT_LT(plan.sweeps.back().folds[0].value, plan.sweeps.back().body);
+    const Sweep& last = plan.sweeps.back();
+    EXPECT_TRUE(is_once_before(last.code[static_cast<std::size_t>(last.folds[0].value)]));
 }
 
 TEST(PlaceSweeps, a_chain_of_many_stages_is_refused_before_its_square_is_walked) {

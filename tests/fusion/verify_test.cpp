@@ -39,6 +39,9 @@ Instruction& first(Plan& plan, Opcode opcode, std::size_t sweep = 0) {
     throw InternalError("no such instruction");
 }
 
+/// A value of the first sweep that varies along its dims.
+int of_element(const Plan& plan) { return values_where(plan.sweeps[0], is_per_element).at(0); }
+
 /// The first sweep's yield of a scalar that may be empty.
 Yield& yield_of_empty(Plan& plan) {
     for (Yield& yield : plan.sweeps[0].yields)
@@ -59,7 +62,11 @@ TEST(VerifyPlan, refuses_broken_instructions) {
     expect_broken("live as f32", [](Plan& p) { first(p, Opcode::load).type = DType::f16; });
     expect_broken("an array is declared", [](Plan& p) { first(p, Opcode::load).slot = 99; });
     expect_broken("a load has its array's type", [](Plan& p) { first(p, Opcode::load).slot = 1; });
-    expect_broken("stands in a section of its opcode", [](Plan& p) { p.sweeps[1].body -= 1; });
+    expect_broken("the domain of its opcode", [](Plan& p) { first(p, Opcode::load).domain = {}; });
+    expect_broken("the domain of its opcode", [](Plan& p) { first(p, Opcode::read, 1).domain = DimSet::of(0); });
+    expect_broken("the domain of its opcode", [](Plan& p) { first(p, Opcode::map, 1).domain = DimSet::of(1); });
+    expect_broken("the phase of its opcode", [](Plan& p) { first(p, Opcode::finalize).phase = 0; });
+    expect_broken("the phase of its opcode", [](Plan& p) { first(p, Opcode::load).phase = 1; });
     expect_broken("what is finalised is folded", [](Plan& p) { first(p, Opcode::finalize).slot = 7; });
     expect_broken("read off a fold of its monoid",
                   [](Plan& p) { first(p, Opcode::finalize).reduce = &reduce_op::sum; });
@@ -69,16 +76,28 @@ TEST(VerifyPlan, refuses_broken_instructions) {
         read.opcode = Opcode::is_empty;
         read.type = DType::boolean;
     });
+    expect_broken("ordered by phase", [](Plan& p) { p.sweeps[0].code.push_back(first(p, Opcode::constant)); });
     expect_broken("every value is used", [](Plan& p) { p.sweeps[0].code.push_back(first(p, Opcode::finalize)); });
-    expect_broken("sections follow each other", [](Plan& p) { p.sweeps[0].epilogue = 99; });
 }
 
-TEST(VerifyPlan, refuses_epilogues_that_use_the_body) {
-    expect_broken("uses no value of the body", [](Plan& p) {
-        Sweep& sweep = p.sweeps[0];
-        for (Instruction& i : sweep.code)
-            if (i.map == &map_op::logical_not) i.operands[0] = sweep.body;
+TEST(VerifyPlan, refuses_what_no_backend_runs_in_one_sweep) {
+    expect_broken("waits for no fold of its sweep", [](Plan& p) {
+        for (Instruction& i : p.sweeps[0].code)
+            if (i.map == &map_op::select) {
+                i.operands[0] = p.sweeps[0].folds[1].mask;
+                i.domain = DimSet::of(0);
+            }
     });
+    expect_broken("one phase of folds", [](Plan& p) { // a fold of what is read off a fold
+        Sweep& sweep = p.sweeps[0];
+        sweep.folds.push_back(
+            {reduce_op::any.monoid, DType::boolean, DType::boolean, yield_of_empty(p).empty, -1, {}, 1});
+    });
+    expect_broken("the phase of what it folds", [](Plan& p) {
+        Sweep& sweep = p.sweeps[0];
+        sweep.folds.push_back({reduce_op::any.monoid, DType::boolean, DType::boolean, yield_of_empty(p).empty});
+    });
+    expect_broken("the domain of its opcode", [](Plan& p) { p.sweeps[0].folds[0].kept = DimSet::of(0); });
 }
 
 TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {
@@ -89,19 +108,19 @@ TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {
     });
     expect_broken("folds differ", [](Plan& p) { p.sweeps[0].folds.push_back(p.sweeps[0].folds[0]); });
     expect_broken("a mask is bool", [](Plan& p) { p.sweeps[0].folds[0].mask = p.sweeps[0].folds[0].value; });
-    expect_broken("a value of the prologue or body",
-                  [](Plan& p) { p.sweeps[0].folds[0].value = p.sweeps[0].epilogue; });
+    expect_broken("a fold takes a value", [](Plan& p) { p.sweeps[0].folds[0].value = 99; });
+    expect_broken("a store covers the domain",
+                  [](Plan& p) { p.sweeps[1].stores[0].value = values_where(p.sweeps[1], is_once_before).at(0); });
     expect_broken("stored once", [](Plan& p) { p.sweeps[1].stores.push_back(p.sweeps[1].stores[0]); });
-    expect_broken("inputs are not stored", [](Plan& p) { p.sweeps[0].stores.push_back({p.sweeps[0].body, 1}); });
+    expect_broken("inputs are not stored", [](Plan& p) { p.sweeps[0].stores.push_back({of_element(p), 1}); });
     expect_broken("a store has its array's type", [](Plan& p) { p.arrays[2].type = DType::f64; });
     expect_broken("a scalar is yielded once", [](Plan& p) { p.sweeps[0].yields.push_back(p.sweeps[0].yields[0]); });
     expect_broken("a yield has its scalar's type", [](Plan& p) { p.scalars[0].type = DType::u8; });
     expect_broken("yielded with whether it is", [](Plan& p) { yield_of_empty(p).empty = -1; });
     expect_broken("whether a scalar is empty is bool",
                   [](Plan& p) { yield_of_empty(p).empty = yield_of_empty(p).value; });
-    expect_broken("a yield takes no value of the body", [](Plan& p) { yield_of_empty(p).empty = p.sweeps[0].body; });
-    expect_broken("a yield takes no value of the body",
-                  [](Plan& p) { p.sweeps[0].yields[0].value = p.sweeps[0].body; });
+    expect_broken("varies along no dim", [](Plan& p) { yield_of_empty(p).empty = of_element(p); });
+    expect_broken("varies along no dim", [](Plan& p) { p.sweeps[0].yields[0].value = of_element(p); });
 }
 
 TEST(VerifyPlan, refuses_broken_order_and_results) {

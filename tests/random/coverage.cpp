@@ -119,7 +119,7 @@ void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     const std::vector<bool> maybe_empty = maybe_empty_values(plan, sweep);
     for (int v = 0; v < static_cast<int>(sweep.code.size()); ++v) {
         const Instruction& i = sweep.code[static_cast<std::size_t>(v)];
-        const char* const section = v < sweep.body ? "prologue" : v < sweep.epilogue ? "body" : "epilogue";
+        const char* const section = is_once_before(i) ? "prologue" : is_per_element(i) ? "body" : "epilogue";
         const std::string what = fmt::format("{} {}", section, name_of(i.opcode));
         ++coverage[what];
         if (i.opcode == Opcode::load)
@@ -147,8 +147,9 @@ void count_folds(const Sweep& sweep, Coverage& coverage) {
     for (const Fold& fold : sweep.folds) {
         ++coverage[fmt::format("fold {} {}", fold.monoid->name, fold.mask < 0 ? "of all" : "masked")];
         steps += fold.mask < 0 && fold.monoid->in_steps ? 1 : 0;
-        if (fold.value < sweep.body) ++coverage["fold of a prologue value"];
-        if (fold.mask >= 0 && fold.mask < sweep.body) ++coverage["fold masked by a prologue value"];
+        const auto once = [&](int v) { return is_once_before(sweep.code[static_cast<std::size_t>(v)]); };
+        if (once(fold.value)) ++coverage["fold of a prologue value"];
+        if (fold.mask >= 0 && once(fold.mask)) ++coverage["fold masked by a prologue value"];
     }
     if (steps > 0) ++coverage[steps == static_cast<int>(sweep.folds.size()) ? "steps alone" : "steps beside others"];
 }

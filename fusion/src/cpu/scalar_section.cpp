@@ -16,9 +16,9 @@ DType stored_type(const Plan& plan, const Instruction& instruction) {
 
 } // namespace
 
-std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, int begin, int end) {
+std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const int> values) {
     std::vector<ScalarStep> steps;
-    for (int value = begin; value < end; ++value) {
+    for (const int value : values) {
         const Instruction& instruction = sweep.code[static_cast<std::size_t>(value)];
         ScalarStep step{.value = value};
         bool found = true;

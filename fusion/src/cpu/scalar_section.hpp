@@ -22,8 +22,8 @@ struct ScalarStep {
     FinalizeKernel finalize = nullptr;
 };
 
-/// Instructions [begin, end) of the sweep. Throws InternalError if one is not a scalar's or has no kernel.
-std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, int begin, int end);
+/// These instructions of the sweep. Throws InternalError if one is not a scalar's or has no kernel.
+std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const int> values);
 
 /// Evaluates the steps into values[position]: a value's bytes, zero-extended. `states[f]` is the final State of fold f.
 void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<const std::uint64_t> parameters,

@@ -53,19 +53,19 @@ constexpr std::size_t many_calls = 6;
 
 class Builder {
 public:
-    Builder(const Plan& plan, const Sweep& sweep, InstructionSet set) : plan_(plan), sweep_(sweep), set_(set) {}
+    Builder(const Plan& plan, const Sweep& sweep, InstructionSet set)
+        : plan_(plan), sweep_(sweep), set_(set), body_(values_where(sweep, is_per_element)) {}
 
     SweepProgram build() {
-        const int end = static_cast<int>(sweep_.code.size());
-        program_.prologue = scalar_steps(plan_, sweep_, 0, sweep_.body);
-        program_.epilogue = scalar_steps(plan_, sweep_, sweep_.epilogue, end);
+        program_.prologue = scalar_steps(plan_, sweep_, values_where(sweep_, is_once_before));
+        program_.epilogue = scalar_steps(plan_, sweep_, values_where(sweep_, is_after_folds));
         program_.places.resize(sweep_.code.size() + plan_.arrays.size() + 2);
         for (std::size_t a = 0; a < plan_.arrays.size(); ++a)
             program_.places[at(array_place(static_cast<int>(a)))] = {.kind = Place::Kind::array,
                                                                      .element_bytes = size_of(plan_.arrays[a].type),
                                                                      .array = static_cast<int>(a)};
         find_uses();
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v) {
+        for (const int v : body_) {
             if (is_folded_product(v)) continue;
             if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).slot));
             append(v);
@@ -101,15 +101,16 @@ private:
             ++readers_[at(value)];
             last_use_[at(value)] = std::max(last_use_[at(value)], user);
         };
-        for (const Store& store : sweep_.stores) use(store.value, sweep_.epilogue);
-        for (const Fold& fold : sweep_.folds) use(fold.value, sweep_.epilogue), use(fold.mask, sweep_.epilogue);
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
+        const int end = static_cast<int>(sweep_.code.size()); // after every value
+        for (const Store& store : sweep_.stores) use(store.value, end);
+        for (const Fold& fold : sweep_.folds) use(fold.value, end), use(fold.mask, end);
+        for (const int v : body_)
             for (const int operand : code(v).operands) use(operand, v);
         find_folded_products();
-        for (int v = sweep_.body; v < sweep_.epilogue; ++v)
+        for (const int v : body_)
             if (is_folded_product(v))
                 for (const int operand : code(v).operands)
-                    if (operand >= 0) last_use_[at(operand)] = sweep_.epilogue;
+                    if (operand >= 0) last_use_[at(operand)] = end;
     }
 
     /// Is v a product that is only ever summed, by a kernel that multiplies? Its factors live as long as it would.
@@ -119,7 +120,7 @@ private:
         for (const Fold& fold : sweep_.folds) {
             const Instruction& product = code(fold.value);
             const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
-            if (fold.value < sweep_.body || product.opcode != Opcode::map || product.map != &map_op::mul ||
+            if (is_once_before(product) || product.opcode != Opcode::map || product.map != &map_op::mul ||
                 kernels == nullptr || kernels->fold_product == nullptr)
                 continue;
             const auto folds = std::ranges::count_if(sweep_.folds, [&](const Fold& other) {
@@ -133,7 +134,7 @@ private:
     /// Prologue values that a kernel reads get a place when they are first read.
     int read(int v) {
         if (v < 0) return no_place();
-        if (v >= sweep_.body) return v;
+        if (!is_once_before(code(v))) return v;
         Place& p = place(v);
         if (p.kind == Place::Kind::none) {
             const std::size_t bytes = size_of(code(v).type);
@@ -286,7 +287,7 @@ private:
         if (step.built_in == nullptr && step.user == nullptr)
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
         step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
-        const bool product = fold.value >= sweep_.body && is_folded_product(fold.value);
+        const bool product = is_folded_product(fold.value);
         if (step.built_in) step.kernel = product ? step.built_in->fold_product : step.built_in->fold;
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
@@ -315,6 +316,7 @@ private:
     const Plan& plan_;
     const Sweep& sweep_;
     const InstructionSet set_;
+    const std::vector<int> body_; ///< the values computed for each element
     SweepProgram program_;
     std::vector<int> readers_, last_use_;
     std::vector<bool> folded_products_;

@@ -104,7 +104,7 @@ void Emitter::members() {
         member(fmt::format("const {}*", spell_stored(array(a).type)), pointer(a), {ParameterKind::array, a});
     for (const Store& s : sweep_.stores)
         member(fmt::format("{}*", spell_stored(array(s.array).type)), out_pointer(s), {ParameterKind::array, s.array});
-    for (int v = 0; v < sweep_.body; ++v)
+    for (const int v : values_where(sweep_, is_once_before))
         if (code(v).opcode == Opcode::parameter)
             member(spell_stored(plan_.parameters[std::size_t(code(v).slot)].type), fmt::format("parameter_{}", v),
                    {ParameterKind::parameter, code(v).slot});
@@ -125,7 +125,7 @@ void Emitter::members() {
     line("    u32 block, blocks;");
     line("    bool aligned, stores_aligned;");
     if (by_coordinates_) line("    i64 extents[{}];", std::max<std::size_t>(sweep_.dims.size(), 1));
-    for (int v = 0; v < sweep_.body; ++v) line("    {} v{};", spell(code(v).type), v);
+    for (const int v : values_where(sweep_, is_once_before)) line("    {} v{};", spell(code(v).type), v);
     line("");
 }
 
@@ -136,11 +136,12 @@ void Emitter::prologue() {
     if (by_coordinates_)
         for (std::size_t d = 0; d < sweep_.dims.size(); ++d) line("        extents[{0}] = extent_{0};", d);
     // From the first scalar on that an earlier sweep yielded, all waits for it.
-    int v = 0;
-    for (; v < sweep_.body && !reads_scalar(code(v)); ++v) compute(v);
+    const std::vector<int> once = values_where(sweep_, is_once_before);
+    const auto waits = std::ranges::find_if(once, [&](int v) { return reads_scalar(code(v)); });
+    std::for_each(once.begin(), waits, [&](int v) { compute(v); });
     line("    }}");
     line("    GRIDFOLD_FN void read_scalars() {{");
-    for (; v < sweep_.body; ++v) compute(v);
+    std::for_each(waits, once.end(), [&](int v) { compute(v); });
     line("    }}\n");
 }
 

@@ -43,7 +43,7 @@ void Emitter::fold() {
     line("#pragma unroll");
     line("        for (int n = 0; n < width; ++n) {{");
     line("            if (!whole && n >= count) break;");
-    for (int v = sweep_.body; v < sweep_.epilogue; ++v) line("{}", definition(v, "            "));
+    for (const int v : values_where(sweep_, is_per_element)) line("{}", definition(v, "            "));
     for (std::size_t f = 0; f < sweep_.folds.size(); ++f) accumulate(f);
     for (std::size_t i = 0; i < sweep_.stores.size(); ++i)
         line("            stored{}.element[n] = {};", i,
@@ -100,7 +100,7 @@ void Emitter::share() {
     line("    GRIDFOLD_FN void share(Lanes& s, [[maybe_unused]] const Loads& l, [[maybe_unused]] i64 first) const "
          "{{");
     line("        [[maybe_unused]] constexpr int n = 0;");
-    for (int v = sweep_.body; v < sweep_.epilogue; ++v) line("{}", definition(v, "        "));
+    for (const int v : values_where(sweep_, is_per_element)) line("{}", definition(v, "        "));
     for (std::size_t f = 0; f < sweep_.folds.size(); ++f)
         if (const Fold& fold = sweep_.folds[f]; shares(fold))
             line("        s.origin{} = {}::origin(v{});", f, spell_monoid(fold), fold.value);
@@ -136,7 +136,7 @@ void Emitter::close() {
 
 void Emitter::finish() {
     line("    GRIDFOLD_FN void finish([[maybe_unused]] const States<1>& s, u32 tag) const {{");
-    for (int v = sweep_.epilogue; v < int(sweep_.code.size()); ++v) line("{}", definition(v, "        "));
+    for (const int v : values_where(sweep_, is_after_folds)) line("{}", definition(v, "        "));
     for (const Yield& y : sweep_.yields) {
         const DType type = plan_.scalars[std::size_t(y.scalar)].type;
         const std::string value = spell_narrowed(type, fmt::format("v{}", y.value));

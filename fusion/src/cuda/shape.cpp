@@ -1,7 +1,6 @@
 // How a sweep's slabs are shared out among threads. Figures: bench/NOTES.md.
 #include <algorithm>
 #include <bit>
-#include <span>
 
 #include <gridfold/fusion/order.hpp>
 
@@ -61,13 +60,12 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
             words += 2 * width;
         }
     }
-    const std::span body(sweep.code.data() + sweep.body, std::size_t(sweep.epilogue - sweep.body));
     const auto is_called = [](const Instruction& i) {
-        if (i.opcode != Opcode::map || size_of(i.compute) < 8) return false;
+        if (!is_per_element(i) || i.opcode != Opcode::map || size_of(i.compute) < 8) return false;
         const bool divides = i.map == &map_op::divide || i.map == &map_op::floor_div || i.map == &map_op::remainder;
         return divides || !i.map->facts.exact;
     };
-    return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(body, is_called)), 1);
+    return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(sweep.code, is_called)), 1);
 }
 
 /// Words that folding takes beside states and slabs, where the order matters: masked states before and after, and

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,9 +30,7 @@ std::uint64_t empty_bits(DType type) {
     return type == DType::f32 ? std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN()) : 0;
 }
 
-enum class Section : std::uint8_t { prologue, body, epilogue };
-
-/// Writes one sweep's code. `values` and `sections` are by node, valid for the nodes of the sweep's slice only.
+/// Writes one sweep's code. `values` and `phases` are by node, valid for the nodes of the sweep's slice only.
 ///
 /// A scalar that may be empty is two values: itself, which holds empty_bits() where it is empty, and a bool. A read
 /// scalar brings both; a reduction is empty where its mask accepted nothing; a map is empty where an operand is, but
@@ -40,9 +39,9 @@ class SweepWriter {
 public:
     SweepWriter(const Graph& graph, const Placement& placement, const std::vector<int>& parameter_of,
                 const std::vector<int>& scalar_of, const std::vector<Scalar>& scalars, std::vector<int>& values,
-                std::vector<Section>& sections)
+                std::vector<int>& phases)
         : graph_(graph), placement_(placement), parameter_of_(parameter_of), scalar_of_(scalar_of), scalars_(scalars),
-          values_(values), sections_(sections) {}
+          values_(values), phases_(phases) {}
 
     Sweep write(int number) {
         const PlacedSweep& placed = placement_.sweeps[at(number)];
@@ -51,18 +50,18 @@ public:
         sweep_.stage = placed.stage;
         sweep_.after = placed.after;
         sweep_.reason = placed.reason;
-        for (const int node : placed.nodes) sections_[at(node)] = section_of(node);
-        const auto write_nodes = [&](bool of_epilogue) {
+        for (const int node : placed.nodes) phases_[at(node)] = phase_of(node);
+        const auto write_nodes = [&](int phase) {
             for (const int node : placed.nodes)
-                if ((sections_[at(node)] == Section::epilogue) == of_epilogue) write_node(node);
+                if (phases_[at(node)] == phase) values_[at(node)] = value_of(node);
         };
-        write_nodes(false);
+        write_nodes(0);
         for (const int reduce : placed.reduces) add_folds(reduce);
-        write_nodes(true);
+        write_nodes(1);
         for (const PlacedStore& store : placed.stores) sweep_.stores.push_back({values_[at(store.node)], store.array});
         for (const int node : placed.yields)
             sweep_.yields.push_back({values_[at(node)], scalar_of_[at(node)], empty_of(node)});
-        sort_by_section();
+        sort_by_phase();
         return std::move(sweep_);
     }
 
@@ -74,23 +73,24 @@ private:
 
     int size() const { return static_cast<int>(sweep_.code.size()); }
 
-    Section section_of(int n) const {
-        const Node& node = graph_.node(n);
-        if (is_fetched(graph_, placement_, number_, n) || node.kind == NodeKind::index)
-            return node.dims.empty() ? Section::prologue : Section::body;
-        if (node.kind == NodeKind::reduce) return Section::epilogue;
-        if (!node.dims.empty()) return Section::body;
-        for (const int operand : graph_.operands(n))
-            if (sections_[at(operand)] == Section::epilogue) return Section::epilogue;
-        return Section::prologue;
+    /// Of a node of the slice, after its operands': a sweep folds values of phase 0.
+    int phase_of(int n) const {
+        if (is_fetched(graph_, placement_, number_, n)) return 0;
+        if (graph_.node(n).kind == NodeKind::reduce) return 1;
+        int phase = 0;
+        for (const int operand : graph_.operands(n)) phase = std::max(phase, phases_[at(operand)]);
+        return phase;
     }
 
-    /// Brings the code into the order of its sections, each in the order it was written in.
-    void sort_by_section() {
+    /// Brings the code into the order of its phases, values without dims first, else in the order it was written in.
+    void sort_by_phase() {
         std::vector<int> order(sweep_.code.size());
         std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(),
-                         [&](int a, int b) { return section_of_value_[at(a)] < section_of_value_[at(b)]; });
+        const auto key = [&](int value) {
+            const Instruction& instruction = sweep_.code[at(value)];
+            return std::pair(instruction.phase, !instruction.domain.empty());
+        };
+        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
         std::vector<Instruction> code;
         std::vector<int> number(order.size());
         for (const int value : order) {
@@ -106,25 +106,26 @@ private:
         for (Store& store : sweep_.stores) renumber(store.value);
         for (Yield& yield : sweep_.yields) renumber(yield.value), renumber(yield.empty);
         sweep_.code = std::move(code);
-        const auto count = [&](Section section) {
-            return static_cast<int>(std::count(section_of_value_.begin(), section_of_value_.end(), section));
-        };
-        sweep_.body = count(Section::prologue);
-        sweep_.epilogue = sweep_.body + count(Section::body);
     }
 
-    int append(Section section, const Instruction& instruction) {
+    /// Appends an instruction, whose domain and phase are, beside its own, those of its operands.
+    int append(Instruction instruction) {
+        for (const int operand : instruction.operands) {
+            if (operand < 0) continue;
+            instruction.domain |= sweep_.code[at(operand)].domain;
+            instruction.phase = std::max(instruction.phase, sweep_.code[at(operand)].phase);
+        }
         sweep_.code.push_back(instruction);
-        section_of_value_.push_back(section);
         return size() - 1;
     }
 
-    int append_fetch(Opcode opcode, int node, DType type, int slot) {
+    int append_with_slot(Opcode opcode, DType type, int slot, std::span<const int> dims = {}) {
         Instruction instruction{};
         instruction.opcode = opcode;
         instruction.type = type;
         instruction.slot = slot;
-        return append(sections_[at(node)], instruction);
+        instruction.domain = dim_set(sweep_, dims);
+        return append(instruction);
     }
 
     int append_constant(DType type, std::uint64_t bits) {
@@ -132,32 +133,32 @@ private:
         instruction.opcode = Opcode::constant;
         instruction.type = type;
         instruction.bits = bits;
-        return append(Section::prologue, instruction);
+        return append(instruction);
     }
 
-    int append_map(int node, const MapOp& map, DType type, DType compute, const std::vector<int>& operands) {
+    int append_map(const MapOp& map, DType type, DType compute, const std::vector<int>& operands) {
         Instruction instruction{};
         instruction.opcode = Opcode::map;
         instruction.type = type;
         instruction.map = &map;
         instruction.compute = compute;
         std::copy(operands.begin(), operands.end(), instruction.operands.begin());
-        return append(sections_[at(node)], instruction);
+        return append(instruction);
     }
 
-    int append_conversion(Opcode opcode, int node, int value, DType to) {
+    int append_conversion(Opcode opcode, int value, DType to) {
         Instruction instruction{};
         instruction.opcode = opcode;
         instruction.type = value_type(to);
         if (opcode == Opcode::round) instruction.round_to = to;
         instruction.operands[0] = value;
-        return append(sections_[at(node)], instruction);
+        return append(instruction);
     }
 
     /// The value rounded to the node's type where that is a half.
     int rounded(int node, int value) {
         const DType type = graph_.node(node).type;
-        return is_half(type) ? append_conversion(Opcode::round, node, value, type) : value;
+        return is_half(type) ? append_conversion(Opcode::round, value, type) : value;
     }
 
     // Emptiness ----------------------------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ private:
         if (is_fetched(graph_, placement_, number_, n)) {
             const int slot = scalar_of_[at(n)];
             if (scalars_[at(slot)].may_be_empty)
-                known->second = append_fetch(Opcode::is_empty, n, DType::boolean, slot);
+                known->second = append_with_slot(Opcode::is_empty, DType::boolean, slot);
         } else if (node.kind == NodeKind::reduce && needs_acceptance(node) && !is_floating(node.type)) {
             known->second = rejected_all(n);
         } else if (node.kind == NodeKind::cast) { // that changes nothing: others have said when they were written
@@ -186,9 +187,9 @@ private:
         return known->second;
     }
 
-    int either(int node, int a, int b) {
+    int either(int a, int b) {
         if (a < 0 || a == b) return b;
-        return b < 0 ? a : append_map(node, map_op::logical_or, DType::boolean, DType::boolean, {a, b});
+        return b < 0 ? a : append_map(map_op::logical_or, DType::boolean, DType::boolean, {a, b});
     }
 
     /// Whether a map or cast of scalars is empty; −1 = it never is.
@@ -197,14 +198,14 @@ private:
         const std::vector<int> operands = graph_.operands(n);
         int empty = empty_of(operands[0]);
         if (node.kind != NodeKind::map || node.map != &map_op::select) {
-            for (const int operand : operands) empty = either(n, empty, empty_of(operand));
+            for (const int operand : operands) empty = either(empty, empty_of(operand));
             return empty;
         }
         const int first = empty_of(operands[1]), second = empty_of(operands[2]);
         if (first < 0 && second < 0) return empty;
         const int never = first < 0 || second < 0 ? nothing(DType::boolean) : -1;
-        return either(n, empty,
-                      append_map(n, map_op::select, DType::boolean, DType::boolean,
+        return either(empty,
+                      append_map(map_op::select, DType::boolean, DType::boolean,
                                  {values_[at(operands[0])], first < 0 ? never : first, second < 0 ? never : second}));
     }
 
@@ -215,24 +216,22 @@ private:
         empty_[n] = empty;
         if (empty < 0) return value;
         const DType type = value_type(graph_.node(n).type);
-        return append_map(n, map_op::select, type, type, {empty, nothing(type), value});
+        return append_map(map_op::select, type, type, {empty, nothing(type), value});
     }
 
     // Nodes --------------------------------------------------------------------------------------------------------
-
-    void write_node(int n) { values_[at(n)] = value_of(n); }
 
     int value_of(int n) {
         const Node& node = graph_.node(n);
         const DType type = value_type(node.type);
         if (is_fetched(graph_, placement_, number_, n))
-            return node.dims.empty() ? append_fetch(Opcode::read, n, type, scalar_of_[at(n)])
-                                     : append_fetch(Opcode::load, n, type, placement_.array_of[at(n)]);
+            return node.dims.empty() ? append_with_slot(Opcode::read, type, scalar_of_[at(n)])
+                                     : append_with_slot(Opcode::load, type, placement_.array_of[at(n)], node.dims);
         switch (node.kind) {
         case NodeKind::input: break; // always fetched
-        case NodeKind::scalar: return append_fetch(Opcode::parameter, n, type, parameter_of_[at(n)]);
+        case NodeKind::scalar: return append_with_slot(Opcode::parameter, type, parameter_of_[at(n)]);
         case NodeKind::constant: return append_constant(type, held_bits(node.type, node.bits));
-        case NodeKind::index: return append_fetch(Opcode::index, n, type, node.dim);
+        case NodeKind::index: return append_with_slot(Opcode::index, type, node.dim, node.dims);
         case NodeKind::map: return map_of(n);
         case NodeKind::cast: return cast_of(n);
         case NodeKind::reduce: return finalized(n);
@@ -244,7 +243,7 @@ private:
         const Node& node = graph_.node(n);
         std::vector<int> operands = graph_.operands(n);
         for (int& operand : operands) operand = values_[at(operand)];
-        const int value = append_map(n, *node.map, value_type(node.type), value_type(node.compute), operands);
+        const int value = append_map(*node.map, value_type(node.type), value_type(node.compute), operands);
         return unless_empty(n, rounded(n, value));
     }
 
@@ -256,7 +255,7 @@ private:
         int value = values_[at(source)];
         const bool rounds_itself = is_half(node.type) && from == DType::f64;
         if (sweep_.code[at(value)].type != value_type(node.type) && !rounds_itself)
-            value = append_conversion(Opcode::cast, n, value, node.type);
+            value = append_conversion(Opcode::cast, value, node.type);
         if (node.type != from) value = rounded(n, value);
         return value == values_[at(source)] ? value : unless_empty(n, value);
     }
@@ -281,7 +280,7 @@ private:
         folded_[reduce] = folded;
     }
 
-    int append_finalize(int node, const ReduceOp& row, int fold, DType type, int ddof) {
+    int append_finalize(const ReduceOp& row, int fold, DType type, int ddof) {
         Instruction instruction{};
         instruction.opcode = Opcode::finalize;
         instruction.type = type;
@@ -290,21 +289,23 @@ private:
         instruction.element = sweep_.folds[at(fold)].element;
         instruction.accumulator = sweep_.folds[at(fold)].accumulator;
         instruction.ddof = ddof;
-        return append(sections_[at(node)], instruction);
+        instruction.domain = sweep_.folds[at(fold)].kept;
+        instruction.phase = sweep_.folds[at(fold)].phase + 1;
+        return append(instruction);
     }
 
     /// Whether a masked reduction accepted some element, as bool.
     int accepted(int reduce) {
         const int fold = folded_.at(reduce).acceptance;
         const auto [known, is_new] = accepted_.try_emplace(fold, -1);
-        if (is_new) known->second = append_finalize(reduce, reduce_op::any, fold, DType::boolean, 0);
+        if (is_new) known->second = append_finalize(reduce_op::any, fold, DType::boolean, 0);
         return known->second;
     }
 
     int rejected_all(int reduce) {
         const int some = accepted(reduce);
         const auto [known, is_new] = rejected_.try_emplace(some, -1);
-        if (is_new) known->second = append_map(reduce, map_op::logical_not, DType::boolean, DType::boolean, {some});
+        if (is_new) known->second = append_map(map_op::logical_not, DType::boolean, DType::boolean, {some});
         return known->second;
     }
 
@@ -312,10 +313,10 @@ private:
         const Node& node = graph_.node(n);
         const DType type = value_type(node.type);
         if (!needs_acceptance(node))
-            return rounded(n, append_finalize(n, *node.reduce, folded_.at(n).fold, type, node.ddof));
+            return rounded(n, append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof));
         const int accepted_some = accepted(n);
-        const int value = append_finalize(n, *node.reduce, folded_.at(n).fold, type, node.ddof);
-        return rounded(n, append_map(n, map_op::select, type, type, {accepted_some, value, nothing(type)}));
+        const int value = append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof);
+        return rounded(n, append_map(map_op::select, type, type, {accepted_some, value, nothing(type)}));
     }
 
     const Graph& graph_;
@@ -324,7 +325,7 @@ private:
     const std::vector<int>& scalar_of_;
     const std::vector<Scalar>& scalars_;
     std::vector<int>& values_;
-    std::vector<Section>& sections_;
+    std::vector<int>& phases_;
     int number_ = -1;
     Sweep sweep_;
     std::map<int, Folded> folded_; ///< by reduce node
@@ -332,7 +333,6 @@ private:
     std::map<int, int> rejected_;  ///< by what it is the contrary of
     std::map<DType, int> nothing_;
     std::map<int, int> empty_; ///< by scalar node, of those that were asked for: empty_of()
-    std::vector<Section> section_of_value_;
 };
 
 /// Marks the dims that must have elements, with the reduction that wants it.
@@ -373,9 +373,9 @@ Plan linearize(const Graph& graph, const Placement& placement) {
         }
 
     std::vector<int> values(at(graph.node_count()), -1);
-    std::vector<Section> sections(at(graph.node_count()), Section::prologue);
+    std::vector<int> phases(at(graph.node_count()), 0);
     for (int s = 0; s < static_cast<int>(placement.sweeps.size()); ++s) {
-        SweepWriter writer(graph, placement, parameter_of, scalar_of, plan.scalars, values, sections);
+        SweepWriter writer(graph, placement, parameter_of, scalar_of, plan.scalars, values, phases);
         plan.sweeps.push_back(writer.write(s));
         for (const Yield& yield : plan.sweeps.back().yields)
             plan.scalars[at(yield.scalar)].may_be_empty = yield.empty >= 0;

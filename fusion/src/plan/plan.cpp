@@ -1,10 +1,25 @@
 #include <gridfold/fusion/plan.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include <gridfold/core/view.hpp>
 
 namespace gf::plan {
+
+std::vector<int> values_where(const Sweep& sweep, bool (*when)(const Instruction&)) {
+    std::vector<int> values;
+    for (std::size_t v = 0; v < sweep.code.size(); ++v)
+        if (when(sweep.code[v])) values.push_back(static_cast<int>(v));
+    return values;
+}
+
+DimSet dim_set(const Sweep& sweep, std::span<const int> dims) {
+    DimSet set;
+    for (std::size_t position = 0; position < sweep.dims.size(); ++position)
+        if (std::find(dims.begin(), dims.end(), sweep.dims[position]) != dims.end()) set |= DimSet::of(position);
+    return set;
+}
 
 bool is_flat(const Array& array, const Sweep& sweep) { return array.dims == sweep.dims; }
 

@@ -31,10 +31,9 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
                                              sweep.reason.empty() ? "" : ": ", sweep.reason)));
     for (int value = 0; value < static_cast<int>(sweep.code.size()); ++value) {
         const Instruction& instruction = sweep.code[static_cast<std::size_t>(value)];
-        const bool once = value < sweep.body || value >= sweep.epilogue;
         out << fmt::format("    {} [label={}{}];\n", value_name(value),
                            in_quotes(fmt::format("{}\n{}", action_of(plan, instruction), to_text(instruction.type))),
-                           once ? ", style=dashed" : "");
+                           is_per_element(instruction) ? "" : ", style=dashed");
         for (const int operand : instruction.operands)
             if (operand >= 0) out << fmt::format("    {} -> {};\n", value_name(operand), value_name(value));
         if (instruction.opcode == Opcode::finalize)

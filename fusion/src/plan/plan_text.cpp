@@ -64,15 +64,10 @@ private:
         for (const int earlier : sweep.after) after += fmt::format("{}{}", after.empty() ? ", after " : " ", earlier);
         line("sweep {} over {}, stage {}{}{}", number, domain_text(plan_, sweep.dims), sweep.stage, after,
              sweep.reason.empty() ? "" : fmt::format(" ({})", sweep.reason));
-        const auto code_size = static_cast<int>(sweep.code.size());
-        for (int value = 0; value < code_size; ++value) {
-            if (value == 0 && sweep.body > 0) line("  prologue");
-            if (value == sweep.body && sweep.epilogue > sweep.body) line("  body");
-            if (value == sweep.epilogue) print_folds(sweep);
-            if (value == sweep.epilogue) line("  epilogue");
-            print_instruction(value, sweep.code[static_cast<std::size_t>(value)]);
-        }
-        if (sweep.epilogue >= code_size) print_folds(sweep);
+        print_values("prologue", sweep, is_once_before);
+        print_values("body", sweep, is_per_element);
+        print_folds(sweep);
+        print_values("epilogue", sweep, is_after_folds);
         for (const Store& store : sweep.stores) line("  store %{} to {}", store.value, array_name(plan_, store.array));
         for (const Yield& yield : sweep.yields) {
             const std::string type =
@@ -90,11 +85,27 @@ private:
         }
     }
 
-    void print_instruction(int value, const Instruction& instruction) {
+    void print_values(std::string_view section, const Sweep& sweep, bool (*when)(const Instruction&)) {
+        const std::vector<int> values = values_where(sweep, when);
+        if (!values.empty()) line("  {}", section);
+        for (const int value : values) print_instruction(sweep, value, sweep.code[static_cast<std::size_t>(value)]);
+    }
+
+    /// The domain of what varies along some dims of the sweep and not all.
+    std::string some_dims(const Sweep& sweep, DimSet domain) const {
+        if (domain.empty() || domain == DimSet::first(sweep.dims.size())) return {};
+        std::vector<int> dims;
+        for (std::size_t position = 0; position < sweep.dims.size(); ++position)
+            if (domain.contains(position)) dims.push_back(sweep.dims[position]);
+        return ", over " + domain_text(plan_, dims);
+    }
+
+    void print_instruction(const Sweep& sweep, int value, const Instruction& instruction) {
         std::string operands;
         for (const int operand : instruction.operands)
             if (operand >= 0) operands += fmt::format("{}%{}", operands.empty() ? " " : ", ", operand);
-        line("    %{}: {} = {}{}", value, to_text(instruction.type), action_of(plan_, instruction), operands);
+        line("    %{}: {} = {}{}{}", value, to_text(instruction.type), action_of(plan_, instruction), operands,
+             some_dims(sweep, instruction.domain));
     }
 
     const Plan& plan_;

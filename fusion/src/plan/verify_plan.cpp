@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/view.hpp>
 #include <gridfold/fusion/fuse.hpp>
 
 #include "plan/plan_text.hpp"
@@ -18,25 +20,32 @@ namespace {
 /// What an instruction's slot is a number of.
 enum class SlotOf : std::uint8_t { nothing, parameter, scalar, array, dim, fold };
 
-/// The legal form of an instruction: the sections it may stand in, its operands (a map's number is its row's) and its
-/// slot.
+/// What the domain and the phase of an instruction follow from.
+enum class VariesAs : std::uint8_t {
+    nothing,  ///< no dims, phase 0
+    slot,     ///< the dims of its array, or its dim; phase 0
+    operands, ///< the dims of all its operands, the highest of their phases
+    fold,     ///< the dims that its fold keeps, the phase after the fold's
+};
+
+/// The legal form of an instruction: its domain and phase, its operands (a map's number is its row's) and its slot.
 struct OpcodeForm {
     Opcode opcode;
-    bool in_prologue, in_body, in_epilogue;
+    VariesAs varies;
     int least_operands, most_operands;
     SlotOf slot;
 };
 constexpr OpcodeForm opcode_forms[] = {
-    {Opcode::constant, true, false, false, 0, 0, SlotOf::nothing},
-    {Opcode::parameter, true, false, false, 0, 0, SlotOf::parameter},
-    {Opcode::read, true, false, false, 0, 0, SlotOf::scalar},
-    {Opcode::is_empty, true, false, false, 0, 0, SlotOf::scalar},
-    {Opcode::load, false, true, false, 0, 0, SlotOf::array},
-    {Opcode::index, false, true, false, 0, 0, SlotOf::dim},
-    {Opcode::map, true, true, true, 1, max_arity, SlotOf::nothing},
-    {Opcode::cast, true, true, true, 1, 1, SlotOf::nothing},
-    {Opcode::round, true, true, true, 1, 1, SlotOf::nothing},
-    {Opcode::finalize, false, false, true, 0, 0, SlotOf::fold},
+    {Opcode::constant, VariesAs::nothing, 0, 0, SlotOf::nothing},
+    {Opcode::parameter, VariesAs::nothing, 0, 0, SlotOf::parameter},
+    {Opcode::read, VariesAs::nothing, 0, 0, SlotOf::scalar},
+    {Opcode::is_empty, VariesAs::nothing, 0, 0, SlotOf::scalar},
+    {Opcode::load, VariesAs::slot, 0, 0, SlotOf::array},
+    {Opcode::index, VariesAs::slot, 0, 0, SlotOf::dim},
+    {Opcode::map, VariesAs::operands, 1, max_arity, SlotOf::nothing},
+    {Opcode::cast, VariesAs::operands, 1, 1, SlotOf::nothing},
+    {Opcode::round, VariesAs::operands, 1, 1, SlotOf::nothing},
+    {Opcode::finalize, VariesAs::fold, 0, 0, SlotOf::fold},
 };
 
 bool in_range(int number, std::size_t count) { return number >= 0 && static_cast<std::size_t>(number) < count; }
@@ -82,15 +91,16 @@ private:
         value_ = -1;
         verify_dims(sweep.dims);
         require(std::is_sorted(sweep.dims.begin(), sweep.dims.end()), "a domain's dims increase");
+        require(sweep.dims.size() <= max_rank, "a domain has at most max_rank dims");
         const auto size = static_cast<int>(sweep.code.size());
-        require(0 <= sweep.body && sweep.body <= sweep.epilogue && sweep.epilogue <= size,
-                "sections follow each other");
         used_.assign(sweep.code.size(), false);
         touched_.clear();
         fetched_from_.clear();
         for (value_ = 0; value_ < size; ++value_)
             verify_instruction(sweep, sweep.code[static_cast<std::size_t>(value_)]);
         value_ = -1;
+        const auto place = [](const Instruction& i) { return std::pair(i.phase, !i.domain.empty()); };
+        require(std::ranges::is_sorted(sweep.code, {}, place), "values are ordered by phase, those without dims first");
         for (const Fold& fold : sweep.folds) verify_fold(sweep, fold);
         for (const Store& store : sweep.stores) verify_store(sweep, store);
         for (const Yield& yield : sweep.yields) verify_yield(sweep, yield);
@@ -100,9 +110,9 @@ private:
                 "`after` lists the sweeps that this one reads from, increasing");
     }
 
-    /// A value that some later part of the sweep uses, in [first, last).
-    const Instruction& use(const Sweep& sweep, int value, int first, int last, std::string_view rule) {
-        require(value >= first && value < last, rule);
+    /// A value before `end` that some later part of the sweep uses.
+    const Instruction& use(const Sweep& sweep, int value, int end, std::string_view rule) {
+        require(value >= 0 && value < end, rule);
         used_[static_cast<std::size_t>(value)] = true;
         return sweep.code[static_cast<std::size_t>(value)];
     }
@@ -111,11 +121,6 @@ private:
         const auto form = std::find_if(std::begin(opcode_forms), std::end(opcode_forms),
                                        [&](const OpcodeForm& f) { return f.opcode == i.opcode; });
         require(form != std::end(opcode_forms), "an instruction has a known opcode");
-        const bool in_prologue = value_ < sweep.body, in_epilogue = value_ >= sweep.epilogue;
-        require(in_prologue   ? form->in_prologue
-                : in_epilogue ? form->in_epilogue
-                              : form->in_body,
-                "an instruction stands in a section of its opcode");
         require(!is_half(i.type), "f16 and bf16 values live as f32");
 
         const auto end = std::find(i.operands.begin(), i.operands.end(), -1);
@@ -123,14 +128,40 @@ private:
         require(std::all_of(end, i.operands.end(), [](int o) { return o == -1; }), "operands fill the first places");
         require(count >= form->least_operands && count <= form->most_operands,
                 "an instruction has its opcode's operands");
-        for (int o = 0; o < count; ++o) {
-            const int operand = i.operands[static_cast<std::size_t>(o)];
-            require(!in_epilogue || operand < sweep.body || operand >= sweep.epilogue,
-                    "the epilogue uses no value of the body");
-            use(sweep, operand, 0, value_, "operands come before their users");
-        }
+        for (int o = 0; o < count; ++o)
+            use(sweep, i.operands[static_cast<std::size_t>(o)], value_, "operands come before their users");
         verify_slot(*form, i);
         verify_types(sweep, i, count);
+        verify_domain(*form, sweep, i, count);
+    }
+
+    void verify_domain(const OpcodeForm& form, const Sweep& sweep, const Instruction& i, int count) const {
+        DimSet domain;
+        int phase = 0;
+        switch (form.varies) {
+        case VariesAs::nothing: break;
+        case VariesAs::slot:
+            domain = dim_set(sweep, i.opcode == Opcode::index ? std::span<const int>(&i.slot, 1)
+                                                              : plan_.arrays[static_cast<std::size_t>(i.slot)].dims);
+            break;
+        case VariesAs::operands:
+            for (int o = 0; o < count; ++o) {
+                const Instruction& operand =
+                    sweep.code[static_cast<std::size_t>(i.operands[static_cast<std::size_t>(o)])];
+                domain |= operand.domain;
+                phase = std::max(phase, operand.phase);
+            }
+            break;
+        case VariesAs::fold: {
+            const Fold& fold = sweep.folds[static_cast<std::size_t>(i.slot)];
+            domain = fold.kept;
+            phase = fold.phase + 1;
+            break;
+        }
+        }
+        require(i.domain == domain, "an instruction has the domain of its opcode");
+        require(i.phase == phase, "an instruction has the phase of its opcode");
+        require(i.domain.empty() || i.phase == 0, "a value that varies along dims waits for no fold of its sweep");
     }
 
     void verify_slot(const OpcodeForm& form, const Instruction& i) {
@@ -209,26 +240,32 @@ private:
 
     void verify_fold(const Sweep& sweep, const Fold& fold) {
         require(fold.monoid != nullptr, "a fold names its monoid");
-        const Instruction& value =
-            use(sweep, fold.value, 0, sweep.epilogue, "a fold takes a value of the prologue or body");
+        const Instruction& value = use(sweep, fold.value, static_cast<int>(sweep.code.size()), "a fold takes a value");
         require(fold.element == value.type, "a fold's element type is its value's");
         require(!is_half(fold.accumulator), "f16 and bf16 accumulate in f32 or wider");
         require(std::count(sweep.folds.begin(), sweep.folds.end(), fold) == 1, "folds differ");
-        if (fold.mask == -1) return;
-        const Instruction& mask = use(sweep, fold.mask, 0, sweep.epilogue, "a mask is a value of the prologue or body");
-        require(mask.type == DType::boolean, "a mask is bool");
+        int phase = value.phase;
+        if (fold.mask != -1) {
+            const Instruction& mask = use(sweep, fold.mask, static_cast<int>(sweep.code.size()), "a mask is a value");
+            require(mask.type == DType::boolean, "a mask is bool");
+            phase = std::max(phase, mask.phase);
+        }
+        require(fold.phase == phase, "a fold has the phase of what it folds");
+        require(fold.phase == 0 && fold.kept.empty(), "a sweep has one phase of folds, which keep no dim");
     }
 
     void verify_store(const Sweep& sweep, const Store& store) {
         require(in_range(store.array, plan_.arrays.size()), "an array is declared");
         const auto slot = static_cast<std::size_t>(store.array);
         const Instruction& value =
-            use(sweep, store.value, sweep.body, sweep.epilogue, "a store takes a value of the body");
+            use(sweep, store.value, static_cast<int>(sweep.code.size()), "a store takes a value");
         require(plan_.arrays[slot].role != ArrayRole::input, "inputs are not stored");
         require(touched_.insert(store.array).second && stored_in_[slot] < 0,
                 "an array is stored once, and not loaded beside");
         stored_in_[slot] = sweep_number_;
-        require(plan_.arrays[slot].dims == sweep.dims, "a store covers the domain");
+        require(plan_.arrays[slot].dims == sweep.dims && !sweep.dims.empty() &&
+                    value.domain == DimSet::first(sweep.dims.size()),
+                "a store covers the domain");
         require(value.type == value_type(plan_.arrays[slot].type), "a store has its array's type");
     }
 
@@ -236,8 +273,8 @@ private:
         require(in_range(yield.scalar, plan_.scalars.size()), "a scalar is declared");
         const auto slot = static_cast<std::size_t>(yield.scalar);
         const auto use_scalar = [&](int value) {
-            const Instruction& i = use(sweep, value, 0, static_cast<int>(sweep.code.size()), "a yield takes a value");
-            require(value < sweep.body || value >= sweep.epilogue, "a yield takes no value of the body");
+            const Instruction& i = use(sweep, value, static_cast<int>(sweep.code.size()), "a yield takes a value");
+            require(i.domain.empty(), "a yield takes a value that varies along no dim");
             return i.type;
         };
         require(use_scalar(yield.value) == value_type(plan_.scalars[slot].type), "a yield has its scalar's type");

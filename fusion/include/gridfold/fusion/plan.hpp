@@ -14,6 +14,27 @@
 
 namespace gf::plan {
 
+/// A set of a sweep's dims, by their positions in Sweep::dims.
+class DimSet {
+public:
+    constexpr DimSet() = default;
+    static constexpr DimSet of(std::size_t position) { return DimSet(1U << position); }
+    /// The dims at positions [0, count): all those of a sweep of `count` dims.
+    static constexpr DimSet first(std::size_t count) { return DimSet((1U << count) - 1); }
+
+    constexpr bool empty() const { return bits_ == 0; }
+    constexpr bool contains(std::size_t position) const { return (bits_ >> position & 1U) != 0; }
+    constexpr DimSet& operator|=(DimSet other) {
+        bits_ |= other.bits_;
+        return *this;
+    }
+    friend constexpr bool operator==(DimSet, DimSet) = default;
+
+private:
+    constexpr explicit DimSet(unsigned bits) : bits_(bits) {}
+    unsigned bits_ = 0;
+};
+
 /// What an instruction of a Program does.
 enum class Opcode : std::uint8_t {
     constant,  ///< `bits`, of `type`
@@ -42,27 +63,32 @@ struct Instruction {
     const ReduceOp* reduce = nullptr;
     DType element = DType::f32, accumulator = DType::f32; ///< finalize: the fold's monoid's parameters
     int ddof = 0;
+    DimSet domain; ///< the dims that the value varies along
+    int phase = 0; ///< how many phases of the sweep's folds must be complete before it
 };
 
-/// One fold of a sweep's body into one state: accumulate `value` wherever `mask` is true (−1 = everywhere). Both may
-/// be prologue values, the same for every element.
+/// One fold over the dims of the sweep that are not kept: accumulate `value` wherever `mask` is true (−1 = everywhere).
+/// Values that lack a folded dim are the same for every element along it. What is finalised of the fold varies along
+/// the kept dims and has phase + 1.
 struct Fold {
     const MonoidOp* monoid;
     DType element;     ///< the monoid's E: the type of `value`
     DType accumulator; ///< the monoid's A
     int value;
     int mask = -1;
+    DimSet kept = {}; ///< the dims that its result varies along
+    int phase = 0;    ///< the higher of those of `value` and `mask`
     friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-/// Writes a body value to an array of the sweep's domain. f16 and bf16 arrays
-/// narrow it. No sweep loads an array that it stores.
+/// Writes a value that varies along all dims of the sweep to an array of them. f16 and bf16 arrays narrow it. No sweep
+/// loads an array that it stores.
 struct Store {
     int value;
     int array;
 };
 
-/// Writes a prologue or epilogue value to a scalar of the plan. Emptiness is an ordinary bool value beside it: an empty
+/// Writes a value that varies along no dim to a scalar of the plan. Emptiness is an ordinary bool value beside it: an empty
 /// scalar's `value` is 0 (floating: NaN).
 struct Yield {
     int value;
@@ -72,15 +98,13 @@ struct Yield {
 
 /// One traversal of one domain: loads → maps → folds and stores. One generated kernel.
 ///
-/// `code` is three sections in one numbering: [0, body) the prologue, computed once from constants, parameters and
-/// earlier sweeps' scalars; [body, epilogue) once an element; [epilogue, end) once, after the folds. The body may use
-/// prologue values, the epilogue prologue values and finalize instructions, never body values.
+/// Each value says what it varies along and which folds must be complete before it: a map has the dims of all its
+/// operands and the highest of their phases. Today's backends run one phase of folds that keep no dim, so a value is
+/// computed once before the elements, for each element, or once after the folds.
 struct Sweep {
     std::vector<int> dims; ///< the domain, increasing positions; empty = one element
     int stage = 0;
-    std::vector<Instruction> code;
-    int body = 0;
-    int epilogue = 0;
+    std::vector<Instruction> code; ///< operands before their users; by phase, and within one without dims first
     std::vector<Fold> folds;
     std::vector<Store> stores;
     std::vector<Yield> yields;
@@ -134,6 +158,19 @@ struct Plan {
     std::vector<Sweep> sweeps;
     std::vector<Output> outputs;
 };
+
+/// True if the value is computed once, before any element.
+inline bool is_once_before(const Instruction& i) { return i.domain.empty() && i.phase == 0; }
+/// True if the value is computed for each element.
+inline bool is_per_element(const Instruction& i) { return !i.domain.empty(); }
+/// True if the value is computed once, from complete folds.
+inline bool is_after_folds(const Instruction& i) { return i.domain.empty() && i.phase > 0; }
+
+/// The values of the sweep for which `when` holds, increasing.
+std::vector<int> values_where(const Sweep& sweep, bool (*when)(const Instruction&));
+
+/// The dims as a set of the sweep's; those that the sweep lacks are left out.
+DimSet dim_set(const Sweep& sweep, std::span<const int> dims);
 
 /// True if the sweep reads or writes the array one element after the other (its dims are the domain), not by strides.
 bool is_flat(const Array& array, const Sweep& sweep);
