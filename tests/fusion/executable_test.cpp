@@ -290,7 +290,7 @@ TEST(Explain, says_what_is_read_written_folded_and_why) {
     for (const char* words : {"graph z: 2 results in 2 sweeps", "5*n bytes in, 4*n bytes out", "device cpu",
                               "asked for by name", "sweep 0: domain [n], stage 0", "sweep 1: domain [n], stage 1",
                               "reads:   x (f32[n])", "writes:  z (f32[n]): 4*n bytes", "Moments<f32, f64>", "mean",
-                              "1 block up to 10240", "as many blocks as its elements fill once"})
+                              "order:   version 1: 2048 lanes a block; 1 block up to 10240", "one block per slab"})
         EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
 }
 

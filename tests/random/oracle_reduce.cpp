@@ -43,6 +43,7 @@ auto tree(std::int64_t first, std::int64_t width, std::int64_t count, const Leaf
 /// `start(i)`: what the lanes of a block begin with, of which i is the first element.
 template <class Start, class Accumulate, class Combine>
 auto canonical(const Elements& x, const Start& start, const Accumulate& accumulate, const Combine& combine) {
+    // 2,048 is written out: the oracle shares the number of blocks with the library, and nothing else of the order.
     const std::int64_t n = x.count(), lanes = 2048, blocks = block_count(n);
     const auto block = [&](std::int64_t b) {
         const auto lane = [&](std::int64_t l) {

@@ -89,7 +89,7 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
         if (step.kind == BodyStep::Kind::gather && elements_ > 0)
             strides_[at(step.number)] = strides(sweep_.dims, plan_.arrays[at(step.number)].dims, extents);
     // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
-    blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
+    blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : fold_order(elements_).blocks;
 
     const std::int64_t work = elements_ * static_cast<std::int64_t>(program_.calls());
     const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads_, blocks_);

@@ -186,7 +186,8 @@ std::vector<std::string> compiler_options(bool fast_math) {
 
 std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
-    const std::int64_t blocks = kernel.words > 0 ? block_count(elements) : (elements + kernel.slab - 1) / kernel.slab;
+    const std::int64_t blocks =
+        kernel.words > 0 ? fold_order(elements).blocks : (elements + kernel.slab - 1) / kernel.slab;
     constexpr std::int64_t most = 0x7fffffff; // CUDA's; each block then takes more than one
     return std::clamp<std::int64_t>(blocks, 1, most);
 }

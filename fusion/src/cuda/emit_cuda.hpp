@@ -64,8 +64,8 @@ Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one)
 /// approximated: the CPU backend gives the same bits.
 std::vector<std::string> compiler_options(bool fast_math);
 
-/// How a sweep is shared out among threads: what tunes a device and changes no bit. threads · width = 2,048 where
-/// anything is folded.
+/// How a sweep is shared out among threads: what tunes a device and changes no bit. threads · width =
+/// slab_elements (order.hpp) where anything is folded.
 struct Shape {
     int threads;
     int width;                 ///< elements of one slab that a thread has

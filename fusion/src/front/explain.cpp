@@ -107,10 +107,12 @@ void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFa
     else
         fmt::format_to(out, "  why:     a sweep of its own: {}\n", sweep.reason);
     if (sweep.folds.empty())
-        fmt::format_to(out, "  grid:    as many blocks as its elements fill once\n");
+        fmt::format_to(out, "  grid:    one block per slab\n");
     else
-        fmt::format_to(out, "  grid:    by the number of elements alone: 1 block up to {}, {} at 2^20, {} at 2^28\n",
-                       one_block_slabs * slab_elements, block_count(1 << 20), block_count(1 << 28));
+        fmt::format_to(out,
+                       "  order:   version {}: {} lanes a block; 1 block up to {} elements, {} at 2^20, {} at 2^28\n",
+                       order_version, slab_elements, one_block_slabs * slab_elements, fold_order(1 << 20).blocks,
+                       fold_order(1 << 28).blocks);
     if (facts) explain_kernel(out, *facts);
 }
 
