@@ -11,48 +11,47 @@
 
 namespace gf {
 
-DeviceBuffer::DeviceBuffer(int device, std::size_t bytes) : bytes_(bytes), device_(device) {
+void detail::release_device_memory(int device, void* address) noexcept {
+    driver::release_on(device,
+                       [&](const driver::Table& cu) { return cu.mem_free(reinterpret_cast<std::uintptr_t>(address)); });
+}
+
+void detail::release_pinned_memory(int device, void* address) noexcept {
+    driver::release_on(device, [&](const driver::Table& cu) { return cu.mem_free_host(address); });
+}
+
+void detail::release_host_memory(int, void* address) noexcept {
+    ::operator delete(address, std::align_val_t{HostBuffer::alignment});
+}
+
+DeviceBuffer::DeviceBuffer(int device, std::size_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
     const CurrentDevice current(device);
     driver::Address address = 0;
     driver::check(driver::table().mem_alloc(&address, bytes));
-    address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+    memory_ = {device, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address))};
 }
 
-DeviceBuffer::~DeviceBuffer() {
-    if (address_ == nullptr) return;
-    driver::release_on(
-        device_, [&](const driver::Table& cu) { return cu.mem_free(reinterpret_cast<std::uintptr_t>(address_)); });
-}
-
-PinnedBuffer::PinnedBuffer(int device, std::size_t bytes) : bytes_(bytes), device_(device) {
+PinnedBuffer::PinnedBuffer(int device, std::size_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
     const CurrentDevice current(device);
     const driver::Table& cu = driver::table();
-    PinnedBuffer made; // frees what was allocated if the mapping fails
-    made.device_ = device;
-    driver::check(cu.mem_host_alloc(&made.address_, bytes, driver::host_portable | driver::host_mapped));
+    void* address = nullptr;
+    driver::check(cu.mem_host_alloc(&address, bytes, driver::host_portable | driver::host_mapped));
+    memory_ = {device, address};
     driver::Address mapped = 0;
-    driver::check(cu.mem_host_get_device_pointer(&mapped, made.address_, 0));
+    driver::check(cu.mem_host_get_device_pointer(&mapped, address, 0));
     device_address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(mapped));
-    address_ = std::exchange(made.address_, nullptr);
-}
-
-PinnedBuffer::~PinnedBuffer() {
-    if (address_ == nullptr) return;
-    driver::release_on(device_, [&](const driver::Table& cu) { return cu.mem_free_host(address_); });
 }
 
 HostBuffer::HostBuffer(std::size_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
-    address_ = ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
-    if (address_ == nullptr)
+    memory_ = {0, ::operator new(bytes, std::align_val_t{alignment}, std::nothrow)};
+    if (address() == nullptr)
         throw OutOfMemory(fmt::format("the host has no {} bytes of memory in one piece: run over smaller arrays, or in "
                                       "parts",
                                       bytes),
                           bytes);
 }
-
-HostBuffer::~HostBuffer() { ::operator delete(address_, std::align_val_t{alignment}); }
 
 } // namespace gf

@@ -6,20 +6,21 @@ namespace gf {
 
 using driver::check;
 
-Module::Module(int device, const std::string& image) : device_(device) {
-    const CurrentDevice current(device);
-    check(driver::table().module_load(&module_, image.c_str()));
+void detail::release(int device, CUmod_st* module) noexcept {
+    driver::release_on(device, [&](const driver::Table& cu) { return cu.module_unload(module); });
 }
 
-Module::~Module() {
-    if (module_ == nullptr) return;
-    driver::release_on(device_, [&](const driver::Table& cu) { return cu.module_unload(module_); });
+Module::Module(int device, const std::string& image) {
+    const CurrentDevice current(device);
+    CUmod_st* module = nullptr;
+    check(driver::table().module_load(&module, image.c_str()));
+    module_ = {device, module};
 }
 
 KernelView Module::kernel(const std::string& name) const {
-    const CurrentDevice current(device_);
+    const CurrentDevice current(module_.device());
     KernelView kernel;
-    check(driver::table().module_get_function(&kernel.function, module_, name.c_str()));
+    check(driver::table().module_get_function(&kernel.function, module_.get(), name.c_str()));
     return kernel;
 }
 

@@ -1,25 +1,22 @@
 // A CUDA event: a point in a stream that the host or another stream can wait for.
 #pragma once
 
-#include <utility>
-
+#include <gridfold/core/handle.hpp>
 #include <gridfold/core/stream.hpp>
 
 struct CUevent_st;
 
 namespace gf {
 
+namespace detail {
+void release(int device, CUevent_st* event) noexcept;
+}
+
 /// Records no times. The device's primary context must be current for every call but the destructor.
 class Event {
 public:
     Event() = default;
     explicit Event(int device);
-    Event(Event&& other) noexcept { swap(other); }
-    Event& operator=(Event&& other) noexcept {
-        Event(std::move(other)).swap(*this);
-        return *this;
-    }
-    ~Event();
 
     /// Where that fails, what is in the stream has finished when it throws: nobody could tell later.
     void record(StreamView stream);
@@ -31,12 +28,7 @@ public:
     void order_before(StreamView stream) const;
 
 private:
-    void swap(Event& other) noexcept {
-        std::swap(event_, other.event_);
-        std::swap(device_, other.device_);
-    }
-    CUevent_st* event_ = nullptr;
-    int device_ = 0;
+    Handle<CUevent_st, detail::release> event_;
 };
 
 } // namespace gf

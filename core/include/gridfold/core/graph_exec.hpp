@@ -2,9 +2,9 @@
 #pragma once
 
 #include <span>
-#include <utility>
 #include <vector>
 
+#include <gridfold/core/handle.hpp>
 #include <gridfold/core/module.hpp>
 #include <gridfold/core/stream.hpp>
 
@@ -20,35 +20,27 @@ struct KernelNode {
     std::span<const int> after;
 };
 
+namespace detail {
+void release(int device, CUgraph_st* graph) noexcept;
+void release(int device, CUgraphExec_st* exec) noexcept;
+} // namespace detail
+
 /// Owns an instantiated graph. Two launches of one GraphExec never overlap, whatever streams they are in: CUDA orders
 /// them. The device's primary context must be current for every call but the destructor.
 class GraphExec {
 public:
     GraphExec() = default;
     GraphExec(int device, std::span<const KernelNode> nodes);
-    GraphExec(GraphExec&& other) noexcept { swap(other); }
-    GraphExec& operator=(GraphExec&& other) noexcept {
-        GraphExec(std::move(other)).swap(*this);
-        return *this;
-    }
-    ~GraphExec();
 
-    explicit operator bool() const noexcept { return exec_ != nullptr; }
+    explicit operator bool() const noexcept { return exec_.get() != nullptr; }
     /// Changes grid and parameters of a node for launches from now on; those under way keep theirs.
     void update(int node, const Launch& launch);
     void launch(StreamView stream) const;
 
 private:
-    void swap(GraphExec& other) noexcept {
-        std::swap(graph_, other.graph_);
-        std::swap(exec_, other.exec_);
-        std::swap(nodes_, other.nodes_);
-        std::swap(device_, other.device_);
-    }
-    CUgraph_st* graph_ = nullptr; // kept: updates name its nodes
-    CUgraphExec_st* exec_ = nullptr;
+    Handle<CUgraph_st, detail::release> graph_; // kept: updates name its nodes
+    Handle<CUgraphExec_st, detail::release> exec_;
     std::vector<CUgraphNode_st*> nodes_;
-    int device_ = 0;
 };
 
 } // namespace gf

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <gridfold/core/device.hpp>
+#include <gridfold/core/handle.hpp>
 #include <gridfold/core/stream.hpp>
 
 struct CUmod_st;
@@ -25,29 +25,22 @@ struct KernelFacts {
     int local_bytes = 0; ///< a thread: spilled registers and local arrays
 };
 
+namespace detail {
+void release(int device, CUmod_st* module) noexcept;
+}
+
 /// Owns code loaded on one device.
 class Module {
 public:
     Module() = default;
     /// `image` is a cubin or PTX. Throws DeviceError where the device cannot run it.
     Module(int device, const std::string& image);
-    Module(Module&& other) noexcept { swap(other); }
-    Module& operator=(Module&& other) noexcept {
-        Module(std::move(other)).swap(*this);
-        return *this;
-    }
-    ~Module();
 
     /// The kernel with this (extern "C") name.
     KernelView kernel(const std::string& name) const;
 
 private:
-    void swap(Module& other) noexcept {
-        std::swap(module_, other.module_);
-        std::swap(device_, other.device_);
-    }
-    CUmod_st* module_ = nullptr;
-    int device_ = 0;
+    Handle<CUmod_st, detail::release> module_;
 };
 
 KernelFacts facts_of(KernelView kernel, int device);

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
+
+#include <gridfold/core/handle.hpp>
 
 struct CUstream_st;
 
@@ -28,29 +29,24 @@ private:
 /// Does a stream wait for the legacy default stream, and that for it?
 enum class StreamKind { ordered_with_default, independent };
 
+namespace detail {
+void release(int device, CUstream_st* stream) noexcept;
+}
+
 /// Owns a stream on one device.
 class Stream {
 public:
     Stream() = default;
     Stream(int device, StreamKind kind);
-    Stream(Stream&& other) noexcept { swap(other); }
-    Stream& operator=(Stream&& other) noexcept {
-        Stream(std::move(other)).swap(*this);
-        return *this;
-    }
-    ~Stream();
 
-    operator StreamView() const noexcept { return stream_; } // NOLINT(google-explicit-constructor): an owner is a view
+    operator StreamView() const noexcept {
+        return stream_.get();
+    } // NOLINT(google-explicit-constructor): an owner is a view
     /// Blocks until everything in it has finished. Throws DeviceError if some of it failed.
     void wait() const;
 
 private:
-    void swap(Stream& other) noexcept {
-        std::swap(stream_, other.stream_);
-        std::swap(device_, other.device_);
-    }
-    CUstream_st* stream_ = nullptr;
-    int device_ = 0;
+    Handle<CUstream_st, detail::release> stream_;
 };
 
 // In stream order, without waiting; the device's primary context must be current. Host memory must stay until they are
