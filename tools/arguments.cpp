@@ -133,6 +133,7 @@ void check_complete(const Graph& graph, const std::vector<std::string>& names) {
             throw InvalidOption(
                 fmt::format("{} \"{}\" is not bound", is_array ? "input" : "run-time scalar", node.name),
                 "a run needs every input", fmt::format("add {}={}", node.name, is_array ? "array.npy" : "0.5"));
+        if (node.kind == NodeKind::extent) used[static_cast<std::size_t>(node.dim)] = true;
         for (const int dim : node.dims) (is_array ? has_extent : used)[static_cast<std::size_t>(dim)] = true;
     }
     for (std::size_t d = 0; d < used.size(); ++d) {

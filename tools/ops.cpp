@@ -113,6 +113,7 @@ std::string_view of_no_extent(const ReduceOp& row) {
 constexpr std::string_view other_functions[][2] = {
     {"f32(a), i64(a), …", "a converted to that type; floats saturate on the way to integers, and NaN gives 0"},
     {"index(n)", "the index along the dim n, as i64"},
+    {"extent(n)", "the extent of the dim n, as i64; where no value has the name, n alone means the same"},
 };
 
 constexpr std::string_view bounds_note = "\"exact\" means that the CPU and every GPU give the same bits; else their "

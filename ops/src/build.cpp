@@ -16,7 +16,7 @@ using detail::describe;
 using detail::in_quotes;
 using detail::refusal;
 
-constexpr std::string_view null_value_rule = "it is a default-constructed Value, which is no value of any graph";
+constexpr std::string_view null_value_rule = "it is a default-constructed Value, which is not a value of any graph";
 
 const Node& node_of(const Value& value) { return (*value.dag())[static_cast<std::size_t>(value.node())]; }
 

@@ -22,6 +22,7 @@ std::string label(const Dag& dag, const Node& node) {
     case NodeKind::scalar: text = node.name; break;
     case NodeKind::constant: text = constant_text(node.type, node.bits); break;
     case NodeKind::index: text = fmt::format("index({})", dag.dims[static_cast<std::size_t>(node.dim)].name); break;
+    case NodeKind::extent: text = fmt::format("extent({})", dag.dims[static_cast<std::size_t>(node.dim)].name); break;
     case NodeKind::map: text = node.map->name; break;
     case NodeKind::cast: text = "cast"; break;
     case NodeKind::reduce: text = node.reduce->name; break;
@@ -40,6 +41,7 @@ std::string_view shape(NodeKind kind) {
     case NodeKind::scalar: return "box";
     case NodeKind::constant: return "plaintext";
     case NodeKind::index:
+    case NodeKind::extent:
     case NodeKind::map:
     case NodeKind::cast: return "ellipse";
     case NodeKind::reduce: return "invtrapezium";

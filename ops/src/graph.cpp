@@ -49,8 +49,9 @@ std::string describe(const Dag& dag, int node) {
         text = fmt::format("the result of {}", n.reduce->name);
     else if (n.kind == NodeKind::cast)
         text = "the result of a cast";
-    else if (n.kind == NodeKind::index)
-        text = fmt::format("index({})", dag.dims[static_cast<std::size_t>(n.dim)].name);
+    else if (n.kind == NodeKind::index || n.kind == NodeKind::extent)
+        text = fmt::format("{}({})", n.kind == NodeKind::index ? "index" : "extent",
+                           dag.dims[static_cast<std::size_t>(n.dim)].name);
     else
         text = "a constant";
     text += fmt::format(" ({}", to_text(n.type));
@@ -111,7 +112,7 @@ std::string_view Dim::name() const {
 namespace {
 
 const Node& node_of(const Dag* dag, int node) {
-    if (!dag) throw refusal("a default-constructed Value", "it is no value of any graph", "assign it first");
+    if (!dag) throw refusal("a default-constructed Value", "it is not a value of any graph", "assign it first");
     return (*dag)[static_cast<std::size_t>(node)];
 }
 
@@ -202,6 +203,15 @@ Value Graph::index(Dim dim) {
         throw refusal(dim.valid() ? fmt::format("index({})", dim.name()) : "the index along a default-constructed Dim",
                       "the dim is of this graph", "declare it with dim() of the same graph");
     Node node{.kind = NodeKind::index, .type = DType::i64, .dims = {dim.position()}, .name = {}};
+    node.dim = dim.position();
+    return dag_->value(detail::add_node(*dag_, node, {}));
+}
+
+Value Graph::extent(Dim dim) {
+    if (dim.dag() != dag_.get())
+        throw refusal(dim.valid() ? fmt::format("extent({})", dim.name()) : "the extent of a default-constructed Dim",
+                      "the dim is of this graph", "declare it with dim() of the same graph");
+    Node node{.kind = NodeKind::extent, .type = DType::i64, .dims = {}, .name = {}};
     node.dim = dim.position();
     return dag_->value(detail::add_node(*dag_, node, {}));
 }

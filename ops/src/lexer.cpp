@@ -67,7 +67,9 @@ void Lexer::next() {
         if (std::any_of(std::begin(two_character_symbols), std::end(two_character_symbols), same))
             length = 2;
         else if (symbols.find(rest[0]) == std::string_view::npos)
-            throw located(text_, position_, "", "this character has no meaning in a graph's text", "");
+            throw rest[0] == '?'
+                ? located(text_, position_, "", "'?' is not an operator", "write select(condition, a, b)")
+                : located(text_, position_, "", "this character has no meaning in a graph's text", "");
     }
     token_.text = rest.substr(0, length);
     position_ += length;

@@ -130,7 +130,9 @@ private:
     std::vector<Dim> parse_dims(bool declaring) {
         std::vector<Dim> dims;
         expect("[", "'['");
-        if (accept("]")) return dims;
+        if (next_is("]"))
+            fail(lexer_.peek().position, "a list of dims has at least one",
+                 "a run-time scalar is written without brackets, as a: f32");
         do {
             if (lexer_.peek().kind == Token::Kind::number)
                 fail(lexer_.peek().position, "a dim has a name", "write a fixed extent as [n = 4]");
@@ -207,6 +209,8 @@ private:
         while (const OperatorRow* row = next_operator()) {
             while (!pending.empty() && pending.back().first->precedence >= row->precedence) reduce_top();
             pending.emplace_back(row, lexer_.take().position);
+            if (row->symbol == "*" && next_is("*") && lexer_.peek().position == pending.back().second + 1)
+                fail(pending.back().second, "'**' is not an operator", "write pow(x, 2), or x * x");
             terms.push_back(parse_prefix());
         }
         while (!pending.empty()) reduce_top();
@@ -266,9 +270,23 @@ private:
         if (token.text == "inf") return {Literal(std::numeric_limits<double>::infinity()), token.position};
         if (token.text == "nan") return {Literal(std::numeric_limits<double>::quiet_NaN()), token.position};
         if (next_is("(")) return parse_call(token);
-        const auto value = values_.find(token.text);
-        if (value == values_.end()) fail_unknown_value(token);
-        return {value->second, token.position};
+        if (const auto value = values_.find(token.text); value != values_.end()) {
+            if (next_is("[")) fail_subscript(value->second);
+            return {value->second, token.position};
+        }
+        if (const auto dim = dims_.find(token.text); dim != dims_.end())
+            return {value_at(token.position, [&] { return graph_.extent(dim->second); }), token.position};
+        fail_unknown_value(token);
+    }
+
+    [[noreturn]] void fail_subscript(const Value& value) const {
+        const std::vector<Dim> dims = value.dims();
+        const std::string_view dim = dims.empty() ? "n" : dims.front().name();
+        fail(lexer_.peek().position, "values have no subscripts and no slices: an expression is of all elements",
+             fmt::format(
+                 "choose some with a mask, as in sum(x where index({0}) > 0), or one as sum(x where index({0}) == "
+                 "0), or bind a part of the array",
+                 dim));
     }
 
     [[noreturn]] void fail_unknown_value(const Token& name) const {
@@ -298,10 +316,12 @@ private:
                              }),
                     name.position};
         }
-        if (name.text == "index") {
+        if (name.text == "index" || name.text == "extent") {
             const Dim dim = take_dim();
             expect(")", "')' after the dim");
-            return {value_at(name.position, [&] { return graph_.index(dim); }), name.position};
+            return {
+                value_at(name.position, [&] { return name.text == "index" ? graph_.index(dim) : graph_.extent(dim); }),
+                name.position};
         }
         const MapOp* map = find_map(name.text);
         const ReduceOp* reduction = find_reduction(name.text);
@@ -324,7 +344,7 @@ private:
     }
 
     [[noreturn]] void fail_unknown_function(const Token& name) const {
-        std::vector<std::string_view> known{"index"};
+        std::vector<std::string_view> known{"index", "extent"};
         for (const MapOp* row : all_maps()) known.push_back(row->name);
         for (const ReduceOp* row : all_reductions()) known.push_back(row->name);
         for (const DType type : all_dtypes()) known.push_back(to_text(type));
@@ -333,7 +353,7 @@ private:
                  fmt::format("here it is '{}'", own));
         const std::string near = detail::suggestion(name.text, known);
         fail(name.position, fmt::format("{} is not a function", in_quotes(name.text)),
-             near.empty() ? "the README links the list of all" : near);
+             near.empty() ? "gridfold ops lists all, as does docs/ops.md" : near);
     }
 
     Dim take_dim() {

@@ -158,6 +158,7 @@ private:
         case NodeKind::scalar: return node.name;
         case NodeKind::constant: return constant_text(node.type, node.bits);
         case NodeKind::index: return fmt::format("index({})", graph_.dims()[at(node.dim)].name);
+        case NodeKind::extent: return fmt::format("extent({})", graph_.dims()[at(node.dim)].name);
         case NodeKind::cast: return fmt::format("{}({})", to_text(node.type), word(0));
         case NodeKind::map: {
             if (const detail::OperatorRow* row = detail::find_operator(*node.map))

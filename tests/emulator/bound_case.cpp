@@ -44,7 +44,10 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
             std::memcpy(address, oracle::HostArray(array.type, inputs.at(array.name), 0).address(), bytes);
         bound_.arrays.push_back({address, Memory::host});
     }
-    for (const Parameter& parameter : plan.parameters) bound_.parameters.push_back(inputs.at(parameter.name).at(0));
+    for (const Parameter& parameter : plan.parameters)
+        bound_.parameters.push_back(
+            parameter.dim < 0 ? inputs.at(parameter.name).at(0)
+                              : static_cast<std::uint64_t>(bound_.extents[static_cast<std::size_t>(parameter.dim)]));
 }
 
 std::vector<oracle::Result> BoundCase::results(std::span<const ScalarResult> scalars) const {

@@ -105,6 +105,8 @@ TEST_F(GraphErrors, domain_of_too_many_dims) {
 }
 TEST_F(GraphErrors, index_along_a_dim_of_another_graph) {
     refuse([&] { g.index(foreign_dim); }, {"index(i)", "of this graph"});
+    refuse([&] { g.extent(foreign_dim); }, {"extent(i)", "of this graph"});
+    refuse([&] { g.extent(Dim()); }, {"the extent of a default-constructed Dim", "of this graph"});
 }
 
 // ---- values

@@ -30,7 +30,25 @@ TEST(TextErrors, text_without_outputs_arrow) { refuse("f(x: f32[n]) let y = x;",
 TEST(TextErrors, let_without_semicolon) {
     refuse("f(x: f32[n]) let y = x -> a = y", {"1:24: ", "';' after the value of 'y'", "'->'"});
 }
-TEST(TextErrors, character_without_meaning) { refuse("f(x: f32[n]) -> a = x ? 1", {"1:23: ", "no meaning"}); }
+TEST(TextErrors, character_without_meaning) { refuse("f(x: f32[n]) -> a = x @ 1", {"1:23: ", "no meaning"}); }
+TEST(TextErrors, operators_of_other_languages) {
+    refuse("f(x: f32[n]) -> a = x > 0 ? x : -x", {"1:27: ", "'?' is not an operator", "select(condition, a, b)"});
+    refuse("f(x: f32[n]) -> a = 1 + x ** 2", {"1:27: ", "'**' is not an operator", "pow(x, 2), or x * x"});
+    refuse("f(x: f32[n]) -> a = x * * x", {"1:25: ", "a value was expected, and here is '*'"});
+}
+TEST(TextErrors, subscripts_and_slices) {
+    refuse("f(x: f32[i, j]) -> a = sum(x[1:])", {"1:29: ", "no subscripts and no slices", "index(i) > 0"});
+    refuse("f(x: f32[i, j]) -> a = x[0]", {"1:25: ", "sum(x where index(i) == 0)", "bind a part"});
+    refuse("f(a: f32) -> b = a[0]", {"1:19: ", "no subscripts"});
+}
+TEST(TextErrors, an_empty_list_of_dims) {
+    refuse("f(a: f32[]) -> b = a", {"1:10: ", "at least one", "without brackets, as a: f32"});
+    refuse("f([]) -> b = f32(1)", {"1:4: ", "at least one"});
+}
+TEST(TextErrors, functions_by_other_names) {
+    refuse("f(x: f32[n]) -> a = avg(x)", {"1:21: ", "'avg' is not a function; here it is 'mean'"});
+    refuse("f(x: f32[n]) -> a = quantile(x)", {"'quantile' is not a function; gridfold ops lists all"});
+}
 TEST(TextErrors, unknown_function_with_the_nearest_one) {
     refuse("f(x: f32[n]) -> a = menan(x)", {"1:21: ", "'menan' is not a function", "did you mean 'mean'?"});
 }
@@ -51,7 +69,10 @@ TEST(TextErrors, have_place_rule_and_fix_as_fields) {
     }
 }
 
-TEST(TextErrors, unknown_dim) { refuse("f(x: f32[n]) -> a = index(m)", {"1:27: ", "'m' is not a dim"}); }
+TEST(TextErrors, unknown_dim) {
+    refuse("f(x: f32[n]) -> a = index(m)", {"1:27: ", "'m' is not a dim"});
+    refuse("f(x: f32[n]) -> a = extent(m)", {"1:28: ", "'m' is not a dim"});
+}
 TEST(TextErrors, unknown_attribute) {
     refuse("f(x: f32[n]) -> a = sum(x, acumulate = f64)", {"1:28: ", "'acumulate' is not an attribute", "accumulate"});
 }

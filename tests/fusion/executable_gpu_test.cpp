@@ -1,4 +1,5 @@
 // Bindings and results in device memory. Skipped where CUDA can't be used.
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -96,6 +97,19 @@ TEST_F(GpuExecutable, array_results_get_their_memory_from_the_callers_resource) 
         EXPECT_EQ(memory.taken_back, 0u);
     }
     EXPECT_EQ(memory.taken_back, 20u);
+}
+
+TEST_F(GpuExecutable, extents_are_values_of_expressions) {
+    const gf::Executable exe = gf::compile(
+        gf::parse("f(x: f32[n]) -> last = sum(x where index(n) == n - 1), y = n - index(n)"), {.device = "cuda"});
+    for (const std::size_t count : {5, 3}) {
+        const std::vector<float> x(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+        const gf::Results results = exe.run({{"x", x}});
+        EXPECT_EQ(results.get<float>("last"), static_cast<float>(count));
+        EXPECT_EQ(results.span<std::int64_t>("y")[0], static_cast<std::int64_t>(count));
+    }
+    const std::vector<float> two{7, 8};
+    EXPECT_EQ(exe.run_many(std::array{gf::Bindings{{"x", values}}, gf::Bindings{{"x", two}}})[1].get<float>("last"), 8);
 }
 
 TEST_F(GpuExecutable, host_memory_that_is_claimed_to_be_device_memory_is_refused) {

@@ -43,6 +43,39 @@ TEST(Executable, runs_with_arrays_of_changing_extents) {
     }
 }
 
+TEST(Executable, extents_are_values_of_expressions) {
+    gf::Graph g("last");
+    const gf::Dim n = g.dim("n"), m = g.dim("m", 3);
+    const gf::Value x = g.input<std::int32_t>("x", {n});
+    g.output("last", gf::sum(x, {.where = g.index(n) == g.extent(n) - 1}));
+    g.output("reversed", g.extent(n) - g.index(n));
+    g.output("both", g.extent(n) * g.extent(m));
+    for (const bool fuse : {true, false}) {
+        const gf::Executable exe = gf::compile(g, {.device = "cpu", .fuse = fuse, .verify = true});
+        for (const std::size_t count : {5, 0, 3000}) {
+            const auto size = static_cast<std::int64_t>(count);
+            const auto values = ramp(1, count);
+            const gf::Results results = exe.run({{"x", values}});
+            EXPECT_EQ(results.get<std::int64_t>("last"), size);
+            EXPECT_EQ(results.get<std::int64_t>("both"), 3 * size);
+            if (count > 0) {
+                EXPECT_EQ(results.span<std::int64_t>("reversed")[0], size);
+            }
+        }
+        const auto four = ramp(1, 4), nine = ramp(1, 9);
+        const std::vector<gf::Results> many =
+            exe.run_many(std::array{gf::Bindings{{"x", four}}, gf::Bindings{{"x", nine}}});
+        EXPECT_EQ(many[0].get<std::int64_t>("last"), 4);
+        EXPECT_EQ(many[1].get<std::int64_t>("last"), 9);
+    }
+}
+
+TEST(Executable, an_extent_that_only_expressions_have_is_bound_by_name) {
+    const gf::Executable exe = gf::compile(gf::parse("f([n]) -> y = n * 2"), on_cpu);
+    EXPECT_EQ(exe.run({{"n", 21}}).get<std::int64_t>("y"), 42);
+    EXPECT_THROW(exe.run({}), gf::InvalidBinding);
+}
+
 TEST(Executable, binds_spans_pointers_vectors_and_views) {
     const gf::Executable exe = gf::compile(scale(), on_cpu);
     const auto x = ramp(1, 4);

@@ -70,6 +70,7 @@ TEST(VerifyPlan, refuses_broken_instructions) {
     expect_broken("what is finalised is folded", [](Plan& p) { first(p, Opcode::finalize).slot = 7; });
     expect_broken("read off a fold of its monoid",
                   [](Plan& p) { first(p, Opcode::finalize).reduce = &reduce_op::sum; });
+    expect_broken("an extent is i64", [](Plan& p) { p.parameters.push_back({"extent(n)", DType::i64, 99}); });
     expect_broken("a parameter is declared", [](Plan& p) { first(p, Opcode::parameter, 1).slot = 1; });
     expect_broken("of a scalar that may be empty", [](Plan& p) {
         Instruction& read = first(p, Opcode::read, 1);
@@ -171,6 +172,7 @@ TEST(VerifyGraph, refuses_broken_nodes) {
     add.type = DType::f64;
     expect_broken_graph("the type of its row's rule", add, {0, 0});
     expect_broken_graph("an index is i64", node_of(NodeKind::index, DType::i64, {0}), {});
+    expect_broken_graph("an extent is i64", node_of(NodeKind::extent, DType::i64, {}), {});
     expect_broken_graph("its kind's operands", node_of(NodeKind::cast, DType::f64, {0}), {0, 0});
     expect_broken_graph("without dims is a scalar", node_of(NodeKind::input, DType::f64, {}), {});
     Node sum = node_of(NodeKind::reduce, DType::f32, {});

@@ -378,6 +378,7 @@ void count(const Case& test, Coverage& coverage) {
             ++coverage[fmt::format("constant {}", special_name(node.type, node.bits))];
             break;
         case NodeKind::index: ++coverage["other index"]; break;
+        case NodeKind::extent: ++coverage["other extent"]; break;
         case NodeKind::map: count_map(graph, node, operands, coverage); break;
         case NodeKind::cast:
             ++coverage[fmt::format("cast to {}", to_text(node.type))];
@@ -415,7 +416,8 @@ void count(const Plan& plan, Coverage& coverage) {
 }
 
 std::vector<std::string> rows(const GenerateOptions& options) {
-    std::vector<std::string> wanted{"other constant", "other index", "other mask", "rank 1", "rank 2", "rank 3"};
+    std::vector<std::string> wanted{"other constant", "other index", "other mask",
+                                    "rank 1",         "rank 2",      "rank 3"};
     for (const MapOp* row : all_maps())
         if (row->builtin >= 0 && (row->facts.exact || options.inexact != Inexact::never))
             wanted.push_back(fmt::format("map {}", row->name));

@@ -80,6 +80,7 @@ private:
             for (std::int64_t i = 0; i < extent(node.dim); ++i) value.elements.push_back(static_cast<Bits>(i));
             return value;
         }
+        case NodeKind::extent: return {{static_cast<Bits>(extent(node.dim))}, false};
         case NodeKind::map: return map(node, operands);
         case NodeKind::cast: {
             const DType from = graph_.node(operands[0]).type;

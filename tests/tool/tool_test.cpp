@@ -50,6 +50,7 @@ TEST_F(Tool, takes_run_time_scalars_and_extents_by_value) {
         "x=table.npy a=-0.5 b=true k=-9223372036854775808",
         "s = -10.5\nlast = -9223372036854775808\n");
     expect_output("run --device cpu 'f([n]) -> s = sum(index(n))' n=5", "s = 10\n");
+    expect_output("run --device cpu 'f([n]) -> s = n * 2' n=5", "s = 10\n");
 }
 
 TEST_F(Tool, prints_one_json_object_with_words_for_what_json_lacks) {
@@ -147,6 +148,7 @@ TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
     expect_failure(1, "run @nowhere.txt x=x.npy", {"nowhere.txt", "No such file"});
     expect_failure(1, "run @graph.txt", {"input \"x\"", "is not bound", "add x=array.npy"});
     expect_failure(1, "run 'f([n]) -> s = sum(index(n))'", {"dim \"n\" has no extent", "add n=1000"});
+    expect_failure(1, "run 'f([n]) -> s = n * 2'", {"dim \"n\" has no extent", "add n=1000"});
     expect_failure(1, "run 'f(x: i32[n, m]) -> s = sum(x)' x=raw:i32:x.raw",
                    {"2 dims", "[8]", "x=raw:f32[100, 20]:path"});
     expect_failure(1, "run @graph.txt x=x.npy x=x.npy", {"bound twice"});

@@ -318,6 +318,9 @@ void resolve(const Signature& signature, const GivenSlots& given, Bound& bound) 
     check_overlap(signature, given);
     bound.arrays.assign(plan.arrays.size(), {});
     bound.parameters.assign(plan.parameters.size(), 0);
+    for (std::size_t i = 0; i < plan.parameters.size(); ++i)
+        if (const int dim = plan.parameters[i].dim; dim >= 0)
+            bound.parameters[i] = static_cast<std::uint64_t>(bound.extents[static_cast<std::size_t>(dim)]);
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
         if (!given[i].bound || slot.number < 0 || slot.kind == SlotKind::dim) continue;

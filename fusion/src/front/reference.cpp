@@ -139,7 +139,8 @@ std::vector<double> output_tolerances(const Graph& graph) {
         case NodeKind::input:
         case NodeKind::scalar:
         case NodeKind::constant:
-        case NodeKind::index: nodes.push_back(0); break;
+        case NodeKind::index:
+        case NodeKind::extent: nodes.push_back(0); break;
         case NodeKind::map: nodes.push_back(map_tolerance(node, operands)); break;
         case NodeKind::cast: nodes.push_back(cast_tolerance(node, operands[0])); break;
         case NodeKind::reduce: nodes.push_back(reduce_tolerance(node, operands)); break;

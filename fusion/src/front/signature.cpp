@@ -69,6 +69,8 @@ Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan) {
     };
     for (const Slot& slot : signature.slots) use(slot.dims);
     for (const Sweep& sweep : plan->sweeps) use(sweep.dims);
+    for (const plan::Parameter& parameter : plan->parameters)
+        if (parameter.dim >= 0) use({parameter.dim});
     signature.in_place = in_place_pairs(*plan);
     signature.plan = std::move(plan);
     return signature;

@@ -229,7 +229,8 @@ private:
                                      : append_with_slot(Opcode::load, type, placement_.array_of[at(n)], node.dims);
         switch (node.kind) {
         case NodeKind::input: break; // always fetched
-        case NodeKind::scalar: return append_with_slot(Opcode::parameter, type, parameter_of_[at(n)]);
+        case NodeKind::scalar:
+        case NodeKind::extent: return append_with_slot(Opcode::parameter, type, parameter_of_[at(n)]);
         case NodeKind::constant: return append_constant(type, held_bits(node.type, node.bits));
         case NodeKind::index: return append_with_slot(Opcode::index, type, node.dim, node.dims);
         case NodeKind::map: return map_of(n);
@@ -361,9 +362,13 @@ Plan linearize(const Graph& graph, const Placement& placement) {
 
     std::vector<int> parameter_of(at(graph.node_count()), -1);
     for (int n = 0; n < graph.node_count(); ++n) {
-        if (graph.node(n).kind != NodeKind::scalar) continue;
+        const Node& node = graph.node(n);
+        if (node.kind != NodeKind::scalar && node.kind != NodeKind::extent) continue;
         parameter_of[at(n)] = static_cast<int>(plan.parameters.size());
-        plan.parameters.push_back({graph.node(n).name, graph.node(n).type});
+        if (node.kind == NodeKind::scalar)
+            plan.parameters.push_back({node.name, node.type});
+        else
+            plan.parameters.push_back({fmt::format("extent({})", plan.dims[at(node.dim)].name), node.type, node.dim});
     }
     std::vector<int> scalar_of(at(graph.node_count()), -1);
     for (const PlacedSweep& sweep : placement.sweeps)

@@ -15,8 +15,8 @@ Placement place_nodes(const Graph& graph) {
         if (!live[at]) continue;
         const Node& node = graph.node(n);
         const bool is_result = !placement.outputs_of[at].empty();
-        const bool is_leaf =
-            node.kind == NodeKind::input || node.kind == NodeKind::scalar || node.kind == NodeKind::constant;
+        const bool is_leaf = node.kind == NodeKind::input || node.kind == NodeKind::scalar ||
+                             node.kind == NodeKind::constant || node.kind == NodeKind::extent;
         if (is_leaf && !is_result) continue;
 
         const auto number = static_cast<int>(placement.sweeps.size());

@@ -53,6 +53,7 @@ std::string operation_of(const Node& node) {
     case NodeKind::scalar: return node.name;
     case NodeKind::constant: return "constant";
     case NodeKind::index: return "index";
+    case NodeKind::extent: return "extent";
     case NodeKind::map: return std::string(node.map->name);
     case NodeKind::cast: return std::string(to_text(node.type));
     case NodeKind::reduce: return std::string(node.reduce->name);
@@ -62,7 +63,8 @@ std::string operation_of(const Node& node) {
 
 int parameter_words(const Node& node) {
     switch (node.kind) {
-    case NodeKind::scalar: return 1;
+    case NodeKind::scalar:
+    case NodeKind::extent: return 1;
     case NodeKind::input: return 1 + static_cast<int>(node.dims.size());
     default: return 0;
     }

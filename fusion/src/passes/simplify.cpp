@@ -152,8 +152,9 @@ private:
         if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
         const auto end = node.map == &map_op::select ? operands.begin() + 1 : operands.end();
         return std::all_of(operands.begin(), end, [&](int operand) {
-            return operand == same || made(operand).kind == NodeKind::constant ||
-                   made(operand).kind == NodeKind::scalar;
+            const NodeKind kind = made(operand).kind;
+            return operand == same || kind == NodeKind::constant || kind == NodeKind::scalar ||
+                   kind == NodeKind::extent;
         });
     }
 

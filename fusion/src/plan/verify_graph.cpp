@@ -20,9 +20,9 @@ struct NodeForm {
     bool dims_allowed;
 };
 constexpr NodeForm node_forms[] = {
-    {NodeKind::input, 0, 0, true},   {NodeKind::scalar, 0, 0, false},     {NodeKind::constant, 0, 0, false},
-    {NodeKind::index, 0, 0, true},   {NodeKind::map, 1, max_arity, true}, {NodeKind::cast, 1, 1, true},
-    {NodeKind::reduce, 1, 2, false},
+    {NodeKind::input, 0, 0, true}, {NodeKind::scalar, 0, 0, false}, {NodeKind::constant, 0, 0, false},
+    {NodeKind::index, 0, 0, true}, {NodeKind::extent, 0, 0, false}, {NodeKind::map, 1, max_arity, true},
+    {NodeKind::cast, 1, 1, true},  {NodeKind::reduce, 1, 2, false},
 };
 
 class GraphVerifier {
@@ -76,6 +76,10 @@ private:
         case NodeKind::index:
             require(node.type == DType::i64 && node.dims == std::vector{node.dim}, n, "an index is i64 over its dim");
             return;
+        case NodeKind::extent:
+            return require(node.type == DType::i64 && node.dim >= 0 &&
+                               static_cast<std::size_t>(node.dim) < graph_.dims().size(),
+                           n, "an extent is i64, of a declared dim");
         case NodeKind::map: return verify_map(n, operands);
         case NodeKind::cast: return verify_dims(n, operands);
         case NodeKind::reduce: return verify_reduce(n, operands);

@@ -56,6 +56,9 @@ public:
 
     void verify() {
         for (const Array& array : plan_.arrays) verify_array(array);
+        for (const Parameter& parameter : plan_.parameters)
+            require(parameter.dim == -1 || (in_range(parameter.dim, plan_.dims.size()) && parameter.type == DType::i64),
+                    "an extent is i64, of a declared dim");
         for (sweep_number_ = 0; in_range(sweep_number_, plan_.sweeps.size()); ++sweep_number_)
             verify_sweep(plan_.sweeps[static_cast<std::size_t>(sweep_number_)]);
         sweep_number_ = value_ = -1;

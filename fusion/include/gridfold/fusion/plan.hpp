@@ -122,10 +122,11 @@ struct Array {
     ArrayRole role;
 };
 
-/// A run-time scalar.
+/// A run-time scalar, or the extent of a dim.
 struct Parameter {
-    std::string name;
+    std::string name; ///< of an extent: "extent(n)"
     DType type;
+    int dim = -1; ///< the dim whose extent it is; −1: it is bound by name
 };
 
 /// A value that a sweep yields, for later sweeps and for results.

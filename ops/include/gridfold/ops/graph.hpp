@@ -112,7 +112,7 @@ struct ReduceOptions {
 };
 
 /// What a node is.
-enum class NodeKind : std::uint8_t { input, scalar, constant, index, map, cast, reduce };
+enum class NodeKind : std::uint8_t { input, scalar, constant, index, extent, map, cast, reduce };
 
 /// A node's own facts; its operands are its in-edges.
 struct Node {
@@ -121,7 +121,7 @@ struct Node {
     std::vector<int> dims;            ///< positions; inputs in memory order, everything else increasing
     std::string name;                 ///< inputs, scalars; or the user's name for a value ("" if none)
     std::uint64_t bits = 0;           ///< constant: the value's bytes, little-endian, zero-extended
-    int dim = -1;                     ///< index: which dim
+    int dim = -1;                     ///< index, extent: which dim
     const MapOp* map = nullptr;       ///< map
     DType compute = DType::f32;       ///< map: the type T that it computes in; operands are already of it
     const ReduceOp* reduce = nullptr; ///< reduce
@@ -185,6 +185,8 @@ public:
     Value constant(Literal literal, DType type);
     /// The index along a dim, as i64.
     Value index(Dim dim);
+    /// The extent of a dim, as i64: a value without dims, known when arrays are bound.
+    Value extent(Dim dim);
     /// gf::map, gf::cast and gf::reduce, for values of this graph.
     Value map(const MapOp& row, std::span<const Operand> operands);
     Value cast(Value value, DType type);
