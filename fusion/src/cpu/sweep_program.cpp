@@ -195,7 +195,9 @@ private:
             break;
         case Opcode::map:
             step.kind = BodyStep::Kind::map;
-            step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
+            if (instruction.operands[1] >= 0 && is_once_before(code(instruction.operands[1])))
+                step.map = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
+            if (step.map == nullptr) step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
             for (std::size_t i = 0; i < max_arity; ++i) step.operands[i] = read(instruction.operands[i]);
             // A map may write over an operand of its size: they were released before.
             release_operands(v);
@@ -293,6 +295,8 @@ private:
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
         step.finishes_unmasked = step.built_in != nullptr && step.built_in->finish_unmasked != nullptr && fold.mask < 0;
+        step.starts_lanes =
+            step.finishes_unmasked || (step.built_in != nullptr && step.built_in->starts_masked && fold.mask >= 0);
         step.in_any_order = step.built_in != nullptr && step.built_in->in_any_order;
         if (!step.in_any_order) program_.lane_bytes += step.state_bytes;
         program_.folds.push_back(step);

@@ -60,6 +60,8 @@ struct FoldStep {
     bool in_any_order = false;
     /// By FoldKernels::finish_unmasked.
     bool finishes_unmasked = false;
+    /// Lanes that are all folded in row 0 need no identity.
+    bool starts_lanes = false;
 
     /// Of the first `count` lanes, of a user's monoid of all.
     void identity(void* lanes, std::size_t count) const;

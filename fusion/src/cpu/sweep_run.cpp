@@ -186,7 +186,7 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         for (std::int64_t b = first_block; b < end_block && !fold.in_any_order; ++b) {
-            const bool starts_every_lane = fold.finishes_unmasked && b < full_slabs;
+            const bool starts_every_lane = fold.starts_lanes && b < full_slabs;
             if (!starts_every_lane) fold.identity(lanes(part, f, b - first_block), used_lanes(f));
         }
     }

@@ -1,5 +1,6 @@
 // The monoids of monoid.cuh as kernels over planar lanes, for the instruction set that this file is compiled for.
 #include "host_kernels/any_order.hpp"
+#include "host_kernels/masked_moments.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
 
@@ -25,6 +26,12 @@ template <class E, class A> inline constexpr bool rows_one_by_one<ArgMax<E, A>> 
 template <class M, class E> inline constexpr bool takes_products = false;
 template <class E, class A> inline constexpr bool takes_products<Sum<E, A>, E> = sizeof(E) >= 4;
 
+/// Monoids whose masked lanes have a fold of their own, `type`.
+template <class M> struct MaskedFold {};
+template <class E, class A> struct MaskedFold<Moments<E, A>> {
+    using type = MaskedMoments<E>;
+};
+
 /// Combines the first n lanes, a power of two, pairwise by index, lowest bit first.
 template <class M> typename M::State combine_lanes(Lanes<typename M::State> states, std::size_t n) {
     for (std::size_t half = n / 2; half > 0; half /= 2) {
@@ -45,6 +52,7 @@ template <class M, class E> struct Monoid : Folding<M, E> {
     using State = typename M::State;
     using Base::in_steps;
     using Base::of_block;
+    static constexpr bool starts_masked = requires { typename MaskedFold<M>::type; };
     template <Way way> using LanesOf = typename Base::template LanesOf<way>;
 
     static void identity(void* lanes, std::size_t count) {
@@ -54,7 +62,9 @@ template <class M, class E> struct Monoid : Folding<M, E> {
 
     /// Folds rows first_row + r.
     template <Way way, class Source, std::size_t... r>
-    static void fold_rows(LanesOf<way> states, const FoldInput& in, std::size_t first_row, Rows<r...>) {
+    static void fold_rows(LanesOf<way> states, const FoldInput& in, std::size_t first_row, Rows<r...> numbers) {
+        if constexpr (starts_masked && (way == Way::masked || way == Way::start_masked))
+            return MaskedFold<M>::type::template fold_rows<way == Way::start_masked>(states, in, first_row, numbers);
         const Source x[] = {Source(in, first_row + r)...};
         const Elements<bool> mask[] = {mask_row(in, first_row + r)...};
         const i64 step = in.index_row, index = in.index + static_cast<i64>(first_row) * step;
@@ -90,6 +100,8 @@ template <class M, class E> struct Monoid : Folding<M, E> {
         if constexpr (in_any_order<M>) {
             AnyOrder<M, E>::template fold<Source>(lanes, in);
         } else if (in.mask != nullptr) {
+            if constexpr (starts_masked)
+                if (in.first_row == 0) return fold_all<Source, Way::start_masked, Way::masked>({base}, in);
             fold_all<Source, Way::masked>({base}, in);
         } else if constexpr (in_steps || of_block) {
             if constexpr (of_block)
@@ -149,6 +161,7 @@ template <class M, class E> struct Monoid : Folding<M, E> {
     static constexpr FoldKernels kernels{.state_bytes = sizeof(State),
                                          .in_any_order = in_any_order<M>,
                                          .identity = identity,
+                                         .starts_masked = starts_masked,
                                          .fold = fold<Single<E>>,
                                          .fold_product = product(),
                                          .finish_unmasked = in_steps || of_block ? &finish_unmasked : nullptr,

@@ -91,13 +91,6 @@ static_assert(max_rows == 4);
     return {row<u8>(in.mask, in.mask_row, r)};
 }
 
-/// yes where `accept` is true, else no; by their bits, so that no compiler makes it a branch that it cannot vectorise.
-template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T no) {
-    using Bits = typename Choose<sizeof(T) == 8, u64, u32>::type;
-    const Bits mask = Bits(0) - Bits(accept);
-    return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask));
-}
-
 /// Exact in any order (reduce.def), and not of several fields: one may be an index, which sees its elements in order.
 template <class M> inline constexpr bool in_any_order = false;
 #define GRIDFOLD_MONOID_OP(id, for_integers, for_floats) \
@@ -120,8 +113,9 @@ template <class M, class E> struct Folding {
     enum class Way {
         accumulate,
         masked,
-        start,  ///< no States, from a lane's first element on
-        advance ///< no States, going on
+        start_masked, ///< from a lane's first element on
+        start,        ///< no States, from a lane's first element on
+        advance       ///< no States, going on
     };
 
     /// What a lane holds.
@@ -136,7 +130,9 @@ template <class M, class E> struct Folding {
 
     /// Of lane i, before these elements.
     template <Way way> [[gnu::always_inline]] static Lane<way> lane_before(LanesOf<way> lanes, std::size_t i) {
-        if constexpr (way != Way::start)
+        if constexpr (way == Way::start_masked)
+            return M::identity();
+        else if constexpr (way != Way::start)
             return lanes.load(i);
         else if constexpr (of_block)
             return M::OfBlock::identity();
@@ -169,7 +165,7 @@ template <class M, class E> struct Folding {
     [[gnu::always_inline]] static void fold_element(Lane<way>& s, E x, [[maybe_unused]] bool accept,
                                                     [[maybe_unused]] i64 index, [[maybe_unused]] u32 row,
                                                     [[maybe_unused]] f64 origin) {
-        if constexpr (way == Way::masked)
+        if constexpr (way == Way::masked || way == Way::start_masked)
             accumulate_if(accept, s, x, index);
         else if constexpr (way == Way::accumulate)
             M::accumulate(s, x, index);

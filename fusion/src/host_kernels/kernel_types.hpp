@@ -49,6 +49,8 @@ struct FoldKernels {
     bool in_any_order; ///< then every `count` is 1
     /// Of the first `count` lanes, a power of two.
     void (*identity)(void* lanes, std::size_t count);
+    /// With a mask, fold of a block's row 0 starts the lanes, which hold no States yet.
+    bool starts_masked;
     void (*fold)(void* lanes, const FoldInput& input);
     /// Null, or folds map.def's mul of x and y: the same bits as fold of the products, which then need no memory.
     void (*fold_product)(void* lanes, const FoldInput& input);

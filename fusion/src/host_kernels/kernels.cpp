@@ -16,6 +16,7 @@ static_assert(lane_count == static_cast<std::size_t>(slab_elements));
 #define GRIDFOLD_KERNELS(set)                                                  \
     namespace set {                                                            \
     MapKernel map_kernel(int map, int compute);                                \
+    MapKernel map_kernel_by_scalar(int map, int compute);                      \
     ConvertKernel cast_kernel(int from, int to);                               \
     ConvertKernel round_kernel(int from, int to);                              \
     const FoldKernels* fold_kernels(int monoid, int element, int accumulator); \
@@ -34,6 +35,7 @@ namespace {
 
 struct Tables {
     MapKernel (*map)(int, int);
+    MapKernel (*map_by_scalar)(int, int);
     ConvertKernel (*cast)(int, int);
     ConvertKernel (*round)(int, int);
     const FoldKernels* (*fold)(int, int, int);
@@ -43,12 +45,16 @@ Tables tables([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
     switch (set) {
     case InstructionSet::avx512:
-        return {avx512::map_kernel, avx512::cast_kernel, avx512::round_kernel, avx512::fold_kernels};
-    case InstructionSet::avx2: return {avx2::map_kernel, avx2::cast_kernel, avx2::round_kernel, avx2::fold_kernels};
+        return {avx512::map_kernel, avx512::map_kernel_by_scalar, avx512::cast_kernel, avx512::round_kernel,
+                avx512::fold_kernels};
+    case InstructionSet::avx2:
+        return {avx2::map_kernel, avx2::map_kernel_by_scalar, avx2::cast_kernel, avx2::round_kernel,
+                avx2::fold_kernels};
     case InstructionSet::baseline: break;
     }
 #endif
-    return {baseline::map_kernel, baseline::cast_kernel, baseline::round_kernel, baseline::fold_kernels};
+    return {baseline::map_kernel, baseline::map_kernel_by_scalar, baseline::cast_kernel, baseline::round_kernel,
+            baseline::fold_kernels};
 }
 
 constexpr int number(DType type) { return static_cast<int>(type); }
@@ -106,6 +112,10 @@ InstructionSet chosen_instruction_set() {
 MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set) {
     if (row.user_kernels != nullptr) return (*row.user_kernels)[static_cast<std::size_t>(compute)];
     return tables(set).map(row.builtin, number(compute));
+}
+
+MapKernel map_kernel_by_scalar(const MapOp& row, DType compute, InstructionSet set) {
+    return row.builtin < 0 ? nullptr : tables(set).map_by_scalar(row.builtin, number(compute));
 }
 
 ConvertKernel cast_kernel(DType from, DType to, InstructionSet set) {

@@ -30,6 +30,10 @@ InstructionSet chosen_instruction_set();
 /// The kernel of a map that computes in `compute`; null where the map has no meaning for the type.
 MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set = InstructionSet::baseline);
 
+/// The same where the second operand is one scalar, of which the kernel reads a single element: the same bits, sooner.
+/// Null where there is none: map_kernel with the scalar repeated does it.
+MapKernel map_kernel_by_scalar(const MapOp& row, DType compute, InstructionSet set);
+
 /// The conversion of array elements or values: from a type to itself it copies (and makes bools 0 or 1); f16 and bf16
 /// convert only to and from f32, the type of their values. Null for what else there is.
 ConvertKernel cast_kernel(DType from, DType to, InstructionSet set = InstructionSet::baseline);

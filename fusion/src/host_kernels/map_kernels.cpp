@@ -1,9 +1,10 @@
 // The maps of map.def as kernels over arrays, for the instruction set that this file is compiled for.
-#include "host_kernels/element_types.hpp"
+#include "host_kernels/division.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
 
 MapKernel map_kernel(int map, int compute);
+MapKernel map_kernel_by_scalar(int map, int compute);
 
 namespace kernels {
 
@@ -42,6 +43,24 @@ constexpr bool computes_in(Rule rule, Type type, Kind kind) {
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
 
+/// What a kernel computes an element by: the row's expression, or what gives the same bits in a loop that vectorises.
+template <class Map, class T> struct Body : Map {};
+template <class T>
+    requires(!is_floating<T> && sizeof(T) <= 4)
+struct Body<floor_div_map<T>, T> : floor_div_map<T> {
+    GRIDFOLD_FN static T apply(T a, T b, T) { return Divisor<T>(b).floor_div(a); }
+};
+template <class T>
+    requires(!is_floating<T> && sizeof(T) <= 4)
+struct Body<remainder_map<T>, T> : remainder_map<T> {
+    GRIDFOLD_FN static T apply(T a, T b, T) { return Divisor<T>(b).remainder(a); }
+};
+/// A bool is read and chosen as the byte that it is: vectorisers stumble over bools.
+template <class T> struct Body<select_map<T>, T> : select_map<T> {
+    using A = u8;
+    GRIDFOLD_FN static T apply(A a, T b, T c) { return choose(a != 0, b, c); }
+};
+
 template <class Map, class T> void apply(void* out, const void* a, const void* b, const void* c, std::size_t n) {
     auto* r = static_cast<typename Map::R*>(out);
     const auto* x = static_cast<const typename Map::A*>(a);
@@ -58,9 +77,56 @@ template <class Map, class T> void apply(void* out, const void* a, const void* b
     }
 }
 
+template <class T, class F> [[gnu::always_inline]] inline void apply_one(void* out, const void* a, std::size_t n, F f) {
+    auto* r = static_cast<T*>(out);
+    const auto* x = static_cast<const T*>(a);
+    GRIDFOLD_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) r[i] = f(x[i]);
+}
+
 template <template <class> class Map, Type type> constexpr MapKernel entry() {
+    if constexpr (computes_in(Map<f32>::rule, type, TypeFacts<type>::kind)) {
+        using T = typename Choose<Map<f32>::rule == Rule::select && type == Type::boolean, u8, Element<type>>::type;
+        return &apply<Body<Map<T>, T>, T>;
+    } else {
+        return nullptr;
+    }
+}
+
+/// A map whose second operand is one scalar, *b: its kernel where that is worth one.
+template <class Map, class T> struct ByScalar {
+    static constexpr MapKernel kernel = nullptr;
+};
+template <class T>
+    requires(!is_floating<T>)
+struct ByScalar<floor_div_map<T>, T> {
+    static void kernel(void* out, const void* a, const void* b, const void*, std::size_t n) {
+        const Divisor<T> divisor(*static_cast<const T*>(b));
+        apply_one<T>(out, a, n, [divisor](T x) { return divisor.floor_div(x); });
+    }
+};
+template <class T>
+    requires(!is_floating<T>)
+struct ByScalar<remainder_map<T>, T> {
+    static void kernel(void* out, const void* a, const void* b, const void*, std::size_t n) {
+        const Divisor<T> divisor(*static_cast<const T*>(b));
+        apply_one<T>(out, a, n, [divisor](T x) { return divisor.remainder(x); });
+    }
+};
+/// Squares in a loop of their own vectorise.
+template <class T> struct ByScalar<pow_map<T>, T> {
+    static void kernel(void* out, const void* a, const void* b, const void*, std::size_t n) {
+        const T exponent = *static_cast<const T*>(b);
+        if (exponent == T(2))
+            apply_one<T>(out, a, n, [](T x) { return mul(x, x); });
+        else
+            apply_one<T>(out, a, n, [exponent](T x) { return pow(x, exponent); });
+    }
+};
+
+template <template <class> class Map, Type type> constexpr MapKernel entry_by_scalar() {
     if constexpr (computes_in(Map<f32>::rule, type, TypeFacts<type>::kind))
-        return &apply<Map<Element<type>>, Element<type>>;
+        return ByScalar<Map<Element<type>>, Element<type>>::kernel;
     else
         return nullptr;
 }
@@ -72,6 +138,11 @@ template <template <class> class Map> struct Row {
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
+    static constexpr MapKernel by_scalar[] = {
+#define GRIDFOLD_DTYPE(type, ...) entry_by_scalar<Map, Type::type>(),
+#include <gridfold/core/dtype.def>
+#undef GRIDFOLD_DTYPE
+    };
 };
 
 } // namespace kernels
@@ -79,6 +150,15 @@ template <template <class> class Map> struct Row {
 MapKernel map_kernel(int map, int compute) {
     static constexpr const MapKernel* rows[] = {
 #define GRIDFOLD_MAP_OP(id, ...) kernels::Row<kernels::id##_map>::entries,
+#include <gridfold/ops/map.def>
+#undef GRIDFOLD_MAP_OP
+    };
+    return rows[map][compute];
+}
+
+MapKernel map_kernel_by_scalar(int map, int compute) {
+    static constexpr const MapKernel* rows[] = {
+#define GRIDFOLD_MAP_OP(id, ...) kernels::Row<kernels::id##_map>::by_scalar,
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
     };

@@ -402,8 +402,10 @@ GRIDFOLD_MATH_1(erf)
 GRIDFOLD_MATH_1(erfc)
 GRIDFOLD_MATH_2(hypot)
 GRIDFOLD_MATH_2(atan2)
-GRIDFOLD_MATH_2(pow)
 
+/// a^b. A square is a · a, which is rounded once and takes no call.
+GRIDFOLD_FN f32 pow(f32 a, f32 b) { return b == 2.0f ? a * a : GRIDFOLD_LIBM(powf)(a, b); }
+GRIDFOLD_FN f64 pow(f64 a, f64 b) { return b == 2.0 ? a * a : GRIDFOLD_LIBM(pow)(a, b); }
 /// a^b of integers, wrapping. A negative exponent (where NumPy raises) gives the truncated quotient: 0 unless a is ±1.
 template <class T> GRIDFOLD_FN T pow(T a, T b) {
     if constexpr (is_signed<T>) {
