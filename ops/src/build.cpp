@@ -202,7 +202,7 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     Node node{.kind = NodeKind::reduce, .type = element, .dims = {}, .name = {}};
     node.reduce = &row;
     node.accumulator = accumulator_type(row, element, options.accumulate); // throws for one it does not take
-    node.type = result_type(row, element, node.accumulator);
+    node.type = result_type(row, element, options.accumulate);
     node.masked = options.where.has_value();
     node.ddof = options.ddof;
     const std::array operands{value.node(), options.where ? options.where->node() : -1};

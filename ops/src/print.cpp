@@ -171,7 +171,9 @@ private:
         case NodeKind::reduce: {
             std::string text = fmt::format("{}({}", node.reduce->name, word(0));
             if (node.masked) text += " where " + word(1);
-            if (node.accumulator != accumulator_type(*node.reduce, graph_.node(operands[0]).type, {}))
+            const DType element = graph_.node(operands[0]).type;
+            if (node.accumulator != accumulator_type(*node.reduce, element, {}) ||
+                node.type != result_type(*node.reduce, element, {}))
                 text += fmt::format(", accumulate = {}", to_text(node.accumulator));
             if (node.ddof != 0) text += fmt::format(", ddof = {}", node.ddof);
             return text + ")";

@@ -262,15 +262,14 @@ DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> 
                   "leave accumulate out, or cast the operand first");
 }
 
-DType result_type(const ReduceOp& row, DType element, DType accumulator) {
+DType result_type(const ReduceOp& row, DType element, std::optional<DType> chosen) {
+    const DType accumulator = accumulator_type(row, element, chosen);
     if (row.user_result) return row.user_result(element, accumulator);
     switch (row.result) {
     case ResultRule::accumulator: return accumulator;
     case ResultRule::element: return element;
-    case ResultRule::floating: {
-        const bool widened = row.accumulator != AccumulatorRule::f64 && accumulator == DType::f64;
-        return is_floating(element) && element != DType::f64 && !widened ? DType::f32 : DType::f64;
-    }
+    case ResultRule::floating:
+        return is_floating(element) && element != DType::f64 && chosen != DType::f64 ? DType::f32 : DType::f64;
     case ResultRule::index: return DType::i64;
     case ResultRule::boolean: return DType::boolean;
     }

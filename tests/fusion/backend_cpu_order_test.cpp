@@ -180,6 +180,11 @@ TEST(BackendCpuOrder, wider_accumulators) {
                                         [](const float* x, std::int64_t n, Mask mask) {
                                             return canonical<gf::device::Sum<float, double>>(x, n, mask).sum;
                                         });
+        expect_reduction<float, double>(gf::reduce_op::mean, {.accumulate = gf::DType::f64}, masked,
+                                        [](const float* x, std::int64_t n, Mask mask) {
+                                            using M = gf::device::Moments<float, double>;
+                                            return M::mean(canonical<M>(x, n, mask));
+                                        });
         expect_reduction<std::int32_t, double>(gf::reduce_op::product, {.accumulate = gf::DType::f64}, masked,
                                                [](const std::int32_t* x, std::int64_t n, Mask mask) {
                                                    using M = gf::device::Product<std::int32_t, double>;

@@ -59,26 +59,26 @@ std::string reduce_kernels(const gf::ReduceOp& row) {
                                    "[[maybe_unused]] f64 ddof) {{ return {}; }}\n",
                                    row.name, row.finalize);
     for (const DType element : compute_types()) {
-        std::set<DType> accumulators{gf::accumulator_type(row, element, {})};
-        try {
-            accumulators.insert(gf::accumulator_type(row, element, DType::f64));
-        } catch (const gf::InvalidGraph&) { // it takes its own alone
-        }
-        for (const DType accumulator : accumulators) {
+        std::set<std::pair<DType, DType>> types; // of accumulator and result
+        for (const std::optional<DType> chosen : {std::optional<DType>(), std::optional(DType::f64)}) try {
+                types.emplace(gf::accumulator_type(row, element, chosen),
+                              gf::value_type(gf::result_type(row, element, chosen)));
+            } catch (const gf::InvalidGraph&) { // it takes its own alone
+            }
+        for (const auto [accumulator, result] : types) {
             const auto spell = [](DType type) { return type == DType::boolean ? "bool" : to_text(type); };
             const std::string monoid = fmt::format("{}<{}, {}>", row.monoid->name, spell(element), spell(accumulator));
-            const DType result = gf::value_type(gf::result_type(row, element, accumulator));
-            text +=
-                fmt::format("static_assert(sizeof({0}::State) == {1}, \"words\");\n"
-                            "extern \"C\" __global__ void {2}_{3}_{4}({5}* out, {0}::State* states, const {3}* x) {{\n"
-                            "    auto s = {0}::identity();\n"
-                            "    {0}::accumulate(s, x[0], 7);\n"
-                            "    {0}::combine(s, states[1]);\n"
-                            "    states[0] = s;\n"
-                            "    *out = finalize_{2}<{0}, {5}>(s, 1.0);\n"
-                            "}}\n",
-                            monoid, 4 * row.monoid->state_words(element, accumulator), row.name, spell(element),
-                            spell(accumulator), spell(result));
+            text += fmt::format(
+                "static_assert(sizeof({0}::State) == {1}, \"words\");\n"
+                "extern \"C\" __global__ void {2}_{3}_{4}_{5}({5}* out, {0}::State* states, const {3}* x) {{\n"
+                "    auto s = {0}::identity();\n"
+                "    {0}::accumulate(s, x[0], 7);\n"
+                "    {0}::combine(s, states[1]);\n"
+                "    states[0] = s;\n"
+                "    *out = finalize_{2}<{0}, {5}>(s, 1.0);\n"
+                "}}\n",
+                monoid, 4 * row.monoid->state_words(element, accumulator), row.name, spell(element), spell(accumulator),
+                spell(result));
         }
     }
     return text;

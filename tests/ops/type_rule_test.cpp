@@ -178,7 +178,7 @@ TEST(TypeRule, SumsAccumulateWideAndTakeOnlyF64Instead) {
 TEST(TypeRule, ReductionsGiveTheirDocumentedTypes) {
     using enum DType;
     const auto result = [](const gf::ReduceOp& row, DType element, std::optional<DType> accumulate = {}) {
-        return gf::result_type(row, element, gf::accumulator_type(row, element, accumulate));
+        return gf::result_type(row, element, accumulate);
     };
     EXPECT_EQ(result(gf::reduce_op::min, f16), f16);
     EXPECT_EQ(result(gf::reduce_op::max, i8), i8);
@@ -188,6 +188,10 @@ TEST(TypeRule, ReductionsGiveTheirDocumentedTypes) {
     EXPECT_EQ(result(gf::reduce_op::mean, f32), f32);
     EXPECT_EQ(result(gf::reduce_op::mean, bf16), f32);
     EXPECT_EQ(result(gf::reduce_op::variance, i16), f64);
+    for (const gf::ReduceOp* row : {&gf::reduce_op::mean, &gf::reduce_op::variance, &gf::reduce_op::stddev}) {
+        EXPECT_EQ(result(*row, f16), f32) << row->name;
+        for (const DType element : {f16, bf16, f32, f64, i8}) EXPECT_EQ(result(*row, element, f64), f64) << row->name;
+    }
     EXPECT_EQ(result(gf::reduce_op::l2_norm, f32), f32);
     EXPECT_EQ(result(gf::reduce_op::l2_norm, f32, f64), f64);
     EXPECT_EQ(result(gf::reduce_op::logsumexp, i32), f64);

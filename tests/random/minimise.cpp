@@ -116,7 +116,7 @@ std::vector<int> behind(const Graph& graph, int node) {
 bool reads_as_well(const Node& node, DType type) {
     if (node.kind == NodeKind::cast) return type != node.type;
     return node.kind == NodeKind::reduce && accumulator_type(*node.reduce, type, {}) == node.accumulator &&
-           result_type(*node.reduce, type, node.accumulator) == node.type;
+           result_type(*node.reduce, type, {}) == node.type;
 }
 
 /// What may become of a node, by what lies behind it: at most so many of each kind, those that cut most.

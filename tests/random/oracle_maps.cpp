@@ -166,7 +166,7 @@ template <class T> Table floats() {
     table["isinf"] = unary<T>([](T a) { return std::isinf(a); });
     table["isfinite"] = unary<T>([](T a) { return std::isfinite(a); });
 
-    table["pow"] = binary<T>([](T a, T b) { return std::pow(a, b); });
+    table["pow"] = binary<T>([](T a, T b) { return b == T(2) ? a * a : std::pow(a, b); });
     table["hypot"] = binary<T>([](T a, T b) { return std::hypot(a, b); });
     table["atan2"] = binary<T>([](T a, T b) { return std::atan2(a, b); });
     table["sigmoid"] = unary<T>([](T a) {

@@ -73,7 +73,7 @@ enum class AccumulatorRule : std::uint8_t {
 enum class ResultRule : std::uint8_t {
     accumulator, ///< A
     element,     ///< E
-    floating,    ///< f32 for f16, bf16 and f32 unless the user chose a wider accumulator; else f64
+    floating,    ///< f32 for f16, bf16 and f32 unless the user chose f64 for the accumulator; else f64
     index,       ///< i64
     boolean,     ///< bool
 };

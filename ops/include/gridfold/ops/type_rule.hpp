@@ -44,7 +44,8 @@ std::uint64_t constant_bits(Literal literal, DType type);
 /// does not take: f64 is the one that sums and floating reductions may choose instead of their own.
 DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> chosen);
 
-/// The type of a reduction's result.
-DType result_type(const ReduceOp& row, DType element, DType accumulator);
+/// The type of a reduction's result, where the user chose the accumulator `chosen` or none: a choice of f64 makes
+/// floating results f64. InvalidGraph as accumulator_type().
+DType result_type(const ReduceOp& row, DType element, std::optional<DType> chosen);
 
 } // namespace gf
