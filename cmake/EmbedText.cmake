@@ -1,6 +1,7 @@
 # gridfold_embed_text(<target> <header> <file>…): compiles the text of each file into the target. For a/b/warp.cuh, the
 # function std::string_view gf::detail::warp_text(), which <header> declares, returns the text without its
-# `#pragma once` line. An edited file is embedded again by the next build.
+# `#pragma once` line and without its `// defect: …` comments (tests/seeded/catalogue.txt). An edited file is embedded
+# again by the next build.
 #
 # The same file is the script that writes one such .cpp: cmake -DHEADER=… -DINPUT=… -DOUTPUT=… -P EmbedText.cmake
 if(NOT CMAKE_SCRIPT_MODE_FILE)
@@ -27,6 +28,7 @@ cmake_path(GET INPUT STEM name)
 cmake_path(GET INPUT FILENAME filename)
 file(READ "${INPUT}" text)
 string(REPLACE "#pragma once\n" "" text "${text}")
+string(REGEX REPLACE " *// defect: [^\n]*" "" text "${text}")
 string(FIND "${text}" ")gridfold_text\"" clash)
 string(LENGTH "${text}" length)
 if(NOT clash EQUAL -1)

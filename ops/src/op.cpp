@@ -6,6 +6,7 @@
 #include <gridfold/core/error.hpp>
 #include <gridfold/ops/device/monoid.cuh>
 #include <gridfold/ops/device_text.hpp>
+#include <gridfold/ops/fold_traits.hpp>
 
 namespace gf {
 namespace {
@@ -40,41 +41,22 @@ enum class MonoidPosition : int {
 #undef GRIDFOLD_MONOID_OP
 };
 
-/// Words of a State, for any monoid of monoid.cuh.
-template <template <class, class> class Monoid> int state_words(DType element, DType accumulator) {
-    return with_value_type(element, [accumulator]<class E>(E) {
-        return with_value_type(accumulator, []<class A>(A) -> int {
+/// For any monoid of monoid.cuh.
+template <template <class, class> class Monoid> FoldTraits traits(DType element, DType accumulator, bool masked) {
+    return with_value_type(element, [=]<class E>(E) {
+        return with_value_type(accumulator, [masked]<class A>(A) -> FoldTraits {
             using State = typename Monoid<E, A>::State;
             static_assert(Monoid<E, A>::associative_and_commutative);
             static_assert(std::is_trivially_copyable_v<State> && sizeof(State) <= 64 * 4);
-            if constexpr (sizeof(State) % 4 == 0) return static_cast<int>(sizeof(State) / 4);
+            if constexpr (sizeof(State) % 4 == 0) return detail::traits_of<Monoid<E, A>>(masked);
             throw InternalError("a monoid was asked for an accumulator that no reduction gives it");
         });
     });
 }
 
-template <template <class, class> class Monoid> constexpr bool in_steps = requires { &Monoid<float, float>::start; };
-template <template <class, class> class Monoid> constexpr int of_block_words() {
-    if constexpr (requires { typename Monoid<float, float>::OfBlock; })
-        return sizeof(typename Monoid<float, float>::OfBlock::State) / 4;
-    else
-        return 0;
-}
-template <template <class, class> class Monoid>
-constexpr bool in_packs = requires { &Monoid<int, std::int64_t>::template accumulate_pack<1>; };
-
 namespace monoid_op {
-#define GRIDFOLD_MONOID_OP(name, integers, floats)                        \
-    constinit const MonoidOp name{#name,                                  \
-                                  "",                                     \
-                                  integers,                               \
-                                  floats,                                 \
-                                  static_cast<int>(MonoidPosition::name), \
-                                  &state_words<device::name>,             \
-                                  nullptr,                                \
-                                  in_steps<device::name>,                 \
-                                  of_block_words<device::name>(),         \
-                                  in_packs<device::name>};
+#define GRIDFOLD_MONOID_OP(name, file) \
+    constinit const MonoidOp name{#name, "", static_cast<int>(MonoidPosition::name), &traits<device::name>, nullptr};
 #define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
@@ -118,21 +100,13 @@ namespace reduce_op {
 } // namespace reduce_op
 
 std::string_view monoid_source(const MonoidOp& row) {
-    if (row.builtin < 0) return row.text;
-    // monoid.cuh promises: `template <` and `};` are alone at the start of a line around each definition.
-    const std::string_view text = detail::monoid_text();
-    std::string struct_head = " struct ";
-    struct_head.append(row.name).append(" {\n");
-    const std::size_t head = text.find(struct_head);
-    const std::size_t end = text.find("\n};\n", head);
-    std::size_t begin = text.rfind("\ntemplate <", head);
-    if (head == std::string_view::npos || end == std::string_view::npos || begin == std::string_view::npos)
-        throw InternalError("monoid.cuh holds no definition of " + std::string(row.name));
-    // The comment above belongs to it.
-    for (std::size_t line = text.rfind('\n', begin - 1);
-         line != std::string_view::npos && text.substr(line + 1, 3) == "///"; line = text.rfind('\n', begin - 1))
-        begin = line;
-    return text.substr(begin + 1, end + 4 - (begin + 1));
+#define GRIDFOLD_MONOID_OP(name, file) \
+    if (row.builtin == static_cast<int>(MonoidPosition::name)) return detail::file##_text();
+#define GRIDFOLD_REDUCE_OP(...)
+#include <gridfold/ops/reduce.def>
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
+    return row.text;
 }
 
 } // namespace gf

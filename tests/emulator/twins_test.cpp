@@ -80,9 +80,7 @@ void read(std::string_view text, Sides& sides) {
 
 Sides of_all_device_text() {
     Sides sides;
-    for (const std::string_view text :
-         {detail::prelude_text(), detail::warp_text(), detail::block_text(), detail::grid_text(), detail::sweep_text()})
-        read(text, sides);
+    read(detail::device_text(), sides);
     for (const ReduceOp* row : all_reductions()) read(monoid_source(*row->monoid), sides);
     return sides;
 }

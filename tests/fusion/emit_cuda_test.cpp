@@ -38,7 +38,7 @@ constexpr std::string_view dozen =
 TEST(EmitCuda, a_kernel_includes_nothing_and_holds_only_what_it_uses) {
     const std::string text = emit(cubes).source;
     EXPECT_FALSE(holds(text, "#include"));
-    EXPECT_TRUE(holds(text, "struct Sum {"));
+    EXPECT_TRUE(holds(text, "struct Sum :"));
     EXPECT_TRUE(holds(text, "map_mul("));
     EXPECT_TRUE(holds(text, "finalize_sum("));
     EXPECT_FALSE(holds(text, "struct Moments {"));

@@ -383,10 +383,8 @@ TEST(MonoidOp, KnowsItsStateAndItsText) {
     for (const gf::ReduceOp* row : gf::all_reductions()) {
         if (row->builtin < 0) continue;
         const std::string_view text = gf::monoid_source(*row->monoid);
-        EXPECT_TRUE(text.starts_with("/// ")) << text;
-        EXPECT_TRUE(text.ends_with("\n};\n")) << text;
-        EXPECT_EQ(text.find("\n};\n"), text.size() - 4) << "one definition, not more: " << text;
-        EXPECT_NE(text.find(" struct " + std::string(row->monoid->name) + " {"), text.npos) << text;
+        EXPECT_NE(text.find(" struct " + std::string(row->monoid->name) + " "), text.npos) << text;
+        EXPECT_EQ(text.find("#"), text.npos) << "neither #pragma once nor an #include: " << text;
     }
     EXPECT_EQ(gf::find_reduction("argmin"), &gf::reduce_op::argmin);
     EXPECT_EQ(gf::find_reduction("none"), nullptr);

@@ -1,7 +1,6 @@
 // NVRTC compiles every map for every type it computes in, and every monoid for the types it folds, for each
 // architecture that the library supports, without a warning.
 #include <iterator>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -88,15 +87,16 @@ std::string reduce_kernels(const gf::ReduceOp& row) {
 const std::string& tables_text() {
     static const std::string text = [] {
         std::string maps, reductions;
-        std::map<std::string_view, std::string_view> monoids;
+        std::set<std::string_view> built_in, own;
         for (const gf::MapOp* row : gf::all_maps()) maps += map_kernels(*row);
         for (const gf::ReduceOp* row : gf::all_reductions()) {
-            monoids[row->monoid->name] = gf::monoid_source(*row->monoid);
+            (row->monoid->builtin < 0 ? own : built_in).insert(gf::monoid_source(*row->monoid));
             reductions += reduce_kernels(*row);
         }
         std::string all(gf::detail::prelude_text());
+        for (const std::string_view source : built_in) all += source;
         all += "namespace gf::device {\n";
-        for (const auto& [name, source] : monoids) all += source;
+        for (const std::string_view source : own) all += source;
         return all + maps + reductions + "}\n";
     }();
     return text;

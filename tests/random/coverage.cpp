@@ -146,7 +146,7 @@ void count_folds(const Sweep& sweep, Coverage& coverage) {
     int steps = 0;
     for (const Fold& fold : sweep.folds) {
         ++coverage[fmt::format("fold {} {}", fold.monoid->name, fold.mask < 0 ? "of all" : "masked")];
-        steps += fold.mask < 0 && fold.monoid->in_steps ? 1 : 0;
+        steps += fold.monoid->traits(fold.element, fold.accumulator, fold.mask >= 0).in_steps ? 1 : 0;
         const auto once = [&](int v) { return is_once_before(sweep.code[static_cast<std::size_t>(v)]); };
         if (once(fold.value)) ++coverage["fold of a prologue value"];
         if (fold.mask >= 0 && once(fold.mask)) ++coverage["fold masked by a prologue value"];

@@ -2,6 +2,7 @@
 #include "catalogue.hpp"
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 
@@ -15,6 +16,34 @@ std::string contents(const std::filesystem::path& file) {
     return text.str();
 }
 
+std::string embedded(const std::string& text) {
+    static const std::regex marker(" *// defect: [^\n]*"), once("#pragma once\n");
+    return std::regex_replace(std::regex_replace(text, marker, ""), once, "");
+}
+
+namespace {
+
+/// Puts `lines` in the place of the neighbouring lines that end in this marker.
+std::string replaced(const std::string& text, const std::string& marker, const std::string& lines) {
+    std::istringstream in(text);
+    std::string out, before;
+    int places = 0;
+    for (std::string line; std::getline(in, line);) {
+        const bool marked = line.ends_with("// defect: " + marker);
+        const bool goes_on = before.ends_with("// defect: " + marker);
+        if (!marked) out += line + '\n';
+        if (marked && !goes_on) {
+            ++places;
+            if (!lines.empty()) out += lines + '\n';
+        }
+        before = line;
+    }
+    if (places != 1) throw std::runtime_error(std::to_string(places) + " places are marked as: " + marker);
+    return out;
+}
+
+} // namespace
+
 std::vector<Defect> read_catalogue() {
     constexpr std::string_view kernel = "[kernel] ", tree = "[tree] ", survives = "survives: ";
     std::vector<Defect> defects;
@@ -27,8 +56,12 @@ std::vector<Defect> read_catalogue() {
         const bool in_kernel = line.starts_with(kernel);
         if (line.empty() || line.starts_with('#')) continue;
         if (in_kernel || line.starts_with(tree)) {
-            defects.push_back({in_kernel, line.substr(in_kernel ? kernel.size() : tree.size()), {}, {}, {}, {}});
+            defects.push_back({in_kernel, line.substr(in_kernel ? kernel.size() : tree.size()), {}, {}, {}, {}, {}});
             if (!std::getline(lines, defects.back().file)) break;
+            if (const std::size_t at = defects.back().file.find(" @ "); at != std::string::npos) {
+                defects.back().marker = defects.back().file.substr(at + 3);
+                defects.back().file.resize(at);
+            }
         } else if (!defects.empty() && line.starts_with("- ")) {
             add_line(defects.back().from, line);
         } else if (!defects.empty() && line.starts_with("+ ")) {
@@ -39,6 +72,12 @@ std::vector<Defect> read_catalogue() {
             throw std::runtime_error("the catalogue of seeded defects: no such line is known: " + line);
         }
     }
+    for (Defect& defect : defects)
+        if (!defect.marker.empty()) {
+            const std::string text = contents(source_tree() / defect.file);
+            defect.from = embedded(text);
+            defect.to = embedded(replaced(text, defect.marker, defect.to));
+        }
     return defects;
 }
 

@@ -27,8 +27,28 @@ TEST(SeededCatalogue, every_edit_applies_exactly_once) {
         EXPECT_TRUE(names.insert(defect.name).second) << "two defects are called: " << defect.name;
         EXPECT_NE(defect.from, defect.to) << defect.name;
         ASSERT_FALSE(defect.from.empty()) << defect.name;
-        EXPECT_EQ(occurrences(contents(source_tree() / defect.file), defect.from), 1u) << defect.name;
+        const std::string text = contents(source_tree() / defect.file);
+        EXPECT_EQ(occurrences(defect.marker.empty() ? text : embedded(text), defect.from), 1u) << defect.name;
     }
+}
+
+TEST(SeededCatalogue, every_marker_is_named_by_a_defect) {
+    std::set<std::pair<std::string, std::string>> places;
+    for (const Defect& defect : read_catalogue()) places.emplace(defect.file, defect.marker);
+    static const std::regex marker(R"(// defect: (.+))");
+    std::size_t markers = 0;
+    for (const char* folder : {"core", "ops", "fusion"})
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(source_tree() / folder)) {
+            if (!entry.is_regular_file()) continue;
+            std::istringstream lines(contents(entry.path()));
+            for (std::string line; std::getline(lines, line);)
+                if (std::smatch match; std::regex_search(line, match, marker)) {
+                    const std::string file = std::filesystem::relative(entry.path(), source_tree()).generic_string();
+                    EXPECT_TRUE(places.contains({file, match[1]})) << file << ": " << line;
+                    ++markers;
+                }
+        }
+    EXPECT_GE(markers, 60u);
 }
 
 TEST(SeededCatalogue, the_table_says_of_every_defect_and_no_other_what_finds_it) {

@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/device/prelude.cuh>
+
+#include <gridfold/core/device/slots.cuh>
 #include <gridfold/core/device_text.hpp>
 #include <gridfold/core/error.hpp>
 #include <gridfold/fusion/order.hpp>
@@ -50,18 +53,19 @@ void Emitter::text() {
     // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry (but for the
     // numbers of the scalars that they read and yield).
     line("// One grid-stride kernel, written by gridfold.");
-    for (const std::string_view part :
-         {detail::prelude_text(), detail::warp_text(), detail::block_text(), detail::grid_text(), detail::sweep_text()})
-        kernel_.source += part;
+    kernel_.source += detail::device_text();
 }
 
 void Emitter::fragments() {
-    line("namespace GRIDFOLD_NAMESPACE {{\n");
     std::set<std::string> written;
     const auto once = [&](std::string fragment) {
         if (written.insert(fragment).second) line("{}", fragment);
     };
-    for (const Fold& f : sweep_.folds) once(std::string(monoid_source(*f.monoid)));
+    for (const Fold& f : sweep_.folds)
+        if (f.monoid->builtin >= 0) once(std::string(monoid_source(*f.monoid)));
+    line("namespace GRIDFOLD_NAMESPACE {{\n");
+    for (const Fold& f : sweep_.folds)
+        if (f.monoid->builtin < 0) once(std::string(monoid_source(*f.monoid)));
     for (const Instruction& i : sweep_.code) {
         if (i.opcode == Opcode::map) once(spell_map(*i.map));
         if (i.opcode == Opcode::finalize) once(spell_finalize(*i.reduce));
@@ -202,9 +206,7 @@ void check_elements(const Kernel& kernel, std::int64_t elements, std::string_vie
 }
 
 std::size_t workspace_bytes(const Kernel& kernel) {
-    constexpr std::size_t header = 16; // slots, as in device/grid.cuh
-    const std::size_t of_block = kernel.words == 1 ? 1 : (std::size_t(kernel.words) + 1) / 2 * 2;
-    return sizeof(std::uint64_t) * (header + of_block * std::size_t(max_blocks));
+    return sizeof(std::uint64_t) * std::size_t(device::Slots::count(kernel.words, int(max_blocks)));
 }
 
 } // namespace gf::cuda

@@ -49,7 +49,7 @@ void Emitter::load() {
 
 bool Emitter::shifts() const {
     const bool any_way = std::ranges::all_of(sweep_.folds, [](const Fold& fold) {
-        return joins(fold) && fold.monoid->builtin >= 0 && !fold.monoid->in_steps; // nor asks for an element's number
+        return fold.monoid->builtin >= 0 && traits(fold).shifts; // nor asks for an element's number
     });
     const bool numbered =
         std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::index; });

@@ -76,17 +76,18 @@ private:
     /// One element into the state of its lane.
     void accumulate(std::size_t number);
     /// Is one state enough for all lanes of a thread? It sees their elements in increasing order, too.
-    static bool joins(const Fold& fold) { return fold.monoid->exact_in_any_order(fold.accumulator); }
-    /// Does this fold take its elements in steps (monoid.cuh)?
-    static bool in_steps(const Fold& fold) { return fold.mask < 0 && fold.monoid->in_steps; }
-    /// Does it take those of whole slabs pack by pack (monoid.cuh)?
-    static bool packs(const Fold& fold) {
-        return fold.mask < 0 && fold.monoid->in_packs && joins(fold) && !in_steps(fold);
+    static FoldTraits traits(const Fold& fold) {
+        return fold.monoid->traits(fold.element, fold.accumulator, fold.mask >= 0);
     }
+    static bool joins(const Fold& fold) { return traits(fold).joins; }
+    /// Does this fold take its elements in steps (monoid.cuh)?
+    static bool in_steps(const Fold& fold) { return traits(fold).in_steps; }
+    /// Does it take those of whole slabs pack by pack (monoid.cuh)?
+    static bool packs(const Fold& fold) { return traits(fold).in_packs; }
     /// Is any fold in steps?
     bool ends() const;
     /// Do its lanes share something of their block's first element?
-    static bool shares(const Fold& fold) { return fold.mask < 0 && fold.monoid->of_block_words > 0; }
+    static bool shares(const Fold& fold) { return traits(fold).of_block; }
     /// Does any fold share?
     bool shares() const;
     /// The monoid of a fold's lanes.

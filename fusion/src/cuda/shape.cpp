@@ -42,7 +42,8 @@ int parameter_words(const Plan& plan, const Sweep& sweep) {
 /// Words of a thread's states, of `width` lanes each where the order matters.
 int state_words(const Sweep& sweep, int width) {
     int words = 0;
-    for (const Fold& f : sweep.folds) words += f.monoid->thread_words(f.element, f.accumulator, f.mask >= 0, width);
+    for (const Fold& f : sweep.folds)
+        words += f.monoid->traits(f.element, f.accumulator, f.mask >= 0).thread_words(width);
     return words;
 }
 
@@ -73,7 +74,7 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
 int words_to_fold(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds) {
-        if (f.monoid->exact_in_any_order(f.accumulator)) continue;
+        if (f.monoid->traits(f.element, f.accumulator, f.mask >= 0).joins) continue;
         if (f.mask >= 0)
             words += width * f.monoid->state_words(f.element, f.accumulator);
         else if (f.accumulator == DType::f64)

@@ -3,6 +3,7 @@
 
 #include "host_kernels/accumulator_types.hpp"
 
+#include <gridfold/core/device/fold.cuh>
 #include <gridfold/ops/device/monoid.cuh>
 
 namespace GRIDFOLD_NAMESPACE::kernels {
@@ -91,16 +92,9 @@ static_assert(max_rows == 4);
     return {row<u8>(in.mask, in.mask_row, r)};
 }
 
-/// Exact in any order (reduce.def), and not of several fields: one may be an index, which sees its elements in order.
-template <class M> inline constexpr bool in_any_order = false;
-#define GRIDFOLD_MONOID_OP(id, for_integers, for_floats) \
-    template <class E, class A>                          \
-    inline constexpr bool in_any_order<id<E, A>> =       \
-        (is_floating<A> ? for_floats : for_integers) && sizeof(typename id<E, A>::State) <= any_order_bytes;
-#define GRIDFOLD_REDUCE_OP(...)
-#include <gridfold/ops/reduce.def>
-#undef GRIDFOLD_REDUCE_OP
-#undef GRIDFOLD_MONOID_OP
+/// Exact in any order, and not of several fields: one may be an index, which sees its elements in order.
+template <class M>
+inline constexpr bool in_any_order = exact_in_any_order<M> && sizeof(typename M::State) <= any_order_bytes;
 
 template <class M, class E> struct Folding {
     using State = typename M::State;

@@ -103,7 +103,7 @@ private:
 
     static int words_of(const FoldKey& fold) {
         const auto& [monoid, element, accumulator, value, mask] = fold;
-        return monoid->thread_words(element, accumulator, mask >= 0, 4);
+        return monoid->traits(element, accumulator, mask >= 0).thread_words(4);
     }
 
     /// How many sweeps a group's sets of reductions fill, of so many words each.

@@ -122,7 +122,7 @@ public:
             else if (node.kind == NodeKind::cast)
                 rebuild_.put(n, node, {cast_source(node, operands[0])});
             else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands[1], Special::one) &&
-                     node.reduce->monoid->of_block_words == 0) // those round otherwise where there is no mask
+                     !of_block(node, operands[0])) // those round otherwise where there is no mask
                 put_unmasked(n, node, operands[0]);
             else
                 rebuild_.keep(n);
@@ -132,6 +132,12 @@ public:
 
 private:
     const Node& made(int node) const { return rebuild_.made().node(node); }
+
+    /// True if lanes of this reduction share an origin where no mask interrupts them.
+    bool of_block(const Node& reduce, int operand) const {
+        return reduce.reduce->monoid->traits(value_type(made(operand).type), value_type(reduce.accumulator), false)
+            .of_block;
+    }
 
     bool is_constant(int node, Special special) const {
         return made(node).kind == NodeKind::constant && bits_of(special, made(node).type) == made(node).bits;

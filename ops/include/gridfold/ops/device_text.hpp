@@ -1,4 +1,4 @@
-// The text of device/monoid.cuh, as it was when the library was built, without its `#pragma once` line. Internal:
+// The text of the parts of device/monoid.cuh, as it was when the library was built, without `#pragma once` lines. Internal:
 // backends and tests read it.
 #pragma once
 
@@ -6,6 +6,10 @@
 
 namespace gf::detail {
 
-std::string_view monoid_text();
+std::string_view counts_text();
+std::string_view extremes_text();
+std::string_view log_sum_exp_text();
+std::string_view moments_text();
+std::string_view sums_text();
 
 } // namespace gf::detail

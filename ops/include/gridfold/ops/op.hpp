@@ -80,32 +80,29 @@ enum class ResultRule : std::uint8_t {
 
 struct ReduceOp;
 
+/// How a fold of a monoid over E and A goes about its elements, with or without a mask: core/device/fold.cuh's FoldPolicy.
+struct FoldTraits {
+    int state_words;  ///< 32-bit words of a State
+    int lane_words;   ///< of what a lane keeps
+    int origin_words; ///< of what a block's lanes share
+    bool joins;       ///< exact in any order: a thread keeps one state for all its lanes
+    bool in_steps, of_block, in_packs, shifts;
+
+    /// Words of what a thread keeps for `lanes` lanes.
+    int thread_words(int lanes) const { return lane_words * (joins ? 1 : lanes) + origin_words; }
+};
+
 /// One monoid: a struct template of monoid.cuh (or a user's), over <E, A>.
 struct MonoidOp {
     std::string_view name; ///< the struct's name, in C++ and in generated code
     std::string_view text; ///< a user's: its definition, for NVRTC; built-in: empty. monoid_source() gives either
-    bool exact_in_any_order_for_integers;
-    bool exact_in_any_order_for_floats;
-    int builtin; ///< position in reduce.def's MONOID rows; -1 for a user's
-    /// Words (32-bit) of the State for E and A.
-    int (*state_words)(DType element, DType accumulator);
-    /// A user's own host kernels; null for built-in rows (theirs are in fusion/src/cpu).
+    int builtin;           ///< position in reduce.def's MONOID rows; -1 for a user's
+    FoldTraits (*traits)(DType element, DType accumulator, bool masked);
+    /// A user's own host kernels; null for built-in rows (theirs are in fusion/src/host_kernels).
     const MonoidKernels* (*user_kernels)(DType element, DType accumulator);
-    bool in_steps = false;  ///< it offers start, advance and end (monoid.cuh)
-    int of_block_words = 0; ///< of OfBlock's State, if it offers that (monoid.cuh): masked lanes give other bits then
-    bool in_packs = false;  ///< it offers accumulate_pack (monoid.cuh)
 
-    /// Does any order of the elements give the same state?
-    bool exact_in_any_order(DType accumulator) const {
-        return is_floating(accumulator) ? exact_in_any_order_for_floats : exact_in_any_order_for_integers;
-    }
-    /// Words of what a thread keeps for `lanes` lanes of a sweep: one state for all of them where the order does not
-    /// matter.
-    int thread_words(DType element, DType accumulator, bool masked, int lanes) const {
-        constexpr int origin_words = 2; // what a block's lanes share
-        if (!masked && of_block_words > 0) return lanes * of_block_words + origin_words;
-        return state_words(element, accumulator) * (exact_in_any_order(accumulator) ? 1 : lanes);
-    }
+    /// Words (32-bit) of the State for E and A.
+    int state_words(DType element, DType accumulator) const { return traits(element, accumulator, false).state_words; }
 };
 
 /// One reduction: a monoid and what is read off its final state.
@@ -128,7 +125,7 @@ struct ReduceOp {
     DType (*user_result)(DType element, DType accumulator);
 };
 
-/// The definition of a monoid's struct template, with the comment above it: what a generated kernel that uses it holds.
+/// The text that defines a monoid, for a generated kernel that uses it. Monoids of one file have one text.
 std::string_view monoid_source(const MonoidOp& row);
 
 /// Every row known to this process, built-in rows first, then users' in the order of registration. Thread-safe; a span

@@ -38,6 +38,7 @@
 
 #include <gridfold/core/device/prelude.cuh>
 #include <gridfold/ops/expr.hpp>
+#include <gridfold/ops/fold_traits.hpp>
 #include <gridfold/ops/op.hpp>
 
 /// A map that may use the prelude's inexact functions: the CPU and the GPU agree within 8 ulps.
@@ -54,6 +55,8 @@
 /// associative and commutative, which nothing can check. The result's type is finalize's. Optional:
 ///   static constexpr bool needs_elements = true;       nothing to fold has no result (else: finalize(identity()))
 ///   static constexpr bool floating_accumulator = true; A is f32 or f64 (else also i64 for bool and integers, u64)
+///   static constexpr bool exact_in_any_order = true;   any order of the elements gives the same state, bit by bit, for
+///                                                      this E and A: a GPU's thread keeps one State, not one a lane
 ///   static constexpr double ulps = 4;                  how far the CPU and the GPU may be apart (else 0: same bits)
 /// `accumulate` chooses A = f64, as for sum. A macro in the tokens, other than GRIDFOLD_FN, does not reach the device.
 #define GRIDFOLD_REDUCTION(name, doc, ...)                                                                 \
@@ -259,6 +262,9 @@ template <class M, class E> struct UserMonoid {
         "smaller than a word, and beside an A a second A, an f64 or two u32 instead of an i64");
 
     static_assert(
+        !requires { typename M::OfBlock; },
+        "lanes that share an origin (OfBlock) are for built-in monoids: name the inner struct otherwise");
+    static_assert(
         requires(State s, const State t, E x) {
             { M::accumulate(s, x, 0) } -> std::same_as<void>;
             { M::combine(s, t) } -> std::same_as<void>;
@@ -312,9 +318,8 @@ template <template <class, class> class Monoid> struct UserReduction {
         });
     }
 
-    static int state_words(DType element, DType accumulator) {
-        return with_monoid(element, accumulator,
-                           []<class M, class E>() { return static_cast<int>(sizeof(typename M::State) / 4); });
+    static FoldTraits traits(DType element, DType accumulator, bool masked) {
+        return with_monoid(element, accumulator, [masked]<class M, class E>() { return traits_of<M>(masked); });
     }
     static const MonoidKernels* kernels(DType element, DType accumulator) {
         return with_monoid(element, accumulator, []<class M, class E>() { return &UserMonoid<M, E>::kernels; });
@@ -334,13 +339,7 @@ template <template <class, class> class Monoid> struct UserReduction {
     }
 
     static constexpr MonoidOp monoid(std::string_view name, std::string_view text) {
-        return {.name = name,
-                .text = text,
-                .exact_in_any_order_for_integers = false,
-                .exact_in_any_order_for_floats = false,
-                .builtin = -1,
-                .state_words = &state_words,
-                .user_kernels = &kernels};
+        return {.name = name, .text = text, .builtin = -1, .traits = &traits, .user_kernels = &kernels};
     }
     static constexpr ReduceOp row(std::string_view name, const MonoidOp& monoid, std::string_view doc) {
         return {.name = name,

@@ -1,4 +1,4 @@
-// Combining the blocks of a grid in one kernel, without fence, atomic or reset: tagged partials. Depends on block.cuh.
+// Combining the blocks of a grid in one kernel, without fence, atomic or reset: tagged partials. Depends on block.cuh and slots.cuh.
 //
 // A block publishes each 32-bit word of its states as a relaxed 64-bit slot {tag, word}. The last block polls until
 // every slot carries this launch's tag, and combines. A tag is the launch's number, 1 … 2^32 − 1, kept in device memory
@@ -9,42 +9,34 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A sweep's memory between launches: the number of the last launch, and for each of up to Blocks blocks the words of
-/// its states, a slot each. Zero at first. A block's words stand in pairs, and the first pairs of all blocks side by
-/// side, then the second ones: a warp that reads those of neighbours reads whole lines.
+/// A sweep's memory between launches, zero at first. The first word is the number of the last launch.
 struct Workspace {
-    static constexpr int header = 16; // slots before the first pair: a cache line
     u64* memory;
-
-    /// Of one block. Even, so that slots can be read in pairs; but many a state is one word.
-    GRIDFOLD_FN static constexpr int block_slots(int words) { return words == 1 ? 1 : (words + 1) / 2 * 2; }
 
     /// The number of the launch before this one, whose tag is one more; anything if not `wanted`. Read before the block
     /// publishes: the last block moves it on only when all have.
     GRIDFOLD_FN u32 last_tag(bool wanted) const { return u32(load_relaxed_if(wanted, memory)); }
-    /// Slots of a block that stand side by side.
-    GRIDFOLD_FN static constexpr int side_by_side(int words) { return smaller(block_slots(words), 2); }
-    /// Where the block's word number `word` is; even numbers but for states of one word.
+    /// The slot of a block's word number `word`.
     template <int Words, int Blocks> GRIDFOLD_FN u64* slot(i64 block, int word) const {
-        return memory + header + word * Blocks + block * side_by_side(Words);
+        return memory + Slots::place(block, word, Words, Blocks);
     }
     /// Asks for the slots of so many blocks: they are seldom in the cache, and who polls one that is not waits for
     /// memory. Called by all threads of one block, ahead of time.
     template <int Words, int Blocks> GRIDFOLD_FN void prefetch_slots(u32 threads, u32 blocks) const {
         constexpr u32 line = 16; // slots
-        constexpr u32 of_block = u32(side_by_side(Words));
+        constexpr u32 of_block = u32(Slots::side_by_side(Words));
         static_assert(Blocks * of_block <= 32 * line, "a warp has a lane for each line of a pair");
         if (warp_lane() * line >= blocks * of_block) return;
 #pragma unroll 1
         for (u32 word = warp_index() * of_block; word < u32(Words); word += threads / 32 * of_block)
-            prefetch(memory + header + word * Blocks + warp_lane() * line);
+            prefetch(slot<Words, Blocks>(0, int(word)) + warp_lane() * line);
     }
     /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
     template <int Words, int Blocks> GRIDFOLD_FN void advance(u32 tag) const {
         if (tag == 0xffffffffu)
 #pragma unroll 1
-            for (int i = 0; i < Blocks * block_slots(Words); ++i) memory[header + i] = 0;
-        store_relaxed(memory, tag == 0xffffffffu ? 0 : tag);
+            for (int i = Slots::header; i < Slots::count(Words, Blocks); ++i) memory[i] = 0; // defect: zero slots
+        store_relaxed(memory, tag == 0xffffffffu ? 0 : tag);                                 // defect: wrap
     }
 };
 
@@ -64,13 +56,13 @@ GRIDFOLD_FN void publish(const Workspace& workspace, u32 block, u32 tag, const u
     else
 #pragma unroll
         for (int i = 0; i < Words; i += 2)
-            store_relaxed(workspace.slot<Words, Blocks>(block, i), tagged(i), tagged(i + 1));
+            store_relaxed(workspace.slot<Words, Blocks>(block, i), tagged(i), tagged(i + 1)); // defect: second word
 }
 
 /// Reads the words that `block` published; 0 if all of them are there, that is, carry this launch's tag.
 template <int Blocks, int Words>
 GRIDFOLD_FN u32 collect(const Workspace& workspace, u32 tag, i64 block, u32 (&words)[Words]) {
-    u64 slots[Workspace::block_slots(Words)];
+    u64 slots[Slots::of_block(Words)];
     if constexpr (Words == 1)
         slots[0] = load_relaxed(workspace.slot<Words, Blocks>(block, 0));
     else
@@ -81,7 +73,7 @@ GRIDFOLD_FN u32 collect(const Workspace& workspace, u32 tag, i64 block, u32 (&wo
 #pragma unroll
     for (int i = 0; i < Words; ++i) {
         words[i] = u32(slots[i]);
-        missing |= u32(slots[i] >> 32) ^ tag;
+        missing |= u32(slots[i] >> 32) ^ tag; // defect: missing
     }
     return missing;
 }
@@ -100,11 +92,11 @@ template <class T> GRIDFOLD_FN void yield(Scalar* scalar, u64* host, u32 tag, T 
         GRIDFOLD_FN Bits() : bits(0) {}
     } to;
     to.value = value;
-    *scalar = {to.bits, empty};
+    *scalar = {to.bits, empty}; // defect: scalar
     if (host == nullptr) return;
     store_relaxed_system(host, u64(tag) << 32 | u32(to.bits));
-    store_relaxed_system(host + 1, u64(tag) << 32 | u32(to.bits >> 32));
-    store_relaxed_system(host + 2, u64(tag) << 32 | u32(empty));
+    store_relaxed_system(host + 1, u64(tag) << 32 | u32(to.bits >> 32)); // defect: high half
+    store_relaxed_system(host + 2, u64(tag) << 32 | u32(empty));         // defect: empty flag
 }
 
 /// A value from its bytes, zero-extended.

@@ -56,7 +56,7 @@ template <int Rank> struct Coordinates {
             // A 64-bit division costs five times a 32-bit one.
             const bool narrow = ((u64(flat) | u64(extent[d])) >> 32) == 0;
             const i64 quotient = narrow ? i64(u32(flat) / u32(extent[d])) : flat / extent[d];
-            at[d] = flat - quotient * extent[d];
+            at[d] = flat - quotient * extent[d]; // defect: remainder
             flat = quotient;
         }
         at[0] = flat;
@@ -65,7 +65,7 @@ template <int Rank> struct Coordinates {
         ++at[Rank - 1];
 #pragma unroll
         for (int d = Rank - 1; d > 0; --d)
-            if (at[d] == extent[d]) {
+            if (at[d] == extent[d]) { // defect: carry
                 at[d] = 0;
                 ++at[d - 1];
             }
@@ -97,7 +97,7 @@ template <class Kernel, int count> struct Batch<Kernel, Access::windows, count> 
 /// `least`.
 template <int count, int least, class Fold>
 GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& fold) {
-    if (slab + (count - 1) * blocks < end) fold(Constant<count>{});
+    if (slab + (count - 1) * blocks < end) fold(Constant<count>{}); // defect: half batch
     if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
 }
 
@@ -112,14 +112,14 @@ template <class Kernel> struct Edges {
     GRIDFOLD_FN Edges(const Kernel& kernel, i32 skipped_elements) : skipped(0) {
         const auto has_slab = [&](u32 slab) { // without a division where there is no need
             if (kernel.blocks == 1) return true;
-            return (slab < kernel.blocks ? slab : slab % kernel.blocks) == kernel.block;
+            return (slab < kernel.blocks ? slab : slab % kernel.blocks) == kernel.block; // defect: turn
         };
         whole_slabs = u32(u64(kernel.elements) / slab_elements<Kernel>);
         tail_elements = u32(kernel.elements) % slab_elements<Kernel>;
-        if (tail_elements > 0 && !has_slab(whole_slabs)) tail_elements = 0;
+        if (tail_elements > 0 && !has_slab(whole_slabs)) tail_elements = 0; // defect: tail turn
         // A thread that has none of the tail, as a rule, in a block that has fewer slabs than most.
         if (skipped_elements > 0 && thread_index() + 1 == Kernel::threads && has_slab(whole_slabs + 1))
-            skipped = skipped_elements;
+            skipped = skipped_elements; // defect: skipped
     }
     /// Of the tail: a thread's first element, and how many it has.
     GRIDFOLD_FN i64 tail_first() const {
@@ -127,7 +127,7 @@ template <class Kernel> struct Edges {
     }
     GRIDFOLD_FN i32 tail_count() const {
         const u32 lane = thread_index() * Kernel::width;
-        return tail_elements > lane ? smaller(i32(tail_elements - lane), Kernel::width) : 0;
+        return tail_elements > lane ? smaller(i32(tail_elements - lane), Kernel::width) : 0; // defect: tail count
     }
 };
 
@@ -142,7 +142,7 @@ template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, co
     const u32 slab = kernel.block + thread_index() * kernel.blocks; // a thread, a slab
     if (thread_index() <= most_slabs && slab <= edges.whole_slabs)
         kernel.prefetch_elements(i64(slab) * slab_size,
-                                 slab < edges.whole_slabs ? u32(slab_size) : edges.tail_elements);
+                                 slab < edges.whole_slabs ? u32(slab_size) : edges.tail_elements); // defect: prefetched
 }
 
 /// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Returns how many elements the
@@ -158,18 +158,18 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typ
     // The tail, where a thread has whole packs of it, is asked for before slabs are folded: its way from memory would
     // be one more.
     typename Kernel::Loads tail;
-    const bool tail_in_packs = Kernel::tail_early && kernel.aligned && edges.tail_count() == width;
+    const bool tail_in_packs = Kernel::tail_early && kernel.aligned && edges.tail_count() == width; // defect: tail pack
     if constexpr (Kernel::tail_early) kernel.load_if(tail_in_packs, tail, edges.tail_first());
 
-    u32 slab = kernel.block;
-    u32 row = 0; // slabs of this block that were folded
+    u32 slab = kernel.block; // defect: first slab
+    u32 row = 0;             // slabs of this block that were folded
 
     // What lanes share comes from the block's first element, which every thread loads: telling it to each other would
     // take a barrier. It is awaited with the first slabs, in the loop; but a loop over wide states is slowed by any
     // branch, more than the wait costs.
     constexpr bool shares_in_loop = Kernel::shares && Kernel::words <= 8;
     typename Kernel::Loads head;
-    const i64 start = i64(kernel.block) * slab_size;
+    const i64 start = i64(kernel.block) * slab_size; // defect: first element
     if constexpr (Kernel::shares && !shares_in_loop)
         if (start < kernel.elements) {
             kernel.template load<false, false>(head, start, 1);
@@ -188,7 +188,7 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typ
     const auto fold_batch = [&](auto access, auto count) {
         Batch<Kernel, access(), count()> batch;
         load_head();
-        const auto first = [&](int u) { return i64(slab + u * blocks) * slab_size + lane; };
+        const auto first = [&](int u) { return i64(slab + u * blocks) * slab_size + lane; }; // defect: slab in flight
 #pragma unroll
         for (int u = 0; u < count(); ++u)
             if constexpr (access() == Access::windows)
@@ -199,15 +199,15 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typ
         for (int u = 0; u < count(); ++u) {
             if constexpr (access() == Access::windows) kernel.realign(batch.loads[u], batch.windows[u]);
             if (u == 0) share_head();
-            kernel.template fold<true>(lanes, batch.loads[u], first(u), width, row + u);
+            kernel.template fold<true>(lanes, batch.loads[u], first(u), width, row + u); // defect: turn number
         }
-        row += count();
-        slab += count() * blocks;
+        row += count();           // defect: count turns
+        slab += count() * blocks; // defect: next slab
     };
     // As many slabs before `end` as fill a batch, then half of one, and so on. Of wide states every batch is much code:
     // one half, and what is left slab by slab.
     const auto fold_batches = [&](auto access, auto count, u32 end) {
-        while (slab + (count() - 1) * blocks < end) fold_batch(access, count);
+        while (slab + (count() - 1) * blocks < end) fold_batch(access, count); // defect: last batch
         constexpr int least = Kernel::words <= 8 ? 1 : count() / 2;
         if constexpr (count() > 1)
             fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
@@ -218,23 +218,23 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typ
             fold_batches(Constant<Access::packs>{}, Constant<in_flight>{}, end);
         } else if constexpr (Kernel::realigns) {
             // What is beside the first slab, or the last, may not be there.
-            if (slab > 0)
+            if (slab > 0) // defect: first window
                 fold_batches(Constant<Access::windows>{}, Constant<Kernel::windows_in_flight>{}, end - 1);
             else
                 end = 1;
         }
 #pragma unroll 1
-        while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{});
+        while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{}); // defect: single slabs
     }
 
     if (tail_in_packs) {
         load_head();
         share_head();
-        kernel.template fold<true>(lanes, tail, edges.tail_first(), width, row);
+        kernel.template fold<true>(lanes, tail, edges.tail_first(), width, row); // defect: fold tail
     }
     // What fills no packs goes by its elements: of the tail, then what was skipped.
     i64 first = edges.tail_first();
-    i32 count = tail_in_packs ? 0 : edges.tail_count();
+    i32 count = tail_in_packs ? 0 : edges.tail_count(); // defect: rest of tail
 #pragma unroll 1
     for (int piece = 0; piece < (Kernel::shifts ? 2 : 1); ++piece) {
         if (count > 0) {
@@ -244,7 +244,7 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, typ
             share_head();
             kernel.template fold<false>(lanes, loads, first, count, row);
         }
-        first = -edges.skipped, count = edges.skipped;
+        first = -edges.skipped, count = edges.skipped; // defect: before packs
     }
     if constexpr (Kernel::ends) kernel.end(lanes, row, edges.tail_count(), start + lane, blocks * slab_size);
     return i64(row) * slab_size + edges.tail_elements;
@@ -281,7 +281,7 @@ GRIDFOLD_FN void reduce_lanes(States& states, i32 number, i32 count, i32 each) {
     // them costs compile time.
     constexpr int unrolled = Kernel::words <= 8 ? 5 : 1;
 #pragma unroll(unrolled)
-    for (int distance = 1; distance < lanes; distance *= 2)
+    for (int distance = 1; distance < lanes; distance *= 2) // defect: pairwise
         Kernel::each_fold([&](auto f) {
             using Monoid = MonoidOf<decltype(f), all>;
             if constexpr (!reduces_warps<Monoid> && !one_thread_reduces<decltype(f), lanes, all>)
@@ -310,13 +310,13 @@ GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
         reduce_lanes<Kernel, 32, all>(states, thread, count, each);
     }
     if constexpr (warp_count > 1) {
-        if (!all && count <= 32 * each) return; // the first warp had them all
+        if (!all && count <= 32 * each) return; // the first warp had them all // defect: second warp
         if (takes_part)
             Kernel::each_fold([&](auto f) {
                 if (warp_lane() == 0 && thread < Threads)
                     WarpStates<decltype(f), warp_count, all>::put(warp_index(), f.of(states)[0]);
             });
-        barrier();
+        barrier(); // defect: barrier
         if (warp_index() != 0) return;
         const i32 warp = i32(warp_lane()) % warp_count; // of this lane, from here on
         Kernel::each_fold([&](auto f) {
@@ -325,7 +325,7 @@ GRIDFOLD_FN void reduce(States& states, i32 count, i32 each) {
                 typename MonoidOf<decltype(f), all>::State of_warps[warp_count];
 #pragma unroll
                 for (int i = 0; i < warp_count; ++i) of_warps[i] = Warps::get(u32(i));
-                reduce_thread<MonoidOf<decltype(f), all>>(of_warps, warp_count);
+                reduce_thread<MonoidOf<decltype(f), all>>(of_warps, warp_count); // defect: of warps
                 f.of(states)[0] = of_warps[0];
             } else {
                 if (all || warp * 32 * each < count) f.of(states)[0] = Warps::get(u32(warp));
@@ -346,7 +346,7 @@ GRIDFOLD_FN void publish_block(typename Kernel::template States<1>& states, cons
 #pragma unroll
         for (u32 i = 0; i < sizeof(of) / 4; ++i) words[f.word + i] = of.word[i];
     });
-    publish<Kernel::most_blocks>(workspace, block, tag, words);
+    publish<Kernel::most_blocks>(workspace, block, tag, words); // defect: publish
 }
 
 /// Waits for the states of the blocks each·t to each·t + each − 1, where there are so many; t: this thread.
@@ -363,7 +363,7 @@ GRIDFOLD_FN void collect_blocks(typename Kernel::template States<K>& states, con
         for (int i = 0; i < K; ++i)
             missing |=
                 collect<Kernel::most_blocks>(workspace, tag, smaller(first + (i < each ? i : 0), blocks - 1), words[i]);
-    } while (missing != 0);
+    } while (missing != 0); // defect: polling
 #pragma unroll
     for (int i = 0; i < K; ++i)
         Kernel::each_fold([&](auto f) {
@@ -397,7 +397,7 @@ GRIDFOLD_FN void combine(const Kernel& kernel, typename Kernel::Lanes& lanes, i6
             while (each < Kernel::collects && each * 32 < blocks) each *= 2;
             // One warp, if it can. Others would poll while the first is still busy with this block's lanes: its
             // exchanges would queue behind their loads.
-            if (blocks > each * 32)
+            if (blocks > each * 32) // defect: one warp
                 barrier();
             else if (warp_index() != 0)
                 return;
@@ -419,7 +419,7 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
     Kernel::clear(lanes);
     i32 skipped = 0;
     if constexpr (Kernel::shifts) {
-        skipped = i32(smaller(kernel.elements_before_packs(), kernel.elements));
+        skipped = i32(smaller(kernel.elements_before_packs(), kernel.elements)); // defect: few elements
         kernel.skip(skipped);
     }
     const Edges<Kernel> edges(kernel, skipped);
@@ -436,7 +436,7 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
             workspace.template prefetch_slots<Kernel::words, Kernel::most_blocks>(Kernel::threads, kernel.blocks);
         const i64 elements = fold_slabs(kernel, edges, lanes);
         let_next_kernel_start();
-        combine(kernel, lanes, elements, workspace, tagged, last_tag + 1u);
+        combine(kernel, lanes, elements, workspace, tagged, last_tag + 1u); // defect: next tag
     } else {
         wait_for_previous_kernel();
         kernel.read_scalars();

@@ -60,7 +60,7 @@ GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) {
     return word;
 }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory"); // defect: store
 }
 /// Two words side by side, each relaxed for itself; p is a multiple of 16.
 GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) {
@@ -81,7 +81,7 @@ GRIDFOLD_FN void prefetch([[maybe_unused]] const void* p, [[maybe_unused]] u32 b
 }
 /// Relaxed, system scope: the host polls it.
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
-    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory"); // defect: to host
 }
 
 // Wide loads go through the read-only path: a sweep never writes what it reads (outputs may not overlap inputs).
@@ -175,7 +175,7 @@ template <class T> GRIDFOLD_FN T shuffle_xor(const T& value, u32 lanes) {
     } from, to;
     from.value = value;
 #pragma unroll
-    for (u32 i = 0; i < sizeof(T) / 4; ++i) to.word[i] = shuffle_xor_word(from.word[i], lanes);
+    for (u32 i = 0; i < sizeof(T) / 4; ++i) to.word[i] = shuffle_xor_word(from.word[i], lanes); // defect: exchange
     return to.value;
 }
 
@@ -234,7 +234,7 @@ template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(P
 #pragma unroll
         for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
             load_bytes(reinterpret_cast<u32(&)[words]>(to.word[i * words]),
-                       reinterpret_cast<const char*>(p) + i * bytes);
+                       reinterpret_cast<const char*>(p) + i * bytes); // defect: load pieces
     } else {
 #pragma unroll
         for (int i = 0; i < N; ++i)
@@ -248,7 +248,7 @@ template <class T, int N> GRIDFOLD_FN void load_pack_if(bool wanted, Pack<T, N>&
     constexpr int words = bytes / 4;
 #pragma unroll
     for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
-        load_bytes_if(wanted, reinterpret_cast<u32(&)[words]>(to.word[i * words]),
+        load_bytes_if(wanted, reinterpret_cast<u32(&)[words]>(to.word[i * words]), // defect: load if
                       reinterpret_cast<const char*>(p) + i * bytes);
 }
 
@@ -281,11 +281,11 @@ template <int words, class T, int N> GRIDFOLD_FN void move_down(Window<T, N>& wi
 template <class T, int N> GRIDFOLD_FN void cut_out(Pack<T, N>& to, Window<T, N> window, const T* p) {
     constexpr int piece = Window<T, N>::piece;
     const u32 offset = u32(u64(p)) % Pack<T, N>::bytes;
-    if constexpr (piece > 2) move_down<2>(window, (offset & 8) != 0);
+    if constexpr (piece > 2) move_down<2>(window, (offset & 8) != 0); // defect: cut two words
     if constexpr (piece > 1) move_down<1>(window, (offset & 4) != 0);
 #pragma unroll
     for (int i = 0; i < Window<T, N>::words - piece; ++i)
-        to.word[i] = funnel_shift_right(window.word[i], window.word[i + 1], 8 * (offset % 4));
+        to.word[i] = funnel_shift_right(window.word[i], window.word[i + 1], 8 * (offset % 4)); // defect: cut words
 }
 
 /// Writes elements [0, count) of p; `aligned` and `whole` as in load_pack.
@@ -297,13 +297,13 @@ GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligne
             constexpr int words = bytes / 4;
 #pragma unroll
             for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
-                store_bytes(reinterpret_cast<char*>(p) + i * bytes,
+                store_bytes(reinterpret_cast<char*>(p) + i * bytes, // defect: store pieces
                             reinterpret_cast<const u32(&)[words]>(from.word[i * words]));
             return;
         }
 #pragma unroll
     for (int i = 0; i < N; ++i)
-        if (whole || i < count) p[i] = from.element[i];
+        if (whole || i < count) p[i] = from.element[i]; // defect: store elements
 }
 
 } // namespace GRIDFOLD_NAMESPACE

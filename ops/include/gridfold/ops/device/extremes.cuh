@@ -1,0 +1,79 @@
+// Minima and maxima, and where they are. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// The smallest element, or the largest; NaN if any is NaN; −0 < +0. A = E.
+template <class E, class A, bool smallest> struct Extreme {
+    static constexpr bool associative_and_commutative = true;
+    static constexpr bool exact_in_any_order = true;
+    struct State {
+        Word<A> value;
+    };
+    GRIDFOLD_FN static Word<A> extreme(Word<A> x, Word<A> y) {
+        if constexpr (smallest)
+            return minimum(x, y);
+        else
+            return maximum(x, y);
+    }
+    GRIDFOLD_FN static State identity() {
+        return {Word<A>(smallest ? highest<A>() : lowest<A>())}; // defect: extreme of none
+    }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.value = extreme(s.value, Word<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.value = extreme(s.value, t.value); }
+    static constexpr bool reduces_warps = sizeof(State) == 4;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
+        const u32 nan = smallest ? 0u : ~0u; // defect: NaN of warp
+        const u32 word = is_nan(s.value) ? nan : order_word(s.value);
+        s.value = from_order_word<Word<A>>(smallest ? warp.min(word) : warp.max(word));
+    }
+};
+template <class E, class A> struct Min : Extreme<E, A, true> {};
+template <class E, class A> struct Max : Extreme<E, A, false> {};
+
+/// The index of the smallest element, or the largest; the first on ties (−0 and +0 tie); the first NaN wins. A = E. The
+/// index is held as two words, so that no value's size leaves padding.
+template <class E, class A, bool smallest> struct ArgExtreme {
+    static constexpr bool associative_and_commutative = true;
+    static constexpr bool exact_in_any_order = true;
+    struct State {
+        Word<A> value;
+        u32 index_low, index_high;
+    };
+    GRIDFOLD_FN static State identity() { return {Word<A>(smallest ? highest<A>() : lowest<A>()), ~0u, ~0u}; }
+    /// −1 if there was no element.
+    GRIDFOLD_FN static i64 index(const State& s) { return i64(u64(s.index_high) << 32 | s.index_low); }
+    GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) {
+        const bool loses = smallest ? x >= over : x <= over; // defect: tie
+        return !loses && !is_nan(over);
+    }
+    GRIDFOLD_FN static void set_index(State& s, i64 i) {
+        s.index_low = u32(i);
+        s.index_high = u32(u64(i) >> 32);
+    }
+    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the
+    // comparison. Where nothing wins over the value to begin with, every element is it.
+    GRIDFOLD_FN static State start() { return {identity().value, 0, 0}; }
+    GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
+        const bool better = wins(Word<A>(x), s.value);
+        s.value = better ? Word<A>(x) : s.value;
+        s.index_low = better ? row : s.index_low;
+    }
+    GRIDFOLD_FN static void end(State& s, i64 rows, i64 first, i64 stride, u32 width) {
+        set_index(s, rows == 0 ? -1 : first + s.index_low / width * stride + s.index_low % width);
+    }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
+        if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;
+        s.value = Word<A>(x);
+        set_index(s, i);
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        // As unsigned numbers, "no element" is the last of all indices, and its value wins over none.
+        const bool tie = !wins(s.value, t.value) && u64(index(t)) < u64(index(s));
+        if (wins(t.value, s.value) || tie) s = t;
+    }
+};
+template <class E, class A> struct ArgMin : ArgExtreme<E, A, true> {};
+template <class E, class A> struct ArgMax : ArgExtreme<E, A, false> {};
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,32 @@
+// Sums of exponentials. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// The logarithm of a sum of exponentials, in A (floating): the largest element so far, and the sum of the exponentials
+/// of what the others lie below it. Nothing yet: (−∞, 0). A NaN lives on in the sum.
+template <class E, class A> struct LogSumExp {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        A largest;
+        A sum;
+    };
+    GRIDFOLD_FN static State identity() { return {-infinity<A>(), A(0)}; }
+    /// e^(x − from), where infinities of one sign cancel.
+    GRIDFOLD_FN static A exp_below(A x, A from) { return x == from ? A(1) : exp(x - from); }
+    GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
+        const A x = convert<A>(element);
+        if (x > s.largest)
+            s = {x, s.sum * exp_below(s.largest, x) + A(1)};
+        else
+            s.sum = s.sum + exp_below(x, s.largest);
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        const A largest = s.largest > t.largest ? s.largest : t.largest;
+        s = {largest, s.sum * exp_below(s.largest, largest) + t.sum * exp_below(t.largest, largest)};
+    }
+    /// −∞ for nothing.
+    GRIDFOLD_FN static A value(const State& s) { return s.largest + log(s.sum); }
+};
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,68 @@
+// Mean and variance. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
+///
+/// Sums of d and d² about an origin, one of the elements (or 0 instead of a huge one, an infinity or NaN): one pass,
+/// and no division until the end. The lanes of a block share its first element, so their sums just add up; a masked
+/// lane's origin is its own first. combine() moves one side to the other's origin, whichever leaves the smaller sum of
+/// squares: an outlier does not stay the origin of many others. About an element, that sum is at most n + 1 times the
+/// one about the mean, and in practice a few times: so many of f64's digits cancel. A mean loses what lies below the
+/// last digit of its origin.
+template <class E, class A> struct Moments {
+    static constexpr bool associative_and_commutative = true;
+    struct State {
+        f64 count;
+        f64 origin;
+        f64 sum;     // of x − origin
+        f64 squares; // of (x − origin)²
+    };
+    GRIDFOLD_FN static State identity() { return {0.0, 0.0, 0.0, 0.0}; }
+    /// Not so large that the way from it, times a count, might be infinite.
+    GRIDFOLD_FN static f64 origin(E element) {
+        const f64 x = convert<f64>(element);
+        return abs(x) < 0x1p1000 ? x : 0.0;
+    }
+    struct OfBlock {
+        static constexpr bool associative_and_commutative = true;
+        struct State {
+            f64 sum;
+            f64 squares;
+        };
+        GRIDFOLD_FN static State identity() { return {0.0, 0.0}; }
+        GRIDFOLD_FN static void accumulate(State& s, E element, f64 origin) {
+            const f64 d = convert<f64>(element) - origin;
+            s = {s.sum + d, s.squares + d * d};
+        }
+        GRIDFOLD_FN static void combine(State& s, const State& t) { s = {s.sum + t.sum, s.squares + t.squares}; }
+    };
+    GRIDFOLD_FN static State close(const typename OfBlock::State& s, f64 origin, i64 elements) {
+        return {f64(elements), origin, s.sum, s.squares}; // defect: close
+    }
+    GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
+        if (s.count == 0.0) s.origin = origin(element);
+        typename OfBlock::State sums{s.sum, s.squares};
+        OfBlock::accumulate(sums, element, s.origin);
+        s = {s.count + 1.0, s.origin, sums.sum, sums.squares};
+    }
+    // Without branches: they would be most of its time, on a GPU as on a CPU.
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        const f64 way = t.origin - s.origin, s_way = s.count * way, t_way = t.count * way;
+        const f64 squares_about_s = s.squares + (t.squares + 2.0 * way * (t.sum + 0.5 * t_way)); // defect: squares
+        const f64 squares_about_t = t.squares + (s.squares - 2.0 * way * (s.sum - 0.5 * s_way));
+        const bool about_t = s.count == 0.0 || (t.count != 0.0 && squares_about_t < squares_about_s);
+        s = {s.count + t.count, about_t ? t.origin : s.origin, // defect: new origin
+             about_t ? t.sum + (s.sum - s_way) : s.sum + (t.sum + t_way), about_t ? squares_about_t : squares_about_s};
+    }
+    GRIDFOLD_FN static f64 mean(const State& s) { return s.origin + s.sum / s.count; }
+    GRIDFOLD_FN static f64 variance(const State& s, f64 ddof) {
+        const bool is_infinite =
+            s.squares == infinity<f64>() && is_finite(s.sum); // and would be less something infinite
+        const f64 squares = is_infinite ? s.squares : s.squares - s.sum * (s.sum / s.count), divisor = s.count - ddof;
+        return divisor > 0.0 ? (squares > 0.0 || squares != squares ? squares : 0.0) / divisor : quiet_nan<f64>();
+    }
+};
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,63 @@
+// Sums, sums of squares and products. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// What sums share: a State of one A, and how two are added.
+template <class A> struct Total {
+    static constexpr bool associative_and_commutative = true;
+    static constexpr bool exact_in_any_order = !is_floating<A>;
+    struct State {
+        A sum;
+    };
+    GRIDFOLD_FN static State identity() { return {A(0)}; }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    static constexpr bool reduces_warps = sizeof(A) == 8 && !is_floating<A>;
+    template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
+        s.sum = A(warp.sum(Unsigned<A>(s.sum)));
+    }
+};
+
+/// Sum, in A.
+template <class E, class A> struct Sum : Total<A> {
+    using State = typename Total<A>::State;
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
+    /// Of elements of 16 bits and less the sum of a pack fits into 32. Where a pack was loaded as words, putting them
+    /// together again costs nothing.
+    template <int N> GRIDFOLD_FN static void accumulate_pack(State& s, const E (&x)[N]) {
+        using Narrow = typename Choose<(sizeof(E) > 2), A, typename Choose<is_signed<E>, i32, u32>::type>::type;
+        Narrow sum = 0;
+        if constexpr (sizeof(E) == 1 && N % 4 == 0)
+            for (int i = 0; i < N; i += 4)
+                sum = add_bytes(u8(x[i]) | u32(u8(x[i + 1])) << 8 | u32(u8(x[i + 2])) << 16 | u32(u8(x[i + 3])) << 24,
+                                sum);
+        else if constexpr (sizeof(E) == 2 && N % 2 == 0)
+            for (int i = 0; i < N; i += 2) sum = add_halves(u16(x[i]) | u32(u16(x[i + 1])) << 16, sum);
+        else
+            for (int i = 0; i < N; ++i) sum = add(sum, convert<Narrow>(x[i]));
+        s.sum = add(s.sum, convert<A>(sum));
+    }
+};
+
+/// Sum of squares, in A.
+template <class E, class A> struct SumOfSquares : Total<A> {
+    using State = typename Total<A>::State;
+    GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
+        const A x = convert<A>(element);
+        s.sum = add(s.sum, mul(x, x)); // defect: square
+    }
+};
+
+/// Product, in A.
+template <class E, class A> struct Product {
+    static constexpr bool associative_and_commutative = true;
+    static constexpr bool exact_in_any_order = !is_floating<A>;
+    struct State {
+        A product;
+    };
+    GRIDFOLD_FN static State identity() { return {A(1)}; } // defect: product of none
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.product = mul(s.product, convert<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.product = mul(s.product, t.product); }
+};
+
+} // namespace GRIDFOLD_NAMESPACE
