@@ -82,6 +82,7 @@ std::string explain(const std::string& graph_text, const Options& options, Expla
     case Explain::words: return executable.explain();
     case Explain::text: return to_text(executable.plan());
     case Explain::source: return executable.source();
+    case Explain::full_source: return executable.source(true);
     case Explain::dot: {
         std::ostringstream out;
         write_dot(out, executable.plan());

@@ -11,7 +11,7 @@ namespace gf::tool {
 /// What there is to run on, and why not where it is not.
 std::string list_devices();
 
-enum class Explain { words, text, dot, source };
+enum class Explain { words, text, dot, source, full_source };
 std::string explain(const std::string& graph, const Options& options, Explain as);
 
 struct RunArguments {

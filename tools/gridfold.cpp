@@ -76,8 +76,9 @@ int run_command(int argc, char** argv) {
         "--text", [&] { as = gf::tool::Explain::text; }, "The plan, one instruction a line");
     forms->add_flag_callback(
         "--dot", [&] { as = gf::tool::Explain::dot; }, "The plan as Graphviz, sweeps as clusters");
-    forms->add_flag_callback(
-        "--source", [&] { as = gf::tool::Explain::source; }, "The generated CUDA kernels");
+    std::string source;
+    forms->add_flag("--source{sweeps}", source, "The CUDA kernels, a sweep each; --source=full: all that is compiled")
+        ->check(CLI::IsMember({"sweeps", "full"}));
 
     CLI::App& run = *app.add_subcommand("run", "Run a graph and print its results, a line each");
     gf::tool::RunArguments arguments;
@@ -113,6 +114,7 @@ int run_command(int argc, char** argv) {
     if (ops)
         return print(as_page ? gf::tool::ops_page() : op.empty() ? gf::tool::list_ops() : gf::tool::describe_ops(op));
     if (devices) return print(gf::tool::list_devices());
+    if (!source.empty()) as = source == "full" ? gf::tool::Explain::full_source : gf::tool::Explain::source;
     if (explain) return print(gf::tool::explain(explained_graph, explain_options, as));
     return print(gf::tool::run(arguments));
 }

@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +39,12 @@ constexpr std::string_view dozen =
     "stddev = stddev(x), low = min(x), high = max(x), positive = count(x > 0), some = any(x), every = all(x), "
     "product = product(x)";
 
+/// What differs between kernels: behind the library.
+std::string sweep_of(std::string_view graph, int sweep = 0, Problems problems = Problems::one) {
+    const std::string text = emit(graph, sweep, problems).source;
+    return text.substr(text.find("struct Sweep : "));
+}
+
 TEST(EmitCuda, a_kernel_includes_nothing_and_holds_only_what_it_uses) {
     const std::string text = emit(cubes).source;
     EXPECT_FALSE(holds(text, "#include"));
@@ -43,27 +53,59 @@ TEST(EmitCuda, a_kernel_includes_nothing_and_holds_only_what_it_uses) {
     EXPECT_TRUE(holds(text, "finalize_sum("));
     EXPECT_FALSE(holds(text, "struct Moments {"));
     EXPECT_FALSE(holds(text, "map_add("));
+    EXPECT_FALSE(holds(text, "defect:"));
+    const std::string sweep = sweep_of(cubes);
+    for (const char* unused : {"maybe_unused", "Stored", "gather", "prologue", "read_scalars", "shifts", "rank"})
+        EXPECT_FALSE(holds(sweep, unused)) << unused;
+    EXPECT_LE(std::ranges::count(sweep, '\n'), 50);
+}
+
+/// The sweeps of tests/golden/kernel: what people read of a kernel. GRIDFOLD_WRITE_GOLDEN=1 writes them anew.
+TEST(EmitCuda, golden_graphs_have_their_golden_sweeps) {
+    const bool writes = std::getenv("GRIDFOLD_WRITE_GOLDEN") != nullptr;
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(GRIDFOLD_GOLDEN_KERNEL)) {
+        std::stringstream content;
+        content << std::ifstream(entry.path()).rdbuf();
+        const std::string text = content.str(), rule = "=====\n", head = text.substr(0, text.find(rule)) + rule;
+        const gf::Plan plan = gf::fuse(gf::parse(head.substr(0, head.size() - rule.size())));
+        std::string expected = head;
+        for (int sweep = 0; sweep < int(plan.sweeps.size()); ++sweep)
+            expected.append(sweep > 0 ? "\n" : "").append(gf::cuda::sweep_text(plan, sweep));
+        if (writes) std::ofstream(entry.path()) << expected;
+        EXPECT_EQ(writes ? expected : text, expected) << entry.path() << ": if it is meant, GRIDFOLD_WRITE_GOLDEN=1";
+        ++files;
+    }
+    EXPECT_EQ(files, 5);
 }
 
 TEST(EmitCuda, one_graph_is_one_text) { EXPECT_EQ(emit(dozen).source, emit(dozen).source); }
 
 TEST(EmitCuda, an_array_used_twice_is_loaded_once) {
-    const std::string text = emit(cubes).source;
-    const std::size_t first = text.find("load_pack<packs, whole>(l.in_0");
+    const std::string text = sweep_of(cubes);
+    const std::size_t first = text.find("visit(self.in_0");
     ASSERT_NE(first, std::string::npos);
-    EXPECT_EQ(text.find("load_pack<packs, whole>(l.in_0", first + 1), std::string::npos);
+    EXPECT_EQ(text.find("visit(self.", first + 1), std::string::npos);
 }
 
 TEST(EmitCuda, what_is_accessed_by_whole_words_must_be_aligned) {
-    const std::string text = emit("f(x: f16[n], y: f64[n], b: i8[n]) -> s = sum(x), t = sum(y), u = sum(b)").source;
-    EXPECT_TRUE(holds(
-        text, " aligned = u64(in_0) % Pack<u16, width>::bytes == 0 && u64(in_1) % Pack<f64, width>::bytes == 0 && "
-              "u64(in_2) % Pack<i8, width>::bytes == 0;"));
+    const std::string text =
+        sweep_of("f(x: f16[i, j], y: f64[i, j], b: i8[i, j], w: f32[j]) -> s = sum(x), t = sum(y), u = b + w");
+    // Checked of what is visited: arrays that are read in order, and stored.
+    for (const char* visit : {"visit(self.in_0, ", "visit(self.in_1, ", "visit(self.in_2, ", "visit(self.out_0, "})
+        EXPECT_TRUE(holds(text, visit)) << visit;
+    EXPECT_FALSE(holds(text, "visit(self.in_3"));
+    for (const char* pack : {"Of<u16, width> in_0;", "Of<f64, width> in_1;", "Of<i8, width> in_2;",
+                             "Pack<f32, width> in_3;", "Pack<f32, width> out_0;"})
+        EXPECT_TRUE(holds(text, pack)) << pack;
 }
 
 TEST(EmitCuda, a_users_names_are_not_in_the_text) {
-    EXPECT_EQ(emit("f(flight: f32[n], s: f32[n]) -> blocks = flight * sum(s)", 1).source,
-              emit("g(x: f32[m], y: f32[m]) -> z = x * sum(y)", 1).source);
+    const std::string_view named = "f(flight: f32[n], s: f32[n]) -> blocks = flight * sum(s)";
+    EXPECT_EQ(emit(named, 1).source, emit("g(x: f32[m], y: f32[m]) -> z = x * sum(y)", 1).source);
+    const std::string read = gf::cuda::sweep_text(gf::fuse(gf::parse(named)), 1);
+    for (const char* words : {"// Sweep 1 of f over [n], after sweep 0", "in_0;", "// flight", "// blocks", " = mul %"})
+        EXPECT_TRUE(holds(read, words)) << words << " in\n" << read;
 }
 
 TEST(EmitCuda, several_statistics_share_the_states_they_can) {
@@ -155,7 +197,7 @@ TEST(EmitCuda, few_words_of_all_blocks_are_collected_by_one_warp) {
 
 TEST(EmitCuda, what_is_prefetched_is_read_by_one_problem_that_folds_arrays) {
     const auto prefetches = [](std::string_view graph, Problems problems = Problems::one) {
-        return holds(emit(graph, 0, problems).source, "prefetches = true");
+        return holds(sweep_of(graph, 0, problems), "prefetches = true");
     };
     EXPECT_TRUE(prefetches(cubes));
     EXPECT_TRUE(prefetches(dozen));
@@ -178,20 +220,16 @@ TEST(EmitCuda, nothing_is_read_before_the_kernel_before_has_ended) {
             ++waits;
         }
     EXPECT_EQ(waits, 5u);
-    const std::size_t prologue = text.find("void prologue() {"), read = text.find("void read_scalars() {");
-    ASSERT_LT(prologue, read);
-    EXPECT_GT(text.find("scalars[", prologue), read);
+    const std::size_t sweep = text.find("struct Sweep : "), read = text.find("void read_scalars() {", sweep);
+    ASSERT_NE(read, std::string::npos);
+    EXPECT_GT(text.find("scalars[", sweep), read);
     const std::string many = emit(cubes, 0, Problems::many).source;
     const std::size_t entry = many.find("extern \"C\" __global__");
     EXPECT_LT(many.find(wait, entry), many.find("problem_of_block[", entry));
 }
 
 TEST(EmitCuda, what_any_order_serves_begins_at_the_first_whole_pack) {
-    const auto shifts = [](std::string_view graph) {
-        const std::string text = emit(graph).source;
-        EXPECT_NE(holds(text, "shifts = true"), holds(text, "shifts = false"));
-        return holds(text, "shifts = true");
-    };
+    const auto shifts = [](std::string_view graph) { return holds(sweep_of(graph), "shifts = true"); };
     EXPECT_TRUE(shifts("s(x: i8[n]) -> s = sum(x), low = min(x where x > 3)"));
     EXPECT_TRUE(shifts("s(x: f32[i, j]) -> low = min(x), some = any(x)"));
     EXPECT_FALSE(shifts("s(x: f32[n]) -> s = sum(x)"));

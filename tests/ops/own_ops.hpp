@@ -13,6 +13,7 @@ GRIDFOLD_EXACT_MAP(low_bit, 1, same, "the lowest bit set: a meaning for integers
 
 GRIDFOLD_REDUCTION(range, "the largest element less the smallest",
     static constexpr bool associative_and_commutative = true;
+    static constexpr bool exact_in_any_order = true;
     static constexpr bool needs_elements = true;
     struct State { A low, high; };
     GRIDFOLD_FN static State identity() { return {highest<A>(), lowest<A>()}; }

@@ -142,6 +142,22 @@ TEST(OwnReduction, SkipsWhatItsMaskSays) {
     EXPECT_EQ(state[1], 9);
 }
 
+TEST(OwnReduction, FoldsAsItsStructDeclares) {
+    using gf::reduce_op::range, gf::reduce_op::mean_of_squares;
+    const gf::FoldTraits one = range.monoid->traits(DType::f32, DType::f32, false);
+    EXPECT_TRUE(one.joins);
+    EXPECT_TRUE(one.shifts);
+    EXPECT_EQ(one.thread_words(4), 2);
+    EXPECT_TRUE(range.monoid->traits(DType::f32, DType::f32, true).joins);
+    const gf::FoldTraits many = mean_of_squares.monoid->traits(DType::f32, DType::f32, false);
+    EXPECT_FALSE(many.joins);
+    EXPECT_FALSE(many.shifts);
+    EXPECT_EQ(many.thread_words(4), 16);
+    // Nothing is offered that the struct does not declare.
+    for (const gf::FoldTraits& traits : {one, many})
+        EXPECT_FALSE(traits.in_steps || traits.in_packs || traits.of_block);
+}
+
 TEST(OwnReduction, SaysItsTypesAndWhatNothingIs) {
     EXPECT_EQ(gf::reduce_op::range.on_empty, gf::OnEmpty::undefined);
     EXPECT_EQ(gf::reduce_op::mean_of_squares.on_empty, gf::OnEmpty::value);

@@ -12,6 +12,8 @@
 
 #include <gridfold/fusion/plan.hpp>
 
+#include "cuda/shape.hpp"
+
 namespace gf::cuda {
 
 using namespace plan;
@@ -49,37 +51,15 @@ struct Kernel {
     bool finishes = false; ///< folds or yields: needs workspace, scalars and host
 };
 
-/// How many problems one launch of a kernel runs.
-enum class Problems : std::uint8_t {
-    one, ///< its parameters are the kernel's
-    /// The kernel has two parameters, pointers to device memory. The first has a record for each problem: its first
-    /// block | the number of its blocks << 32, then what the parameters would be, 8 bytes each. The second has the
-    /// number of the problem of each block, 32 bits; null: it is the block's number. A problem's blocks are neighbours.
-    many,
-};
-
 Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one);
+
+/// What people read of a kernel: the part that differs between sweeps, with the user's names and the plan's
+/// instructions as trailing comments. The library of device text that it calls is left out.
+std::string sweep_text(const Plan& plan, int sweep);
 
 /// NVRTC's options for emitted text, but for the architecture. Without fast_math nothing may be contracted, flushed or
 /// approximated: the CPU backend gives the same bits.
 std::vector<std::string> compiler_options(bool fast_math);
-
-/// How a sweep is shared out among threads: what tunes a device and changes no bit. threads · width =
-/// slab_elements (order.hpp) where anything is folded.
-struct Shape {
-    int threads;
-    int width;                 ///< elements of one slab that a thread has
-    int in_flight = 1;         ///< slabs loaded before the first is folded
-    int windows_in_flight = 1; ///< the same where arrays are not aligned
-    int resident = 1;          ///< blocks a multiprocessor that the compiler leaves registers for
-    bool tail_early = false;   ///< is the tail, which is part of a slab, loaded beside the slabs in flight?
-    int collects = 1;          ///< of how many blocks a thread collects the states, at most
-};
-Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
-int loaded_bytes(const Plan& plan, const Sweep& sweep);
-/// Is anything read by an element's coordinates: one of them itself, where the domain has several dims, or an array
-/// that is not flat?
-bool by_coordinates(const Plan& plan, const Sweep& sweep);
 
 /// Throws InvalidBinding where the domain has more elements than a launch visits; the message begins with `whose`.
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose = {});

@@ -1,14 +1,37 @@
-// How a sweep's slabs are shared out among threads. Figures: bench/NOTES.md.
+// See shape.hpp.
+#include "cuda/shape.hpp"
+
 #include <algorithm>
 #include <bit>
 
 #include <gridfold/fusion/order.hpp>
 
-#include "cuda/emit_cuda.hpp"
-
 namespace gf::cuda {
 
 namespace {
+
+/// What tunes a kernel, each with the measurement that set it: µs on an H200, before → after, where bench/NOTES.md says
+/// more. None changes a bit.
+namespace tuned {
+constexpr int load_bytes = 16;   ///< of a thread's load: f32 sums at 2^30 B reach 0.99 of the read ceiling
+constexpr int least_width = 4;   ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
+constexpr int width_of_many = 8; ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
+constexpr int threads_of_maps = 256;   ///< z-score's map of 2^30 B 526 → 508; 128 threads the same
+constexpr int narrow_words = 8;        ///< of a lane's states; wider ones leave room for one block a multiprocessor
+constexpr int most_state_words = 128;  ///< of a thread's lanes: no thread has more than 255 registers
+constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
+constexpr int wide_bytes_in_flight = 192; ///< of a thread with wide states: a dozen of 2^28 in 12 slabs 262 → 252
+constexpr int most_in_flight = 16;        ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
+constexpr int words_of_one_warp = 2;  ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
+constexpr int words_of_two_each = 8;  ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
+constexpr int words_of_one_each = 32; ///< more would be spilled
+constexpr int own_registers = 16;     ///< counters and addresses; an estimate: of 300 random graphs 15 → 3 spill
+constexpr int threads_of_many = 1024; ///< wanted on a multiprocessor where problems are many and short
+} // namespace tuned
+
+// A multiprocessor's registers, and a thread's.
+constexpr int registers_of_multiprocessor = 65536;
+constexpr int registers_of_thread = 255;
 
 int widest_element(const Plan& plan, const Sweep& sweep) {
     std::size_t widest = 1;
@@ -94,8 +117,8 @@ int blocks_to_collect(const Sweep& sweep, int threads) {
     // Up to two words of all blocks are collected by one warp. Of more, registers hold two blocks' beside what the loop
     // needs. A State that is all there is and has many words, as argmax's, is combined by long code, which is sooner
     // there if it stands once; so many words that two blocks' would be spilled are not worth it either.
-    const bool one = (words <= 8 && largest > 2) || words > 32;
-    const int wanted = words <= 2 ? int(max_blocks) / 32 : one ? 1 : 2;
+    const bool one = (words <= tuned::words_of_two_each && largest > 2) || words > tuned::words_of_one_each;
+    const int wanted = words <= tuned::words_of_one_warp ? int(max_blocks) / 32 : one ? 1 : 2;
     return std::max(wanted, int(max_blocks) / threads); // each block has a thread
 }
 
@@ -117,16 +140,17 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
 
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     const int widest = widest_element(plan, sweep);
-    const bool wide = state_words(sweep, 1) > 8;
+    const bool wide = state_words(sweep, 1) > tuned::narrow_words;
     // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more
     // combine. Of many problems each is short, as a rule: in blocks of half as many threads, more are under way.
     const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide;
-    int width = touches_arrays(sweep) ? std::max(16 / widest, small_blocks ? 8 : 4) : 4;
+    const int least = small_blocks ? tuned::width_of_many : tuned::least_width;
+    int width = touches_arrays(sweep) ? std::max(tuned::load_bytes / widest, least) : tuned::least_width;
     // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread
     // has more than 255 registers.
-    while (width > 4 && state_words(sweep, width) > 128) width /= 2;
+    while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words) width /= 2;
     // What folds nothing is done soonest in many small blocks; its slabs are no part of any order.
-    if (sweep.folds.empty()) return {.threads = 256, .width = width};
+    if (sweep.folds.empty()) return {.threads = tuned::threads_of_maps, .width = width};
     const int threads = int(slab_elements) / width;
 
     // What loads nothing waits for nothing: slabs in flight would only be more code.
@@ -135,12 +159,12 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     if (bytes == 0) return {.threads = threads, .width = width, .collects = collects};
     // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room
     // for one, which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
-    const int wanted = (wide ? 192 : 32768 / threads) / bytes;
-    const int used = 16 + state_words(sweep, width) + words_to_fold(sweep, width) + // 16: counters and addresses
+    const int wanted = (wide ? tuned::wide_bytes_in_flight : tuned::bytes_in_flight / threads) / bytes;
+    const int used = tuned::own_registers + state_words(sweep, width) + words_to_fold(sweep, width) +
                      (problems == Problems::many ? parameter_words(plan, sweep) : 0);
     const int of_a_slab = words_in_flight(plan, sweep, width, wide);
-    const int room = (std::min(65536 / threads, 255) - used) / of_a_slab;
-    const unsigned most = unsigned(std::clamp(std::min(wanted, room), 1, 16));
+    const int room = (std::min(registers_of_multiprocessor / threads, registers_of_thread) - used) / of_a_slab;
+    const unsigned most = unsigned(std::clamp(std::min(wanted, room), 1, tuned::most_in_flight));
     const int in_flight = int(wide ? most : std::bit_floor(most)); // what is left is taken by halves
 
     // Arrays that are not aligned have more words of a slab.
@@ -153,10 +177,11 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     // Of one problem there are no more than two blocks a multiprocessor, which leave the compiler nothing to save. Of
     // many, as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights. The
     // compiler finds room for a seventh more, but for sums in f64.
-    const int most_resident = wide || problems == Problems::one ? 1 : 1024 / threads;
+    const int most_resident = wide || problems == Problems::one ? 1 : tuned::threads_of_many / threads;
     const int needed = words_to_fold(sweep, width) > 0 ? registers : registers * 6 / 7;
     int resident = 1;
-    while (resident < most_resident && needed <= 65536 / (threads * (resident + 1)) / 8 * 8) ++resident;
+    while (resident < most_resident && needed <= registers_of_multiprocessor / (threads * (resident + 1)) / 8 * 8)
+        ++resident;
     return {.threads = threads,
             .width = width,
             .in_flight = in_flight,

@@ -70,9 +70,9 @@ std::string spell_map(const MapOp& row) {
 
 std::string spell_finalize(const ReduceOp& row) {
     return fmt::format(
-        "template <class M, class R> GRIDFOLD_FN R finalize_{}(const typename M::State& s, [[maybe_unused]] f64 "
-        "ddof) {{ return {}; }}",
-        row.name, row.finalize);
+        "template <class M, class R> GRIDFOLD_FN R finalize_{}(const typename M::State& s{}) {{ return {}; "
+        "}}",
+        row.name, row.takes_ddof ? ", f64 ddof" : "", row.finalize);
 }
 
 } // namespace gf::cuda

@@ -35,12 +35,14 @@ std::string SweepCode::stride(int number, int dim) const {
 std::string SweepCode::offset(int number) const {
     std::string terms;
     for (const int d : array(number).dims)
-        terms += fmt::format("{}at.at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(number, d));
+        terms += fmt::format("{}at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(number, d));
     return terms.empty() ? "0" : terms;
 }
 
-std::string SweepCode::definition(int v, std::string_view indent) const {
-    return fmt::format("{}const {} v{} = {};", indent, spell(code(v).type), v, expression(v));
+bool SweepCode::reads_loads() const {
+    return std::ranges::any_of(sweep_.code, [&](const Instruction& i) {
+        return i.opcode == Opcode::load || (i.opcode == Opcode::index && sweep_.dims.size() > 1);
+    });
 }
 
 std::string SweepCode::expression(int v) const {
@@ -55,16 +57,16 @@ std::string SweepCode::expression(int v) const {
         return spell_widened(type, fmt::format("read<{}>(scalars[{}])", spell_stored(type), i.slot));
     }
     case Opcode::is_empty: return fmt::format("scalars[{}].empty != 0", i.slot);
-    case Opcode::load: return spell_widened(array(i.slot).type, fmt::format("l.{}.element[n]", pointer(i.slot)));
+    case Opcode::load: return spell_widened(array(i.slot).type, fmt::format("l.{}[at.n]", pointer(i.slot)));
     case Opcode::index:
-        return sweep_.dims.size() > 1 ? fmt::format("l.index_{}.element[n]", position(i.slot)) : "first + n";
+        return sweep_.dims.size() > 1 ? fmt::format("l.index_{}[at.n]", position(i.slot)) : "at.index()";
     case Opcode::map: return call(i);
     case Opcode::cast: return fmt::format("convert<{}>({})", spell(i.type), operand(0));
     case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0));
     case Opcode::finalize: {
         const Fold& f = sweep_.folds[static_cast<std::size_t>(i.slot)];
-        return fmt::format("finalize_{}<{}, {}>(s.s{}[0], {}.0)", i.reduce->name, spell_monoid(f), spell(i.type),
-                           i.slot, i.ddof);
+        return fmt::format("finalize_{}<{}, {}>(Fold{}::of(s)[0]{})", i.reduce->name, spell_monoid(f), spell(i.type),
+                           i.slot, i.reduce->takes_ddof ? fmt::format(", {}.0", i.ddof) : "");
     }
     }
     return {};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <gridfold/fusion/plan.hpp>
@@ -11,17 +10,15 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// What an emitter is made of. Value v of a sweep is named v<v>. Arrays and dims are named by their place in the sweep:
-/// a user's name could clash with another, and sweeps of one form shall have one text.
+/// Value v of a sweep is named v<v>. Arrays and dims are named by their place in the sweep: a user's name could clash
+/// with another, and sweeps of one form shall have one text.
 class SweepCode {
 public:
     SweepCode(const Plan& plan, const Sweep& sweep);
 
-    /// The definition of a value.
-    std::string definition(int v, std::string_view indent) const;
+    /// The expression that value v is.
     std::string expression(int v) const;
 
-protected:
     const Array& array(int number) const { return plan_.arrays[static_cast<std::size_t>(number)]; }
     bool flat(int number) const { return is_flat(array(number), sweep_); }
     const Instruction& code(int value) const { return sweep_.code[static_cast<std::size_t>(value)]; }
@@ -33,13 +30,19 @@ protected:
     /// Of an array's element, from its coordinates `at`.
     std::string offset(int number) const;
 
-    const Plan& plan_;
-    const Sweep& sweep_;
-    std::vector<int> arrays_;  ///< those loaded, each once
-    std::vector<int> indices_; ///< dims whose coordinate the body reads, where the domain has several
+    /// The arrays that are loaded, each once.
+    const std::vector<int>& arrays() const { return arrays_; }
+    /// The dims whose coordinate the body reads, where the domain has several.
+    const std::vector<int>& indices() const { return indices_; }
+    /// Whether any value comes from a thread's Loads.
+    bool reads_loads() const;
 
 private:
     std::string call(const Instruction& i) const;
+
+    const Plan& plan_;
+    const Sweep& sweep_;
+    std::vector<int> arrays_, indices_;
 };
 
 } // namespace gf::cuda

@@ -200,9 +200,12 @@ std::string Executable::explain() const {
     return text;
 }
 
-std::string Executable::source() const {
+std::string Executable::source(bool full) const {
     std::string text;
-    for (std::size_t i = 0; i < plan().sweeps.size(); ++i) text += cuda::emit_cuda(plan(), static_cast<int>(i)).source;
+    for (int i = 0; i < static_cast<int>(plan().sweeps.size()); ++i) {
+        if (i > 0) text += "\n";
+        text += full ? cuda::emit_cuda(plan(), i).source : cuda::sweep_text(plan(), i);
+    }
     return text;
 }
 

@@ -31,6 +31,14 @@ std::string_view role_text(ArrayRole role) {
     return "?";
 }
 
+/// An action with its operands.
+std::string definition_of(const Plan& plan, const Instruction& instruction) {
+    std::string operands;
+    for (const int operand : instruction.operands)
+        if (operand >= 0) operands += fmt::format("{}%{}", operands.empty() ? " " : ", ", operand);
+    return action_of(plan, instruction) + operands;
+}
+
 class Printer {
 public:
     explicit Printer(const Plan& plan) : plan_(plan) {}
@@ -101,10 +109,7 @@ private:
     }
 
     void print_instruction(const Sweep& sweep, int value, const Instruction& instruction) {
-        std::string operands;
-        for (const int operand : instruction.operands)
-            if (operand >= 0) operands += fmt::format("{}%{}", operands.empty() ? " " : ", ", operand);
-        line("    %{}: {} = {}{}{}", value, to_text(instruction.type), action_of(plan_, instruction), operands,
+        line("    %{}: {} = {}{}", value, to_text(instruction.type), definition_of(plan_, instruction),
              some_dims(sweep, instruction.domain));
     }
 
@@ -151,6 +156,10 @@ std::string action_of(const Plan& plan, const Instruction& instruction) {
                            instruction.ddof ? fmt::format(" (ddof = {})", instruction.ddof) : "", instruction.slot);
     }
     return "?";
+}
+
+std::string instruction_text(const Plan& plan, int value, const Instruction& instruction) {
+    return fmt::format("%{} = {}", value, definition_of(plan, instruction));
 }
 
 std::string monoid_of(const Fold& fold) {

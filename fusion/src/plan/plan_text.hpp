@@ -12,6 +12,8 @@ namespace gf::plan {
 std::string_view name_of(Opcode opcode);
 /// What an instruction does, without its operands: "load x", "mul", "f32(2.5)", "finalize mean of fold 0".
 std::string action_of(const Plan& plan, const Instruction& instruction);
+/// The same with its number and operands: "%3 = mul %1, %2".
+std::string instruction_text(const Plan& plan, int value, const Instruction& instruction);
 /// "Moments<f32, f64>"
 std::string monoid_of(const Fold& fold);
 /// "[i, j]"

@@ -148,8 +148,9 @@ public:
     PreparedMany prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {}) const;
     /// The plan, sweep by sweep, in words: what it reads and writes, why it is a sweep of its own, what it will cost.
     std::string explain() const;
-    /// The kernels that the cuda backend generates for the plan, one a sweep, whichever device this executable is for.
-    std::string source() const;
+    /// The kernels that the cuda backend generates for the plan, one a sweep, whichever device this executable is for:
+    /// the sweeps alone, with your names and the plan's instructions as comments; or, `full`, all that is compiled.
+    std::string source(bool full = false) const;
     const plan::Plan& plan() const;
     /// "cpu (AVX-512, 2 threads)", "cuda:0 (NVIDIA H200)"
     std::string device() const;

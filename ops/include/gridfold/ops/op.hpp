@@ -80,7 +80,7 @@ enum class ResultRule : std::uint8_t {
 
 struct ReduceOp;
 
-/// How a fold of a monoid over E and A goes about its elements, with or without a mask: core/device/fold.cuh's FoldPolicy.
+/// How a fold of a monoid over E and A takes its elements, with or without a mask: FoldPolicy of core/device/fold.cuh.
 struct FoldTraits {
     int state_words;  ///< 32-bit words of a State
     int lane_words;   ///< of what a lane keeps

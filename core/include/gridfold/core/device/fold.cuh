@@ -42,7 +42,7 @@ template <class M, bool is_masked> struct FoldPolicy {
     /// A thread keeps one state for all its lanes. It sees their elements in increasing order, too.
     static constexpr bool joins = exact_in_any_order<M>;
     /// start, advance, end instead of accumulate.
-    static constexpr bool in_steps = !masked && offers_steps<M>;
+    static constexpr bool in_steps = !masked && offers_steps<M>; // defect: in steps
     /// Whole slabs are taken pack by pack.
     static constexpr bool in_packs = !masked && !in_steps && offers_packs<M>;
     /// Elements may be dealt to lanes in any way: each is seen with its index, but none is counted.

@@ -4,8 +4,8 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The memory of a sweep between launches: the number of the last launch, then slots. A block's words are in pairs: the
-/// first pairs of all blocks side by side, then the second ones, so that a warp that reads neighbours reads whole lines.
+/// The memory of a sweep between launches: the number of the last launch, then slots. A block's words are in pairs:
+/// the first pairs of all blocks, then the second ones, so that a warp that reads neighbours reads whole lines.
 struct Slots {
     static constexpr int header = 16; // slots before the first pair: a cache line
 

@@ -54,13 +54,13 @@ template <class E, class A, bool smallest> struct ArgExtreme {
     // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the
     // comparison. Where nothing wins over the value to begin with, every element is it.
     GRIDFOLD_FN static State start() { return {identity().value, 0, 0}; }
-    GRIDFOLD_FN static void advance(State& s, E x, u32 row) {
+    GRIDFOLD_FN static void advance(State& s, E x, u32 turn) {
         const bool better = wins(Word<A>(x), s.value);
         s.value = better ? Word<A>(x) : s.value;
-        s.index_low = better ? row : s.index_low;
+        s.index_low = better ? turn : s.index_low;
     }
-    GRIDFOLD_FN static void end(State& s, i64 rows, i64 first, i64 stride, u32 width) {
-        set_index(s, rows == 0 ? -1 : first + s.index_low / width * stride + s.index_low % width);
+    GRIDFOLD_FN static void end(State& s, i64 turns, i64 first, i64 stride, u32 width) {
+        set_index(s, turns == 0 ? -1 : first + s.index_low / width * stride + s.index_low % width);
     }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64 i) {
         if (index(s) >= 0 && !wins(Word<A>(x), s.value)) return;

@@ -6,7 +6,7 @@ namespace GRIDFOLD_NAMESPACE {
 /// What sums share: a State of one A, and how two are added.
 template <class A> struct Total {
     static constexpr bool associative_and_commutative = true;
-    static constexpr bool exact_in_any_order = !is_floating<A>;
+    static constexpr bool exact_in_any_order = !is_floating<A>; // defect: exact
     struct State {
         A sum;
     };

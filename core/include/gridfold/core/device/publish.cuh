@@ -1,4 +1,5 @@
-// Combining the blocks of a grid in one kernel, without fence, atomic or reset: tagged partials. Depends on block.cuh and slots.cuh.
+// Combining the blocks of a grid in one kernel, without fence, atomic or reset: tagged partials. Depends on
+// combine.cuh and slots.cuh.
 //
 // A block publishes each 32-bit word of its states as a relaxed 64-bit slot {tag, word}. The last block polls until
 // every slot carries this launch's tag, and combines. A tag is the launch's number, 1 … 2^32 − 1, kept in device memory
@@ -112,5 +113,80 @@ template <class T> GRIDFOLD_FN T from_bytes(u64 bits) {
 
 /// The value of a yielded scalar.
 template <class T> GRIDFOLD_FN T read(const Scalar& scalar) { return from_bytes<T>(scalar.bits); }
+
+/// Publishes this thread's states as the block's.
+template <class Kernel>
+GRIDFOLD_FN void publish_block(States<Kernel, 1>& states, const Workspace& workspace, u32 block, u32 tag) {
+    u32 words[Kernel::Folds::words];
+    Kernel::Folds::each([&](auto f) {
+        StateWords<typename decltype(f)::Monoid::State> of;
+        of.state = f.of(states)[0];
+#pragma unroll
+        for (u32 i = 0; i < sizeof(of) / 4; ++i) words[f.word + i] = of.word[i];
+    });
+    publish<Kernel::most_blocks>(workspace, block, tag, words); // defect: publish
+}
+
+/// Waits for the states of the blocks each·t to each·t + each − 1, where there are so many; t: this thread.
+template <class Kernel, int K>
+GRIDFOLD_FN void collect_blocks(States<Kernel, K>& states, const Workspace& workspace, u32 tag, i32 blocks, i32 each) {
+    const i32 first = i32(thread_index()) * each;
+    u32 words[K][Kernel::Folds::words];
+    u32 missing;
+    do {
+        missing = 0;
+        // A place without a block reads another's slots: a branch would make the next load wait for this one.
+#pragma unroll
+        for (int i = 0; i < K; ++i) {
+            const i32 block = smaller(first + (i < each ? i : 0), blocks - 1); // defect: collected block
+            missing |= collect<Kernel::most_blocks>(workspace, tag, block, words[i]);
+        }
+    } while (missing != 0); // defect: polling
+#pragma unroll
+    for (int i = 0; i < K; ++i)
+        Kernel::Folds::each([&](auto f) {
+            StateWords<typename decltype(f)::Monoid::State> of;
+#pragma unroll
+            for (u32 w = 0; w < sizeof(of) / 4; ++w) of.word[w] = words[i][f.word + w];
+            f.of(states)[i] = of.state;
+        });
+}
+
+/// Combines the grid's lanes into one state a fold and finishes the sweep. `elements`: the block's. `tagged`: does
+/// anybody read the tag? Then it is known.
+template <class Kernel>
+GRIDFOLD_FN void combine(const Kernel& kernel, Lanes<Kernel>& lanes, i64 elements, const Workspace& workspace,
+                         bool tagged, u32 tag) {
+    const i32 blocks = i32(kernel.blocks);
+
+    reduce<Kernel, Kernel::threads, true>(lanes, i32(slab_elements<Kernel>), Kernel::width);
+    States<Kernel, 1> states;
+    if (thread_index() == 0) close<Kernel>(lanes, states, elements);
+    if constexpr (Kernel::Folds::words > 0)
+        if (blocks > 1 && thread_index() == 0) publish_block<Kernel>(states, workspace, kernel.block, tag);
+    if (i32(kernel.block) + 1 < blocks) return;
+    if constexpr (Kernel::Folds::words > 0)
+        if (blocks > 1) {
+            // The threads that collect what the blocks publish.
+            constexpr int collectors = Kernel::most_blocks / Kernel::collects;
+            static_assert(32 <= collectors && collectors <= Kernel::threads);
+            i32 each = 1;
+            while (each < Kernel::collects && each * 32 < blocks) each *= 2;
+            // One warp, if it can. Others would poll while the first is still busy with this block's lanes: its
+            // exchanges would queue behind their loads.
+            if (blocks > each * 32) // defect: one warp
+                barrier();
+            else if (warp_index() != 0)
+                return;
+            States<Kernel, Kernel::collects> partials;
+            if (has_states(blocks, each))
+                collect_blocks<Kernel, Kernel::collects>(partials, workspace, tag, blocks, each);
+            reduce<Kernel, collectors, false>(partials, blocks, each);
+            Kernel::Folds::each([&](auto f) { f.of(states)[0] = f.of(partials)[0]; });
+        }
+    if (thread_index() != 0) return;
+    kernel.finish(states, tag);
+    if (tagged) workspace.template advance<Kernel::Folds::words, Kernel::most_blocks>(tag);
+}
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,182 @@
+// The flat course: one part, whose slabs the grid's blocks take in turn. Loads, folds and stores, then combines lanes,
+// warps and blocks. Generated text gives the particulars as a Kernel (kernel.cuh). Depends on parts.cuh, publish.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// A value that a lambda can take as a constant.
+template <auto value> struct Constant {
+    GRIDFOLD_FN constexpr auto operator()() const { return value; }
+};
+
+/// What is loaded for `count` slabs before the first is folded.
+template <class Kernel, Access access, int count> struct Batch {
+    typename Kernel::Loads loads[count];
+};
+template <class Kernel, int count> struct Batch<Kernel, Access::windows, count> {
+    typename Kernel::Loads loads[count];
+    typename Kernel::Windows windows[count];
+};
+
+/// Calls `fold(Constant<count>)` if so many slabs of a block are left before `end`, then for half of `count`, to
+/// `least`.
+template <int count, int least, class Fold>
+GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& fold) {
+    if (slab + (count - 1) * blocks < end) fold(Constant<count>{}); // defect: half batch
+    if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
+}
+
+/// Asks the L2 for what a block reads first, if that is much of all it reads: up to four whole slabs and the tail.
+/// Before the kernel before this one has ended: the L2 is where all of the device's writes go, so what it still writes
+/// is not missed.
+template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, const Edges<Kernel>& edges, bool tagged) {
+    constexpr u32 most_slabs = 4;
+    constexpr i64 slab_size = slab_elements<Kernel>;
+    if (edges.whole_slabs > most_slabs * kernel.blocks) return;
+    if (tagged && thread_index() == 0) prefetch(kernel.workspace);
+    const u32 slab = kernel.block + thread_index() * kernel.blocks; // a thread, a slab
+    if (thread_index() <= most_slabs && slab <= edges.whole_slabs)
+        prefetch_elements(kernel, i64(slab) * slab_size,
+                          slab < edges.whole_slabs ? u32(slab_size) : edges.tail_elements); // defect: prefetched
+}
+
+/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Returns how many elements the
+/// block has.
+template <class Kernel>
+GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lanes<Kernel>& lanes) {
+    constexpr int in_flight = Kernel::in_flight;
+    constexpr int width = Kernel::width;
+    constexpr i64 slab_size = slab_elements<Kernel>;
+    const u32 blocks = kernel.blocks;
+    const u32 lane = thread_index() * width;
+
+    // The tail, where a thread has whole packs of it, is asked for before slabs are folded: its way from memory would
+    // be one more.
+    typename Kernel::Loads tail;
+    const bool tail_in_packs = Kernel::tail_early && kernel.aligned && edges.tail_count() == width; // defect: tail pack
+    if constexpr (Kernel::tail_early) load_if(tail_in_packs, kernel, tail, edges.tail_first());
+
+    u32 slab = kernel.block; // defect: first slab
+    u32 turn = 0;            // slabs of this block that were folded
+
+    // What lanes share comes from the block's first element, which every thread loads: telling it to each other would
+    // take a barrier. It is awaited with the first slabs, in the loop; but a loop over wide states is slowed by any
+    // branch, more than the wait costs.
+    constexpr bool shares_in_loop = Kernel::Folds::shares && Kernel::Folds::words <= 8;
+    typename Kernel::Loads head;
+    const i64 start = i64(kernel.block) * slab_size; // defect: first element
+    if constexpr (Kernel::Folds::shares && !shares_in_loop)
+        if (start < kernel.elements) {
+            load<false, false>(kernel, head, start, 1);
+            share(kernel, lanes, head, start);
+        }
+    const auto load_head = [&] {
+        if constexpr (shares_in_loop)
+            if (turn == 0) load<false, false>(kernel, head, start, 1);
+    };
+    const auto share_head = [&] {
+        if constexpr (shares_in_loop)
+            if (turn == 0) share(kernel, lanes, head, start);
+    };
+
+    // Loads `count` slabs of this block, then folds them.
+    const auto fold_batch = [&](auto access, auto count) {
+        Batch<Kernel, access(), count()> batch;
+        load_head();
+        const auto first = [&](int u) { return i64(slab + u * blocks) * slab_size + lane; }; // defect: slab in flight
+#pragma unroll
+        for (int u = 0; u < count(); ++u)
+            if constexpr (access() == Access::windows)
+                load_windows(kernel, batch.windows[u], batch.loads[u], first(u));
+            else
+                load<access() == Access::packs, true>(kernel, batch.loads[u], first(u), width);
+#pragma unroll
+        for (int u = 0; u < count(); ++u) {
+            if constexpr (access() == Access::windows) realign(kernel, batch.loads[u], batch.windows[u]);
+            if (u == 0) share_head();
+            fold_elements<true>(kernel, lanes, batch.loads[u], first(u), width, turn + u); // defect: turn number
+        }
+        turn += count();          // defect: count turns
+        slab += count() * blocks; // defect: next slab
+    };
+    // As many slabs before `end` as fill a batch, then half of one, and so on. Of wide states every batch is much code:
+    // one half, and what is left slab by slab.
+    const auto fold_batches = [&](auto access, auto count, u32 end) {
+        while (slab + (count() - 1) * blocks < end) fold_batch(access, count); // defect: last batch
+        constexpr int least = Kernel::Folds::words <= 8 ? 1 : count() / 2;
+        if constexpr (count() > 1)
+            fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
+    };
+    while (slab < edges.whole_slabs) { // once, but for the first block of arrays that are not aligned
+        u32 end = edges.whole_slabs;
+        if (kernel.aligned) {
+            fold_batches(Constant<Access::packs>{}, Constant<in_flight>{}, end);
+        } else if constexpr (Kernel::realigns) {
+            // A window reads beyond its slab: memory before the first slab and after the last is not ours.
+            const u32 last = end - 1; // defect: last window
+            if (slab > 0)             // defect: first window
+                fold_batches(Constant<Access::windows>{}, Constant<Kernel::windows_in_flight>{}, last);
+            else
+                end = 1;
+        }
+#pragma unroll 1
+        while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{}); // defect: single slabs
+    }
+
+    if (tail_in_packs) {
+        load_head();
+        share_head();
+        fold_elements<true>(kernel, lanes, tail, edges.tail_first(), width, turn); // defect: fold tail
+    }
+    // What fills no packs goes by its elements: of the tail, then what was skipped.
+    i64 first = edges.tail_first();
+    i32 count = tail_in_packs ? 0 : edges.tail_count(); // defect: rest of tail
+#pragma unroll 1
+    for (int piece = 0; piece < (Kernel::shifts ? 2 : 1); ++piece) {
+        if (count > 0) {
+            typename Kernel::Loads loads;
+            load_head();
+            load<false, false>(kernel, loads, first, count);
+            share_head();
+            fold_elements<false>(kernel, lanes, loads, first, count, turn);
+        }
+        first = -edges.skipped, count = edges.skipped; // defect: before packs
+    }
+    const i64 stride = blocks * slab_size; // defect: stride
+    end<Kernel>(lanes, turn, edges.tail_count(), start + lane, stride);
+    return i64(turn) * slab_size + edges.tail_elements;
+}
+
+/// The whole kernel.
+template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
+    static_assert(is_kernel<Kernel>());
+    kernel.aligned = loads_are_aligned(kernel);
+    kernel.stores_aligned = stores_are_aligned(kernel);
+    kernel.prologue();
+    Lanes<Kernel> lanes;
+    clear<Kernel>(lanes);
+    if constexpr (Kernel::shifts) shift(kernel);
+    const Edges<Kernel> edges(kernel);
+    if constexpr (Kernel::finishes) {
+        const bool tagged =
+            (Kernel::Folds::words > 0 && kernel.blocks > 1) || kernel.host != nullptr; // does anybody read tags?
+        if constexpr (Kernel::prefetches) prefetch_first(kernel, edges, tagged);
+        wait_for_previous_kernel();
+        kernel.read_scalars();
+        // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
+        const Workspace workspace{kernel.workspace};
+        const u32 last_tag = workspace.last_tag(tagged);
+        if (Kernel::Folds::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
+            workspace.template prefetch_slots<Kernel::Folds::words, Kernel::most_blocks>(Kernel::threads,
+                                                                                         kernel.blocks);
+        const i64 elements = fold_slabs(kernel, edges, lanes);
+        let_next_kernel_start();
+        combine(kernel, lanes, elements, workspace, tagged, last_tag + 1u); // defect: next tag
+    } else {
+        wait_for_previous_kernel();
+        kernel.read_scalars();
+        fold_slabs(kernel, edges, lanes);
+    }
+}
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,178 @@
+// A thread's lanes: their states, how elements are folded into them, and how they become a block's States. Depends on
+// fold.cuh and loads.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// The E of a monoid M<E, A>.
+template <class M> struct ElementOf;
+template <template <class, class> class M, class E, class A> struct ElementOf<M<E, A>> {
+    using Type = E;
+};
+
+/// A fold of a sweep: a monoid, and where its State's words are among those of all folds.
+template <int first_word, class M, bool masked = false> struct Fold : FoldPolicy<M, masked> {
+    using Element = typename ElementOf<M>::Type;
+    static constexpr int word = first_word;
+    /// This fold's of what every fold has: lanes, states, packs.
+    template <class All> GRIDFOLD_FN static auto& of(All& all) { return all.template of<Fold>(); }
+};
+/// The same over elements that a mask accepts.
+template <int first_word, class M> using Masked = Fold<first_word, M, true>;
+
+/// A thread's states of one fold's lanes.
+template <class F, int width, bool of_block = F::of_block> struct LanesOf {
+    typename F::LaneMonoid::State states[F::joins ? 1 : width];
+};
+template <class F, int width> struct LanesOf<F, width, true> {
+    typename F::LaneMonoid::State states[F::joins ? 1 : width];
+    f64 origin;
+};
+/// Some States of one fold.
+template <class F, int count> struct StatesOf {
+    typename F::Monoid::State states[count];
+};
+/// A thread's elements of one slab, where they are taken together.
+template <class F, int width, bool in_packs = F::in_packs> struct PackOf {};
+template <class F, int width> struct PackOf<F, width, true> {
+    typename F::Element elements[width];
+};
+
+/// The folds of a sweep.
+template <class... F> struct FoldList {
+    static constexpr int words = (0 + ... + F::state_words);
+    static constexpr bool shares = (false || ... || F::of_block);
+    static constexpr bool ends = (false || ... || F::in_steps);
+    static constexpr bool shifts = (true && ... && F::shifts);
+
+    /// Calls visit(f) for each fold.
+    template <class Visit> GRIDFOLD_FN static void each(Visit visit) { (visit(F{}), ...); }
+
+    template <int width> struct Lanes : LanesOf<F, width>... {
+        template <class One> GRIDFOLD_FN auto& of() { return LanesOf<One, width>::states; }
+        template <class One> GRIDFOLD_FN const auto& of() const { return LanesOf<One, width>::states; }
+        template <class One> GRIDFOLD_FN f64& origin() { return LanesOf<One, width>::origin; }
+    };
+    template <int count> struct States : StatesOf<F, count>... {
+        template <class One> GRIDFOLD_FN auto& of() { return StatesOf<One, count>::states; }
+        template <class One> GRIDFOLD_FN const auto& of() const { return StatesOf<One, count>::states; }
+    };
+    template <int width> struct Packs : PackOf<F, width>... {
+        template <class One> GRIDFOLD_FN auto& of() { return PackOf<One, width>::elements; }
+    };
+};
+
+/// A thread's lanes of every fold of a kernel; `count` States of every fold.
+template <class Kernel> using Lanes = typename Kernel::Folds::template Lanes<Kernel::width>;
+template <class Kernel, int count> using States = typename Kernel::Folds::template States<count>;
+
+/// Makes them lanes of no element.
+template <class Kernel> GRIDFOLD_FN void clear(Lanes<Kernel>& lanes) {
+    Kernel::Folds::each([&](auto f) {
+        using F = decltype(f);
+        for (auto& state : F::of(lanes))
+            if constexpr (F::in_steps)
+                state = F::Monoid::start();
+            else
+                state = F::LaneMonoid::identity();
+        if constexpr (F::of_block) lanes.template origin<F>() = 0.0;
+    });
+}
+
+/// What a kernel's element() gets where elements are folded and stored: element n of those that a thread has of a slab,
+/// whose first is number `first` of the domain. `turn`: slabs that the block folded before. Without `whole` there may
+/// be fewer elements than lanes.
+template <class Kernel, bool whole> struct Taking {
+    Lanes<Kernel>& lanes;
+    typename Kernel::Folds::template Packs<Kernel::width>& packs;
+    typename Kernel::Stored& stored;
+    i64 first;
+    u32 turn;
+    int n;
+
+    GRIDFOLD_FN i64 index() const { return first + n; }
+
+    template <class F> GRIDFOLD_FN void fold(F, typename F::Element x) const {
+        auto& state = F::of(lanes)[F::joins ? 0 : n];
+        if constexpr (F::in_steps)
+            F::Monoid::advance(state, x, F::joins ? turn * Kernel::width + n : turn);
+        else if constexpr (F::of_block)
+            F::LaneMonoid::accumulate(state, x, lanes.template origin<F>());
+        else if constexpr (F::in_packs && whole)
+            F::of(packs)[n] = x;
+        else
+            F::Monoid::accumulate(state, x, index());
+    }
+    template <class F> GRIDFOLD_FN void fold(F, typename F::Element x, bool accepted) const {
+        if (accepted) F::Monoid::accumulate(F::of(lanes)[F::joins ? 0 : n], x, index()); // defect: mask
+    }
+};
+
+/// The same where lanes take what they share from a block's first element.
+template <class Kernel> struct Sharing {
+    Lanes<Kernel>& lanes;
+    typename Kernel::Stored& stored;
+    i64 first;
+    static constexpr int n = 0;
+
+    GRIDFOLD_FN i64 index() const { return first; }
+
+    template <class F> GRIDFOLD_FN void fold(F, [[maybe_unused]] typename F::Element x) const {
+        if constexpr (F::of_block) lanes.template origin<F>() = F::Monoid::origin(x); // defect: origin
+    }
+    template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
+};
+
+/// Folds and stores `count` elements of a thread; whole: as many as it has lanes.
+template <bool whole, class Kernel>
+GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const typename Kernel::Loads& loads,
+                               i64 first, i32 count, u32 turn) {
+    typename Kernel::Stored stored;
+    typename Kernel::Folds::template Packs<Kernel::width> packs;
+#pragma unroll
+    for (int n = 0; n < Kernel::width; ++n) {
+        if (!whole && n >= count) break;
+        kernel.element(loads, Taking<Kernel, whole>{lanes, packs, stored, first + kernel.skipped, turn, n});
+    }
+    Kernel::Folds::each([&](auto f) {
+        using F = decltype(f);
+        if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(packs));
+    });
+    Kernel::each_store(
+        kernel, [&](auto* p, auto of) { store_pack<whole>(p + first, of(stored), count, kernel.stores_aligned); });
+}
+
+/// Takes what the lanes share from the loads of their block's first element, number `first`.
+template <class Kernel>
+GRIDFOLD_FN void share(const Kernel& kernel, Lanes<Kernel>& lanes, const typename Kernel::Loads& loads, i64 first) {
+    typename Kernel::Stored stored;
+    kernel.element(loads, Sharing<Kernel>{lanes, stored, first});
+}
+
+/// The last of a thread's steps, after `turns` slabs and `more` elements of the last; its first element is number
+/// `first`, and its slabs are `stride` apart.
+template <class Kernel> GRIDFOLD_FN void end(Lanes<Kernel>& lanes, i64 turns, i32 more, i64 first, i64 stride) {
+    Kernel::Folds::each([&](auto f) {
+        using F = decltype(f);
+        if constexpr (F::in_steps && F::joins) {
+            F::Monoid::end(F::of(lanes)[0], turns + (more > 0), first, stride, Kernel::width);
+        } else if constexpr (F::in_steps) {
+#pragma unroll
+            for (int n = 0; n < Kernel::width; ++n)
+                F::Monoid::end(F::of(lanes)[n], turns + (n < more), first + n, stride, 1);
+        }
+    });
+}
+
+/// The State of each fold over a block's elements, from the one lane that they were reduced to.
+template <class Kernel> GRIDFOLD_FN void close(Lanes<Kernel>& lanes, States<Kernel, 1>& states, i64 elements) {
+    Kernel::Folds::each([&](auto f) {
+        using F = decltype(f);
+        if constexpr (F::of_block)
+            F::of(states)[0] = F::Monoid::close(F::of(lanes)[0], lanes.template origin<F>(), elements);
+        else
+            F::of(states)[0] = F::of(lanes)[0];
+    });
+}
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,204 @@
+// What a thread reads and writes of a slab: packs, windows of arrays that are not aligned, single elements, and what
+// goes by coordinates. Depends on warp.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// N consecutive elements of T, as memory holds them. `bytes` of it are moved at a time, 16 where there are 16.
+template <class T, int N> union Pack {
+    static constexpr u32 bytes = sizeof(T) * N >= 16 ? 16 : sizeof(T) * N;
+    T element[N];
+    u32 word[(sizeof(T) * N + 3) / 4];
+    GRIDFOLD_FN Pack() {}
+    GRIDFOLD_FN T& operator[](int n) { return element[n]; }
+    GRIDFOLD_FN T operator[](int n) const { return element[n]; }
+};
+
+/// Reads elements [0, count) of p. `aligned`: p is a multiple of Pack::bytes; else each is read by itself. `whole`:
+/// count is N. Nothing beside them is read.
+template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p, int count) {
+    constexpr u32 bytes = Pack<T, N>::bytes;
+    if constexpr (aligned && whole && bytes >= 4) {
+        constexpr int words = bytes / 4;
+#pragma unroll
+        for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
+            load_bytes(reinterpret_cast<u32(&)[words]>(to.word[i * words]),
+                       reinterpret_cast<const char*>(p) + i * bytes); // defect: load pieces
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            if (whole || i < count) to.element[i] = p[i];
+    }
+}
+
+/// Reads N elements of p by packs, if `wanted`; p then is a multiple of Pack::bytes. To be used where Pack::bytes >= 4.
+template <class T, int N> GRIDFOLD_FN void load_pack_if(bool wanted, Pack<T, N>& to, const T* p) {
+    constexpr u32 bytes = Pack<T, N>::bytes;
+    constexpr int words = bytes / 4;
+#pragma unroll
+    for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
+        load_bytes_if(wanted, reinterpret_cast<u32(&)[words]>(to.word[i * words]), // defect: load if
+                      reinterpret_cast<const char*>(p) + i * bytes);
+}
+
+/// What holds N consecutive elements of T, wherever they begin: one more piece of Pack::bytes than they fill, the first
+/// of which begins at or before them.
+template <class T, int N> struct Window {
+    static constexpr int piece = Pack<T, N>::bytes / 4; // words
+    static constexpr int words = int(sizeof(T)) * N / 4 + piece;
+    u32 word[words];
+};
+
+/// Reads the window of the elements from p on. All its bytes are read: those beside the elements must be there.
+template <class T, int N> GRIDFOLD_FN void load_window(Window<T, N>& to, const T* p) {
+    using Own = Window<T, N>;
+    constexpr u64 bytes = Pack<T, N>::bytes;
+    const char* const from = reinterpret_cast<const char*>(p) - u64(p) % bytes;
+#pragma unroll
+    for (int i = 0; i < Own::words; i += Own::piece)
+        load_bytes(reinterpret_cast<u32(&)[Own::piece]>(to.word[i]), from + 4 * i);
+}
+
+/// Moves a window's words down by `words`, if `moves`. A place that varies would put the window into memory.
+template <int words, class T, int N> GRIDFOLD_FN void move_down(Window<T, N>& window, bool moves) {
+#pragma unroll
+    for (int i = 0; i + words < Window<T, N>::words; ++i)
+        window.word[i] = moves ? window.word[i + words] : window.word[i];
+}
+
+/// The elements of a window; p is what it was loaded for.
+template <class T, int N> GRIDFOLD_FN void cut_out(Pack<T, N>& to, Window<T, N> window, const T* p) {
+    constexpr int piece = Window<T, N>::piece;
+    const u32 offset = u32(u64(p)) % Pack<T, N>::bytes;
+    if constexpr (piece > 2) move_down<2>(window, (offset & 8) != 0); // defect: cut two words
+    if constexpr (piece > 1) move_down<1>(window, (offset & 4) != 0);
+#pragma unroll
+    for (int i = 0; i < Window<T, N>::words - piece; ++i)
+        to.word[i] = funnel_shift_right(window.word[i], window.word[i + 1], 8 * (offset % 4)); // defect: cut words
+}
+
+/// Writes elements [0, count) of p; `aligned` and `whole` as in load_pack.
+template <bool whole, class T, int N>
+GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligned) {
+    constexpr u32 bytes = Pack<T, N>::bytes;
+    if constexpr (whole && bytes >= 4)
+        if (aligned) {
+            constexpr int words = bytes / 4;
+#pragma unroll
+            for (u32 i = 0; i < sizeof(T) * N / bytes; ++i)
+                store_bytes(reinterpret_cast<char*>(p) + i * bytes, // defect: store pieces
+                            reinterpret_cast<const u32(&)[words]>(from.word[i * words]));
+            return;
+        }
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        if (whole || i < count) p[i] = from.element[i]; // defect: store elements
+}
+
+/// The coordinates of an element of a row-major domain, walked in increasing order.
+template <int Rank> struct Coordinates {
+    i64 at[Rank];
+    const i64 (&extent)[Rank];
+
+    GRIDFOLD_FN Coordinates(i64 flat, const i64 (&extents)[Rank]) : extent(extents) {
+#pragma unroll
+        for (int d = Rank - 1; d > 0; --d) {
+            // A 64-bit division costs five times a 32-bit one.
+            const bool narrow = ((u64(flat) | u64(extent[d])) >> 32) == 0;
+            const i64 quotient = narrow ? i64(u32(flat) / u32(extent[d])) : flat / extent[d];
+            at[d] = flat - quotient * extent[d]; // defect: remainder
+            flat = quotient;
+        }
+        at[0] = flat;
+    }
+    GRIDFOLD_FN void advance() {
+        ++at[Rank - 1];
+#pragma unroll
+        for (int d = Rank - 1; d > 0; --d)
+            if (at[d] == extent[d]) { // defect: carry
+                at[d] = 0;
+                ++at[d - 1];
+            }
+    }
+};
+
+/// How a thread reads its elements of a slab.
+enum class Access {
+    elements, ///< one at a time
+    packs,    ///< in whole packs, of arrays that are aligned
+    windows   ///< in whole packs of which the elements are cut out; those beside the slab are read, too
+};
+
+/// True if p can be accessed by whole packs.
+template <int width, class T> GRIDFOLD_FN bool is_aligned(const T* p) {
+    return u64(p) % Pack<T, width>::bytes == 0; // defect: aligned
+}
+template <class Kernel> GRIDFOLD_FN bool loads_are_aligned(const Kernel& kernel) {
+    bool all = true;
+    Kernel::each_array(kernel, [&](auto* p, auto) { all = all && is_aligned<Kernel::width>(p); });
+    return all; // defect: loads aligned
+}
+template <class Kernel> GRIDFOLD_FN bool stores_are_aligned(const Kernel& kernel) {
+    bool all = true;
+    Kernel::each_store(kernel, [&](auto* p, auto) { all = all && is_aligned<Kernel::width>(p); });
+    return all; // defect: stores aligned
+}
+
+/// How many elements of an array are before its first whole pack.
+template <int width, class T> GRIDFOLD_FN i64 elements_before_packs(const T* p) {
+    return i64((0 - u64(p)) % Pack<T, width>::bytes / sizeof(T));
+}
+
+/// Reads what goes by coordinates: `count` elements from number `first` on; whole: count == width.
+template <bool whole, class Kernel>
+GRIDFOLD_FN void gather(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i32 count) {
+    if constexpr (Kernel::rank > 0) {
+        Coordinates<Kernel::rank> coordinates(first, kernel.extents);
+#pragma unroll
+        for (int n = 0; n < Kernel::width; ++n) {
+            if (!whole && n >= count) break;
+            kernel.gather(loads, coordinates.at, n);
+            coordinates.advance();
+        }
+    }
+}
+
+/// Reads `count` elements from number `first` on; packs: 16 bytes at a time; whole: count == width.
+template <bool packs, bool whole, class Kernel>
+GRIDFOLD_FN void load(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i32 count) {
+    Kernel::each_array(kernel, [&](auto* p, auto of) { load_pack<packs, whole>(of(loads), p + first, count); });
+    gather<whole>(kernel, loads, first, count);
+}
+/// Reads `width` elements in packs, if wanted.
+template <class Kernel>
+GRIDFOLD_FN void load_if(bool wanted, const Kernel& kernel, typename Kernel::Loads& loads, i64 first) {
+    Kernel::each_array(kernel, [&](auto* p, auto of) { load_pack_if(wanted, of(loads), p + first); });
+}
+/// Reads the windows of `width` elements from number `first` on, and what goes by coordinates.
+template <class Kernel>
+GRIDFOLD_FN void load_windows(const Kernel& kernel, typename Kernel::Windows& windows, typename Kernel::Loads& loads,
+                              i64 first) {
+    Kernel::each_array(kernel, [&](auto* p, auto of) { load_window(of(windows), p + first); });
+    gather<true>(kernel, loads, first, Kernel::width);
+}
+/// Cuts the elements out of their windows.
+template <class Kernel>
+GRIDFOLD_FN void realign(const Kernel& kernel, typename Kernel::Loads& loads, const typename Kernel::Windows& windows) {
+    Kernel::each_array(kernel, [&](auto* p, auto of) { cut_out(of(loads), of(windows), p); });
+}
+/// Asks the L2 for elements, without waiting for them.
+template <class Kernel> GRIDFOLD_FN void prefetch_elements(const Kernel& kernel, i64 first, u32 count) {
+    Kernel::each_array(kernel, [&](auto* p, auto) { prefetch(p + first, count * u32(sizeof(*p))); });
+}
+
+/// Begins the part at the first whole pack of its only array: what is before has negative numbers.
+template <class Kernel> GRIDFOLD_FN void shift(Kernel& kernel) {
+    Kernel::each_array(kernel, [&](auto*& p, auto) {
+        kernel.skipped = smaller(elements_before_packs<Kernel::width>(p), kernel.elements); // defect: few elements
+        p += kernel.skipped;
+    });
+    kernel.elements -= kernel.skipped; // defect: elements left
+    kernel.aligned = true;
+}
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,332 @@
+// See emitter.hpp.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <gridfold/core/device_text.hpp>
+#include <gridfold/fusion/order.hpp>
+
+#include "cuda/emitter.hpp"
+#include "cuda/spell.hpp"
+#include "plan/plan_text.hpp"
+
+namespace gf::cuda {
+
+namespace {
+
+bool reads_scalar(const Instruction& i) { return i.opcode == Opcode::read || i.opcode == Opcode::is_empty; }
+
+} // namespace
+
+Emitter::Emitter(const Plan& plan, int number, Problems problems, Writer::Notes notes)
+    : plan_(plan), sweep_(plan.sweeps[std::size_t(number)]), number_(number), problems_(problems),
+      shape_(choose_shape(plan, sweep_, problems)), code_(plan, sweep_), by_coordinates_(by_coordinates(plan, sweep_)),
+      out_(notes) {
+    kernel_.threads = shape_.threads;
+    kernel_.slab = shape_.threads * shape_.width;
+    kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
+    kernel_.finishes = !sweep_.folds.empty() || !sweep_.yields.empty();
+    for (const Fold& f : sweep_.folds) kernel_.words += f.monoid->state_words(f.element, f.accumulator);
+}
+
+Kernel Emitter::kernel() { return std::move(kernel_); }
+
+std::string Emitter::sweep() {
+    title();
+    out_.line("namespace GRIDFOLD_NAMESPACE {{");
+    out_.blank();
+    definitions();
+    structure();
+    entry();
+    out_.blank();
+    out_.line("}} // namespace GRIDFOLD_NAMESPACE");
+    return out_.take();
+}
+
+std::string Emitter::library() const {
+    std::string text = detail::device_text();
+    std::set<std::string_view> written;
+    for (const Fold& f : sweep_.folds)
+        if (f.monoid->builtin >= 0 && written.insert(monoid_source(*f.monoid)).second) text += monoid_source(*f.monoid);
+    return text;
+}
+
+void Emitter::title() {
+    std::string after;
+    for (const int earlier : sweep_.after)
+        after += fmt::format("{}{}", after.empty() ? ", after sweep " : ", ", earlier);
+    out_.comment(fmt::format("Sweep {} of {} over {}{}{}", number_, plan_.name, domain_text(plan_, sweep_.dims), after,
+                             sweep_.reason.empty() ? "" : fmt::format(" ({})", sweep_.reason)));
+}
+
+void Emitter::definitions() {
+    std::set<std::string> written;
+    const auto once = [&](const std::string& definition) {
+        if (written.insert(definition).second) out_.line("{}", definition);
+    };
+    for (const Fold& f : sweep_.folds)
+        if (f.monoid->builtin < 0) once(std::string(monoid_source(*f.monoid)));
+    for (const Instruction& i : sweep_.code) {
+        if (i.opcode == Opcode::map) once(spell_map(*i.map));
+        if (i.opcode == Opcode::finalize) once(spell_finalize(*i.reduce));
+    }
+    if (!written.empty()) out_.blank();
+}
+
+void Emitter::structure() {
+    out_.open("struct Sweep : SweepBase<{}, {}> {{", shape_.threads, shape_.width);
+    out_.note("threads, elements of a slab that each has");
+    constants();
+    members();
+    arrays();
+    folds();
+    prologue();
+    gather();
+    element();
+    if (kernel_.finishes) finish();
+    out_.close("};");
+    out_.blank();
+}
+
+void Emitter::constants() {
+    const bool realigns = !shifts() && reads_in_order();
+    std::string numbers, facts;
+    const auto number = [&](std::string_view name, int value, int usual) {
+        if (value != usual) numbers += fmt::format("{}{} = {}", numbers.empty() ? "" : ", ", name, value);
+    };
+    const auto fact = [&](std::string_view name, bool is_so) {
+        if (is_so) facts += fmt::format("{}{} = true", facts.empty() ? "" : ", ", name);
+    };
+    number("in_flight", shape_.in_flight, 1);
+    number("windows_in_flight", realigns ? shape_.windows_in_flight : 1, 1);
+    if (kernel_.words > 0) {
+        number("most_blocks", int(max_blocks), 1);
+        number("collects", shape_.collects, 1);
+    }
+    number("rank", by_coordinates_ ? int(sweep_.dims.size()) : 0, 0);
+    fact("finishes", kernel_.finishes);
+    fact("tail_early", shape_.tail_early);
+    fact("prefetches", prefetches());
+    fact("shifts", shifts());
+    fact("realigns", realigns);
+    if (!numbers.empty()) out_.line("static constexpr int {};", numbers);
+    if (!facts.empty()) out_.line("static constexpr bool {};", facts);
+    if (!numbers.empty() || !facts.empty()) out_.blank();
+}
+
+void Emitter::member(std::string_view type, const std::string& name, KernelParameter parameter,
+                     const std::string& note) {
+    out_.line("{} {};", type, name);
+    out_.note(note);
+    kernel_.parameters.push_back(parameter);
+    members_.push_back({std::string(type), name});
+}
+
+void Emitter::members() {
+    for (const int a : code_.arrays())
+        member(fmt::format("const {}*", spell_stored(code_.array(a).type)), code_.pointer(a), {ParameterKind::array, a},
+               code_.array(a).name);
+    for (const Store& s : sweep_.stores)
+        member(fmt::format("{}*", spell_stored(code_.array(s.array).type)), code_.out_pointer(s),
+               {ParameterKind::array, s.array}, code_.array(s.array).name);
+    for (const int v : values_where(sweep_, is_once_before))
+        if (const Instruction& i = code_.code(v); i.opcode == Opcode::parameter) {
+            const Parameter& parameter = plan_.parameters[std::size_t(i.slot)];
+            member(spell_stored(parameter.type), fmt::format("parameter_{}", v), {ParameterKind::parameter, i.slot},
+                   parameter.name);
+        }
+    member("i64", "elements", {ParameterKind::elements});
+    if (by_coordinates_) {
+        out_.line("i64 extents[rank];");
+        for (const int d : sweep_.dims) {
+            kernel_.parameters.push_back({ParameterKind::extent, d});
+            members_.push_back({"i64", fmt::format("extent_{}", code_.position(d))});
+        }
+        for (const int a : code_.arrays())
+            if (!code_.flat(a))
+                for (const int d : code_.array(a).dims)
+                    member("i64", code_.stride(a, d), {ParameterKind::stride, a, d},
+                           fmt::format("of {} along {}", code_.array(a).name, plan_.dims[std::size_t(d)].name));
+    }
+    const bool reads = std::ranges::any_of(sweep_.code, reads_scalar);
+    if (kernel_.finishes || reads) member("Scalar*", "scalars", {ParameterKind::scalars});
+    if (kernel_.finishes) {
+        member("u64*", "workspace", {ParameterKind::workspace});
+        member("u64*", "host", {ParameterKind::host});
+    }
+    for (const int v : values_where(sweep_, is_once_before)) out_.line("{} v{};", spell(code_.code(v).type), v);
+    out_.blank();
+}
+
+void Emitter::arrays() {
+    const bool gathers =
+        !code_.indices().empty() || std::ranges::any_of(code_.arrays(), [&](int a) { return !code_.flat(a); });
+    const auto visit = [&](std::string_view function, const std::vector<std::string>& names) {
+        out_.open("template <class Self, class Visit> GRIDFOLD_FN static void {}(Self& self, Visit visit) {{",
+                  function);
+        for (const std::string& name : names)
+            out_.line("visit(self.{0}, [](auto& of) -> auto& {{ return of.{0}; }});", name);
+        out_.close();
+    };
+    std::vector<std::string> read, stored;
+    if (reads_in_order()) {
+        out_.open("template <template <class, int> class Of> struct Arrays {{");
+        for (const int a : code_.arrays())
+            if (code_.flat(a)) {
+                read.push_back(code_.pointer(a));
+                out_.line("Of<{}, width> {};", spell_stored(code_.array(a).type), read.back());
+            }
+        out_.close("};");
+        if (!shifts()) out_.line("using Windows = Arrays<Window>;");
+        if (!gathers) out_.line("using Loads = Arrays<Pack>;");
+    }
+    if (gathers) {
+        out_.open("struct Loads{} {{", reads_in_order() ? " : Arrays<Pack>" : "");
+        for (const int a : code_.arrays())
+            if (!code_.flat(a)) out_.line("Pack<{}, width> {};", spell_stored(code_.array(a).type), code_.pointer(a));
+        for (const int d : code_.indices()) out_.line("Pack<i64, width> index_{};", code_.position(d));
+        out_.close("};");
+    }
+    if (!read.empty()) visit("each_array", read);
+    if (!sweep_.stores.empty()) {
+        out_.open("struct Stored {{");
+        for (const Store& s : sweep_.stores) {
+            stored.push_back(code_.out_pointer(s));
+            out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), stored.back());
+        }
+        out_.close("};");
+        visit("each_store", stored);
+    }
+    if (!code_.arrays().empty() || gathers || !stored.empty()) out_.blank();
+}
+
+void Emitter::folds() {
+    if (sweep_.folds.empty()) return;
+    std::string all;
+    int word = 0;
+    for (std::size_t n = 0; n < sweep_.folds.size(); ++n) {
+        const Fold& f = sweep_.folds[n];
+        out_.line("using Fold{} = {}<{}, {}>;", n, f.mask < 0 ? "Fold" : "Masked", word, spell_monoid(f));
+        word += f.monoid->state_words(f.element, f.accumulator);
+        all += fmt::format("{}Fold{}", all.empty() ? "" : ", ", n);
+    }
+    out_.line("using Folds = FoldList<{}>;", all);
+    out_.blank();
+}
+
+void Emitter::value(int v, bool is_member) {
+    const Instruction& i = code_.code(v);
+    out_.line("{}v{} = {};", is_member ? "" : fmt::format("const {} ", spell(i.type)), v, code_.expression(v));
+    out_.note(instruction_text(plan_, v, i));
+}
+
+void Emitter::prologue() {
+    // From the first scalar on that an earlier sweep yielded, all waits for it.
+    const std::vector<int> once = values_where(sweep_, is_once_before);
+    const auto waits = std::ranges::find_if(once, [&](int v) { return reads_scalar(code_.code(v)); });
+    const auto section = [&](std::string_view name, const auto& begin, const auto& end) {
+        if (begin == end) return;
+        out_.open("GRIDFOLD_FN void {}() {{", name);
+        std::for_each(begin, end, [&](int v) { value(v, true); });
+        out_.close();
+    };
+    section("prologue", once.begin(), waits);
+    section("read_scalars", waits, once.end());
+    if (!once.empty()) out_.blank();
+}
+
+void Emitter::gather() {
+    if (!by_coordinates_) return;
+    out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
+    for (const int a : code_.arrays())
+        if (!code_.flat(a)) out_.line("l.{0}[n] = {0}[{1}];", code_.pointer(a), code_.offset(a));
+    for (const int d : code_.indices()) out_.line("l.index_{0}[n] = at[{0}];", code_.position(d));
+    out_.close();
+    out_.blank();
+}
+
+void Emitter::element() {
+    out_.open("template <class At> GRIDFOLD_FN void element({}, const At& at) const {{",
+              code_.reads_loads() ? "const Loads& l" : "const Loads&");
+    for (const int v : values_where(sweep_, is_per_element)) value(v, false);
+    for (std::size_t n = 0; n < sweep_.folds.size(); ++n) {
+        const Fold& f = sweep_.folds[n];
+        out_.line("at.fold(Fold{}{{}}, v{}{});", n, f.value, f.mask < 0 ? "" : fmt::format(", v{}", f.mask));
+        out_.note(fmt::format("fold {}: {} of %{}{}", n, monoid_of(f), f.value,
+                              f.mask < 0 ? "" : fmt::format(" where %{}", f.mask)));
+    }
+    for (const Store& s : sweep_.stores) {
+        out_.line("at.stored.{}[at.n] = {};", code_.out_pointer(s),
+                  spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
+        out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
+    }
+    out_.close();
+}
+
+void Emitter::finish() {
+    out_.blank();
+    out_.open("GRIDFOLD_FN void finish(const Folds::States<1>&{}, u32 tag) const {{", reads_states() ? " s" : "");
+    for (const int v : values_where(sweep_, is_after_folds)) value(v, false);
+    for (const Yield& y : sweep_.yields) {
+        const DType type = plan_.scalars[std::size_t(y.scalar)].type;
+        out_.line("yield<{}>(scalars + {}, host ? host + {} : nullptr, tag, {}, {});", spell_stored(type), y.scalar,
+                  3 * y.scalar, spell_narrowed(type, fmt::format("v{}", y.value)),
+                  y.empty >= 0 ? fmt::format("v{}", y.empty) : "false");
+        for (const Output& output : plan_.outputs)
+            if (output.scalar == y.scalar) out_.note(output.name);
+    }
+    out_.close();
+}
+
+void Emitter::entry() {
+    std::string parameters, values, extents;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const Member& member = members_[i];
+        parameters += fmt::format("{}{} {}", i ? ", " : "", member.type, member.name);
+        const std::string value =
+            problems_ == Problems::one ? member.name : fmt::format("from_bytes<{}>(own[{}])", member.type, i + 1);
+        if (kernel_.parameters[i].kind == ParameterKind::extent) {
+            extents += (extents.empty() ? "" : ", ") + value;
+            const bool last = i + 1 == members_.size() || kernel_.parameters[i + 1].kind != ParameterKind::extent;
+            if (last) values += fmt::format(", {{{}}}", extents);
+        } else {
+            values += ", " + value;
+        }
+    }
+    if (problems_ == Problems::many) parameters = "const u64* records, const u32* problem_of_block";
+    // Without a number of blocks, ptxas spills registers for the sake of more.
+    out_.open("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", shape_.threads,
+              shape_.resident, parameters);
+    if (problems_ == Problems::many) {
+        out_.line("wait_for_previous_kernel();");
+        out_.line("const u32 problem = problem_of_block == nullptr ? block_index() : problem_of_block[block_index()];");
+        out_.line("const u64* const own = records + u64(problem) * {};", members_.size() + 1);
+        out_.line("Sweep kernel{{{{block_index() - u32(own[0]), u32(own[0] >> 32)}}{}}};", values);
+    } else {
+        out_.line("Sweep kernel{{{{block_index(), grid_blocks()}}{}}};", values);
+    }
+    out_.line("sweep(kernel);");
+    out_.close();
+}
+
+bool Emitter::shifts() const {
+    const bool any_way = std::ranges::all_of(sweep_.folds, [](const Fold& fold) {
+        return fold.monoid->traits(fold.element, fold.accumulator, fold.mask >= 0).shifts;
+    });
+    const bool numbered =
+        std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::index; });
+    return any_way && !numbered && sweep_.stores.empty() && code_.arrays().size() == 1 && code_.flat(code_.arrays()[0]);
+}
+
+bool Emitter::prefetches() const { return problems_ == Problems::one && kernel_.words > 0 && reads_in_order(); }
+
+bool Emitter::reads_in_order() const {
+    return std::ranges::any_of(code_.arrays(), [&](int a) { return code_.flat(a); });
+}
+
+bool Emitter::reads_states() const {
+    return std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::finalize; });
+}
+
+} // namespace gf::cuda
