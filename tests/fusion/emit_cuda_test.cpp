@@ -83,18 +83,18 @@ TEST(EmitCuda, one_graph_is_one_text) { EXPECT_EQ(emit(dozen).source, emit(dozen
 
 TEST(EmitCuda, an_array_used_twice_is_loaded_once) {
     const std::string text = sweep_of(cubes);
-    const std::size_t first = text.find("visit(self.in_0");
+    const std::size_t first = text.find("visit(of.in_0");
     ASSERT_NE(first, std::string::npos);
-    EXPECT_EQ(text.find("visit(self.", first + 1), std::string::npos);
+    EXPECT_EQ(text.find("visit(of.", first + 1), std::string::npos);
 }
 
 TEST(EmitCuda, what_is_accessed_by_whole_words_must_be_aligned) {
     const std::string text =
         sweep_of("f(x: f16[i, j], y: f64[i, j], b: i8[i, j], w: f32[j]) -> s = sum(x), t = sum(y), u = b + w");
     // Checked of what is visited: arrays that are read in order, and stored.
-    for (const char* visit : {"visit(self.in_0, ", "visit(self.in_1, ", "visit(self.in_2, ", "visit(self.out_0, "})
+    for (const char* visit : {"visit(of.in_0...)", "visit(of.in_1...)", "visit(of.in_2...)", "visit(of.out_0...)"})
         EXPECT_TRUE(holds(text, visit)) << visit;
-    EXPECT_FALSE(holds(text, "visit(self.in_3"));
+    EXPECT_FALSE(holds(text, "visit(of.in_3"));
     for (const char* pack : {"Of<u16, width> in_0;", "Of<f64, width> in_1;", "Of<i8, width> in_2;",
                              "Pack<f32, width> in_3;", "Pack<f32, width> out_0;"})
         EXPECT_TRUE(holds(text, pack)) << pack;

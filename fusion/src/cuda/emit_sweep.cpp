@@ -163,10 +163,9 @@ void Emitter::arrays() {
     const bool gathers =
         !code_.indices().empty() || std::ranges::any_of(code_.arrays(), [&](int a) { return !code_.flat(a); });
     const auto visit = [&](std::string_view function, const std::vector<std::string>& names) {
-        out_.open("template <class Self, class Visit> GRIDFOLD_FN static void {}(Self& self, Visit visit) {{",
+        out_.open("template <class Visit, class... Of> GRIDFOLD_FN static void {}(Visit visit, Of&... of) {{",
                   function);
-        for (const std::string& name : names)
-            out_.line("visit(self.{0}, [](auto& of) -> auto& {{ return of.{0}; }});", name);
+        for (const std::string& name : names) out_.line("visit(of.{}...);", name);
         out_.close();
     };
     std::vector<std::string> read, stored;

@@ -29,10 +29,10 @@ template <int block_threads, int thread_width> struct SweepBase {
     bool stores_aligned; ///< arrays that are stored can be written by whole packs
     i64 skipped;         ///< elements of the part before the first that is counted as number 0
 
-    /// Calls visit(pointer, of) for each array that is read in order, or stored; of(loads) is its member of Loads or
-    /// Windows, of(stored) of Stored.
-    template <class Self, class Visit> GRIDFOLD_FN static void each_array(Self&, Visit) {}
-    template <class Self, class Visit> GRIDFOLD_FN static void each_store(Self&, Visit) {}
+    /// Calls visit(of.in_0...) for each array that is read in order, visit(of.out_0...) for each that is stored: `of`
+    /// are the kernel, with pointers, and Loads, Windows or Stored.
+    template <class Visit, class... Of> GRIDFOLD_FN static void each_array(Visit, Of&...) {}
+    template <class Visit, class... Of> GRIDFOLD_FN static void each_store(Visit, Of&...) {}
 
     /// Computes what is the same for all elements: from parameters, and from what earlier sweeps yielded.
     GRIDFOLD_FN void prologue() {}

@@ -138,8 +138,8 @@ GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const
         using F = decltype(f);
         if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(packs));
     });
-    Kernel::each_store(
-        kernel, [&](auto* p, auto of) { store_pack<whole>(p + first, of(stored), count, kernel.stores_aligned); });
+    Kernel::each_store([&](auto* p, auto& pack) { store_pack<whole>(p + first, pack, count, kernel.stores_aligned); },
+                       kernel, stored);
 }
 
 /// Takes what the lanes share from the loads of their block's first element, number `first`.

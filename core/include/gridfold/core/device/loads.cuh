@@ -135,12 +135,12 @@ template <int width, class T> GRIDFOLD_FN bool is_aligned(const T* p) {
 }
 template <class Kernel> GRIDFOLD_FN bool loads_are_aligned(const Kernel& kernel) {
     bool all = true;
-    Kernel::each_array(kernel, [&](auto* p, auto) { all = all && is_aligned<Kernel::width>(p); });
+    Kernel::each_array([&](auto* p) { all = all && is_aligned<Kernel::width>(p); }, kernel);
     return all; // defect: loads aligned
 }
 template <class Kernel> GRIDFOLD_FN bool stores_are_aligned(const Kernel& kernel) {
     bool all = true;
-    Kernel::each_store(kernel, [&](auto* p, auto) { all = all && is_aligned<Kernel::width>(p); });
+    Kernel::each_store([&](auto* p) { all = all && is_aligned<Kernel::width>(p); }, kernel);
     return all; // defect: stores aligned
 }
 
@@ -166,37 +166,39 @@ GRIDFOLD_FN void gather(const Kernel& kernel, typename Kernel::Loads& loads, i64
 /// Reads `count` elements from number `first` on; packs: 16 bytes at a time; whole: count == width.
 template <bool packs, bool whole, class Kernel>
 GRIDFOLD_FN void load(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i32 count) {
-    Kernel::each_array(kernel, [&](auto* p, auto of) { load_pack<packs, whole>(of(loads), p + first, count); });
+    Kernel::each_array([&](auto* p, auto& pack) { load_pack<packs, whole>(pack, p + first, count); }, kernel, loads);
     gather<whole>(kernel, loads, first, count);
 }
 /// Reads `width` elements in packs, if wanted.
 template <class Kernel>
 GRIDFOLD_FN void load_if(bool wanted, const Kernel& kernel, typename Kernel::Loads& loads, i64 first) {
-    Kernel::each_array(kernel, [&](auto* p, auto of) { load_pack_if(wanted, of(loads), p + first); });
+    Kernel::each_array([&](auto* p, auto& pack) { load_pack_if(wanted, pack, p + first); }, kernel, loads);
 }
 /// Reads the windows of `width` elements from number `first` on, and what goes by coordinates.
 template <class Kernel>
 GRIDFOLD_FN void load_windows(const Kernel& kernel, typename Kernel::Windows& windows, typename Kernel::Loads& loads,
                               i64 first) {
-    Kernel::each_array(kernel, [&](auto* p, auto of) { load_window(of(windows), p + first); });
+    Kernel::each_array([&](auto* p, auto& window) { load_window(window, p + first); }, kernel, windows);
     gather<true>(kernel, loads, first, Kernel::width);
 }
 /// Cuts the elements out of their windows.
 template <class Kernel>
 GRIDFOLD_FN void realign(const Kernel& kernel, typename Kernel::Loads& loads, const typename Kernel::Windows& windows) {
-    Kernel::each_array(kernel, [&](auto* p, auto of) { cut_out(of(loads), of(windows), p); });
+    Kernel::each_array([&](auto* p, auto& pack, auto& window) { cut_out(pack, window, p); }, kernel, loads, windows);
 }
 /// Asks the L2 for elements, without waiting for them.
 template <class Kernel> GRIDFOLD_FN void prefetch_elements(const Kernel& kernel, i64 first, u32 count) {
-    Kernel::each_array(kernel, [&](auto* p, auto) { prefetch(p + first, count * u32(sizeof(*p))); });
+    Kernel::each_array([&](auto* p) { prefetch(p + first, count * u32(sizeof(*p))); }, kernel);
 }
 
 /// Begins the part at the first whole pack of its only array: what is before has negative numbers.
 template <class Kernel> GRIDFOLD_FN void shift(Kernel& kernel) {
-    Kernel::each_array(kernel, [&](auto*& p, auto) {
-        kernel.skipped = smaller(elements_before_packs<Kernel::width>(p), kernel.elements); // defect: few elements
-        p += kernel.skipped;
-    });
+    Kernel::each_array(
+        [&](auto*& p) {
+            kernel.skipped = smaller(elements_before_packs<Kernel::width>(p), kernel.elements); // defect: few elements
+            p += kernel.skipped;
+        },
+        kernel);
     kernel.elements -= kernel.skipped; // defect: elements left
     kernel.aligned = true;
 }
