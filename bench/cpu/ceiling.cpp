@@ -20,7 +20,7 @@ Line line(const char* x, std::size_t i) {
     return words;
 }
 
-/// The sum of lines [begin, end), read as so many streams side by side.
+/// The sum of lines [begin, end), read as several streams side by side.
 template <std::size_t streams> std::uint64_t read(const char* x, std::size_t begin, std::size_t end) {
     Line sums[streams]{};
     const std::size_t lines = (end - begin) / streams;

@@ -12,7 +12,7 @@ struct Reference {
     double words; ///< the sum of the column's 64-bit words, which wraps
     double mean, stddev;
 
-    /// Is task.z what zscore says, within so many standard deviations?
+    /// True if task.z is the z-score, within `tolerance` standard deviations.
     bool agrees(const Task& task, double tolerance) const;
 };
 

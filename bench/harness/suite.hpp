@@ -48,7 +48,7 @@ public:
     /// The names of all benchmarks that `filter` selects, as Google Benchmark's flag of that name: a regular expression
     /// that is searched for in the name, with '-' in front one that is not found there; "" and "all" are everything.
     std::vector<std::string> names(const std::string& filter) const;
-    /// Runs what the filter selects. `writes_file`: was --benchmark_out given? Did everything succeed?
+    /// Runs what the filter selects; true if everything succeeded. `writes_file`: --benchmark_out was given.
     bool run(const std::string& filter, bool writes_file);
 
 private:

@@ -68,7 +68,7 @@ void write_file(const std::string& path, std::string_view bytes) {
     if (!complete || rename(temporary.c_str(), path.c_str()) != 0) unlink(temporary.c_str());
 }
 
-/// Is it a folder that only this user can have written to?
+/// True for a folder that only this user can write to.
 bool is_private(const std::string& folder) {
     struct stat s {};
     return stat(folder.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&

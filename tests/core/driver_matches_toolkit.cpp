@@ -11,7 +11,8 @@
 
 namespace {
 
-/// Are the two types passed alike? Ours has int where theirs has an enum, and our struct for theirs.
+/// True if the two types are passed alike. Ours has int where the toolkit has an enum, and a struct of our own where it has
+/// a struct.
 template <class Ours, class Theirs> constexpr bool alike() {
     if constexpr (std::is_same_v<Ours, Theirs>)
         return true;

@@ -30,7 +30,7 @@ public:
     /// `bound`: host memory, temporaries null. Throws std::runtime_error for what the emulator finds.
     std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed);
 
-    /// As if so many launches had been made: the next one's tag follows theirs.
+    /// Sets the launch count, as if that many launches had been made: the next tag follows.
     void set_launches(std::uint32_t launches);
 
 private:

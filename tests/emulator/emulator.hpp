@@ -16,7 +16,7 @@ namespace gf::emulator {
 using u32 = unsigned int;
 using u64 = std::uint64_t;
 
-/// Where the running thread stands.
+/// The running thread's block and thread index.
 struct Place {
     u32 thread = 0;
     u32 block = 0;

@@ -27,7 +27,7 @@ public:
 
     std::byte* data() const { return data_; }
     std::size_t size() const { return size_; }
-    /// Is all that lies between the bytes and the guards as it was?
+    /// True if the padding between the bytes and the guards is unchanged.
     bool is_intact() const;
     /// Gives the memory back and keeps the addresses: every access faults from now on, and nobody else gets them.
     void close();

@@ -184,7 +184,7 @@ private:
     std::vector<Launch> launches_;
 };
 
-/// Does the source give something wrong? Asked in a process of its own: a defect may write beyond its arrays, or hang.
+/// True if the source gives a wrong result. Runs in a child process: a defect may write outside its arrays, or hang.
 bool is_found(const Subject& subject, std::size_t source) {
     const pid_t child = fork();
     if (child == 0) {

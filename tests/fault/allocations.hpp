@@ -24,7 +24,7 @@ enum class Lack : std::uint8_t {
 };
 /// Serves `served` allocations of any thread; the next one fails.
 void fail_after(std::uint64_t served, Lack lack);
-/// Ends that. Did an allocation fail?
+/// Stops failing allocations. True if one failed.
 bool stop_failing();
 
 /// How an attempt ended in which memory may have run out.

@@ -9,7 +9,7 @@ namespace gf::fault {
 
 enum class Call { read, write, rename, fstat };
 
-/// What one call does instead: fails with this errno, or transfers at most so many bytes.
+/// What one call does instead: it fails with this errno, or transfers at most this many bytes.
 struct Answer {
     int error = 0;
     std::size_t at_most = 0;

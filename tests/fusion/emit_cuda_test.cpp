@@ -109,7 +109,7 @@ TEST(EmitCuda, a_users_names_are_not_in_the_text) {
 }
 
 TEST(EmitCuda, several_statistics_share_the_states_they_can) {
-    // mean, variance and stddev are one Moments; the sum of squares serves the norm.
+    // mean, variance and stddev are one Moments; the norm reads the sum of squares.
     EXPECT_EQ(emit(dozen).words, 1 + 1 + 8 + 1 + 1 + 2 + 1 + 1 + 1);
 }
 

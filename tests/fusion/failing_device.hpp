@@ -36,7 +36,7 @@ protected:
     }
 };
 
-/// How a step went of which one call was to fail.
+/// The outcome of a step in which one call was to fail.
 struct Failing {
     bool failed;
     long calls; ///< of the device, by the step

@@ -179,7 +179,7 @@ TEST(PlaceSweeps, a_chain_of_many_stages_is_refused_before_its_square_is_walked)
     }
 }
 
-/// x + a0 + a1 + …, with so many run-time scalars
+/// x + a0 + a1 + …, with `count` run-time scalars
 Graph with_scalars(int count) {
     Graph g;
     Value x = g.input<float>("x", {g.dim("n")});

@@ -20,7 +20,7 @@ namespace {
 
 using namespace plan;
 
-/// leads[a][b]: is there a path from node a to node b?
+/// leads[a][b]: true if there is a path from node a to node b.
 std::vector<std::vector<bool>> closure_of(const Graph& graph) {
     using Plain = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
     const auto count = static_cast<std::size_t>(graph.node_count());

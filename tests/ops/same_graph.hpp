@@ -1,4 +1,4 @@
-// Are two graphs the same, whatever their nodes' order and the names of values that are no parameters?
+// Compares two graphs, ignoring the order of nodes and the names of values that are not parameters.
 #pragma once
 
 #include <algorithm>

@@ -24,10 +24,9 @@ void count(const Case& test, Coverage& coverage);
 /// Counts what a plan makes the generator of kernels do, and which rules of the passes made it so.
 void count(const Plan& plan, Coverage& coverage);
 
-/// Rows, types and ranks, of which each suite reaches all.
+/// Operations, types and ranks; each suite reaches all of them.
 std::vector<std::string> rows(const GenerateOptions& options);
-/// All that the tables allow, in every combination that has a meaning, and every branch: of which 20,000 graphs reach
-/// all.
+/// Every combination that the tables allow, and every branch of the passes; 20,000 graphs reach all of them.
 std::vector<std::string> everything();
 
 /// Those of `wanted` that were reached less often than `at_least`, and how often.

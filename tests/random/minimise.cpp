@@ -112,14 +112,14 @@ std::vector<int> behind(const Graph& graph, int node) {
     return found;
 }
 
-/// Could this cast or fold be one of a value of another type, itself unchanged?
+/// True if this cast or fold could take a value of another type and stay as it is.
 bool reads_as_well(const Node& node, DType type) {
     if (node.kind == NodeKind::cast) return type != node.type;
     return node.kind == NodeKind::reduce && accumulator_type(*node.reduce, type, {}) == node.accumulator &&
            result_type(*node.reduce, type, {}) == node.type;
 }
 
-/// What may become of a node, by what lies behind it: at most so many of each kind, those that cut most.
+/// The values behind a node that may replace it: at most `most` of each kind, those that remove most nodes first.
 void add_shortcuts(const Graph& graph, int n, int most, std::vector<Change>& list) {
     const Node& node = graph.node(n);
     const std::vector<int> operands = graph.operands(n);

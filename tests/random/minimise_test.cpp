@@ -19,7 +19,7 @@ using Fails = std::function<bool(const Case&)>;
 
 bool is_map(const Node& node, const MapOp& row) { return node.kind == NodeKind::map && node.map == &row; }
 
-/// Is there a node of which `last` holds, behind one of which `first` holds?
+/// True if some node satisfies `last` and reads, directly or not, a node that satisfies `first`.
 bool has_path(const Graph& graph, const std::function<bool(const Node&)>& first,
               const std::function<bool(const Node&)>& last) {
     std::vector<bool> behind;

@@ -104,7 +104,7 @@ private:
         return value;
     }
 
-    /// Is a scalar empty? It is where what it is made of is; select is made of what it chooses.
+    /// True if the scalar is empty: an operand is empty; of select, the condition or the operand it chooses.
     bool is_empty(const Node& node, const std::vector<int>& operands) const {
         const auto operand = [&](std::size_t slot) -> const Evaluated& {
             return values_[static_cast<std::size_t>(operands[slot])];

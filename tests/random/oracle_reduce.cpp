@@ -28,7 +28,7 @@ struct Elements {
     }
 };
 
-/// Combines leaves [first, first + width), width a power of two, of which those from `count` on do not exist. Leaf
+/// Combines leaves [first, first + width), width a power of two. Leaves from `count` on do not exist. Leaf
 /// indices that differ in their lowest bit meet first.
 template <class Leaf, class Combine>
 auto tree(std::int64_t first, std::int64_t width, std::int64_t count, const Leaf& leaf, const Combine& combine)
@@ -81,7 +81,7 @@ template <class Term> Bits fold_terms(const Elements& x, DType accumulator, bool
     return accumulator == DType::boolean ? Bits{total != 0} : wrap(static_cast<Wide>(total), accumulator);
 }
 
-/// Does element i stand before element `best` in the order of min (sign = 1) or max (sign = −1)? NaN goes first.
+/// True if element i comes before element `best` in the order of min (sign = 1) or max (sign = −1). NaN comes first.
 bool precedes(const Elements& x, std::int64_t i, std::int64_t best, int sign, bool signed_zeros) {
     if (!is_floating(x.type)) {
         const Wide a = integer_of(x[i], x.type), b = integer_of(x[best], x.type);

@@ -87,7 +87,7 @@ TEST(RandomKernels, compile_for_every_architecture) {
     EXPECT_TRUE(errors.empty()) << errors.size() << " kernels do not compile; the first for " << errors.front();
 }
 
-/// Does ptxas say of any function that it spills?
+/// True if ptxas reports spills for any function.
 bool spills(const std::string& log) {
     const std::string words = " bytes spill stores";
     for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1))
@@ -95,7 +95,7 @@ bool spills(const std::string& log) {
     return false;
 }
 
-/// Those of 100 graphs, always the same, of which a kernel spills.
+/// The graphs, out of a fixed set of 100, that have a kernel with spills.
 std::set<std::string> spilling(cuda::Problems problems) {
     std::vector<Compilation> compilations;
     Coverage coverage;

@@ -166,7 +166,7 @@ int loaded_version() noexcept;
 /// The context of a device, retained at its first use until the process ends, as the CUDA runtime does.
 CUctx_st* primary_context(int ordinal);
 
-/// Where a call stands. (std::source_location, which clang 14 does not have with libstdc++.)
+/// The source line of a call. (std::source_location, which clang 14 does not have with libstdc++.)
 struct Here {
     const char* file;
     int line;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_freed = 4096; // ranges that stay closed
 
-/// Is there memory of this process at an address, or one where memory was?
+/// True if the address is, or was, memory of this process.
 bool is_mapped(std::uint64_t address) {
     static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     return msync(reinterpret_cast<void*>(address / page * page), page, MS_ASYNC) == 0;

@@ -17,7 +17,7 @@ struct UserObject {
     static void release(UserObject* object, unsigned count);
 };
 
-/// Is this thread inside UserObject::destroy?
+/// True while this thread is inside UserObject::destroy.
 bool in_destroy();
 
 struct Node {
