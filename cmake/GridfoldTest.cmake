@@ -1,23 +1,34 @@
-# gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE | EMULATED] [TIMEOUT <seconds>])
+# gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE | EMULATED] [LONG] [TIMEOUT <seconds>])
 #
 # A GoogleTest binary, bin/<name>, that links gridfold::gridfold and may include the layers' internal headers and those
 # under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package; and slow, for what a sanitizer build
 # leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>". WHOLE makes the binary one entry instead:
 # for tests whose start is dear (a CUDA context, NVRTC). EMULATED: only gridfold_emulated_test() runs it. An entry in which
-# every test was skipped is reported as skipped. What may take long (TIMEOUT) is started first.
+# every test was skipped is reported as skipped. What may take long (TIMEOUT) is started first. LONG: the binary, and its run
+# on the emulated device, are there only with GRIDFOLD_LONG_TESTS, which scripts/test sets with --all.
 include(GoogleTest)
+option(GRIDFOLD_LONG_TESTS "Also build and run the tests that take long" ON)
 
 function(gridfold_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;EMULATED" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;EMULATED;LONG" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
     add_executable(${name} ${arg_SOURCES})
+    if(arg_LONG AND NOT GRIDFOLD_LONG_TESTS)
+        set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+        set_property(GLOBAL APPEND PROPERTY gridfold_long_tests_left_out ${name})
+    endif()
+    # Optimising tests as the library is takes the compiler a third longer.
+    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
     target_link_libraries(${name} PRIVATE
         gridfold::gridfold ${arg_LIBRARIES} GTest::gtest_main fmt::fmt Boost::headers)
     target_include_directories(${name} PRIVATE
         "${PROJECT_SOURCE_DIR}/tests"
         "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/npy/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
+    if(arg_LONG AND NOT GRIDFOLD_LONG_TESTS)
+        return()
+    endif()
     if(arg_EMULATED)
         gridfold_emulated_test(${name})
     elseif(arg_WHOLE)
@@ -42,6 +53,10 @@ endfunction()
 # execute kernels on the host (tests/emulator/device). The entry of <subject>_cuda is <subject>_emulated; that of any other
 # binary is "<name>.emulated".
 function(gridfold_emulated_test name)
+    get_property(left_out GLOBAL PROPERTY gridfold_long_tests_left_out)
+    if(name IN_LIST left_out)
+        return()
+    endif()
     add_dependencies(${name} gridfold_emulated_device)
     set(folder "${CMAKE_BINARY_DIR}/emulated")
     set(entry ${name}.emulated)

@@ -11,8 +11,8 @@
 
 namespace {
 
-/// True if the two types are passed alike. Ours has int where the toolkit has an enum, and a struct of our own where it has
-/// a struct.
+/// True if the two types are passed alike. Ours has int where the toolkit has an enum, and a struct of our own where it
+/// has a struct.
 template <class Ours, class Theirs> constexpr bool alike() {
     if constexpr (std::is_same_v<Ours, Theirs>)
         return true;

@@ -416,8 +416,7 @@ void count(const Plan& plan, Coverage& coverage) {
 }
 
 std::vector<std::string> rows(const GenerateOptions& options) {
-    std::vector<std::string> wanted{"other constant", "other index", "other mask",
-                                    "rank 1",         "rank 2",      "rank 3"};
+    std::vector<std::string> wanted{"other constant", "other index", "other mask", "rank 1", "rank 2", "rank 3"};
     for (const MapOp* row : all_maps())
         if (row->builtin >= 0 && (row->facts.exact || options.inexact != Inexact::never))
             wanted.push_back(fmt::format("map {}", row->name));

@@ -1,13 +1,15 @@
-// The function types of the CPU backend's kernels. Depends on host_kernels.hpp alone: the files that are compiled once
-// for each instruction set include it, and share no inline function with the rest of the library.
+// The function types of the CPU backend's kernels. Depends on host_kernels.hpp and on constants of order.hpp alone: the
+// files that are compiled once for each instruction set include it, and share no inline function with the rest of the
+// library.
 #pragma once
 
+#include <gridfold/fusion/order.hpp>
 #include <gridfold/ops/host_kernels.hpp>
 
 namespace gf::cpu {
 
-/// Lanes of a reduction's block (order.hpp: slab_elements).
-constexpr std::size_t lane_count = 2048;
+/// Lanes of a reduction's block.
+constexpr std::size_t lane_count = slab_elements;
 
 /// The most slabs of a block that one call folds: a lane's state is loaded and stored once for all of them.
 constexpr std::size_t max_rows = 4;

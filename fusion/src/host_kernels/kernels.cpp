@@ -6,11 +6,8 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
-#include <gridfold/fusion/order.hpp>
 
 namespace gf::cpu {
-
-static_assert(lane_count == static_cast<std::size_t>(slab_elements));
 
 // What each of the files compiled for an instruction set defines, in the namespace of that set.
 #define GRIDFOLD_KERNELS(set)                                                  \

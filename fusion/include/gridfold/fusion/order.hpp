@@ -1,9 +1,9 @@
 // The canonical order of a reduction: it follows from the number of elements alone, so that every
 // backend, device and plan gives the same bits.
 //
-// A slab is slab_elements consecutive elements; lane = element index mod slab_elements; slab s belongs to block s mod G.
-// Each lane of a block folds its elements in increasing order; lanes, then blocks, combine pairwise by index, lowest bit
-// first.
+// A slab is slab_elements consecutive elements; lane = element index mod slab_elements; slab s belongs to block s mod
+// G. Each lane of a block folds its elements in increasing order; lanes, then blocks, combine pairwise by index, lowest
+// bit first.
 //
 // Backends and host kernels take every number of the order from here. Host kernels, which are compiled once for each
 // instruction set and share no function, use its constants only.

@@ -88,8 +88,8 @@ struct Store {
     int array;
 };
 
-/// Writes a value that varies along no dim to a scalar of the plan. Emptiness is an ordinary bool value beside it: an empty
-/// scalar's `value` is 0 (floating: NaN).
+/// Writes a value that varies along no dim to a scalar of the plan. Emptiness is an ordinary bool value beside it: an
+/// empty scalar's `value` is 0 (floating: NaN).
 struct Yield {
     int value;
     int scalar;
