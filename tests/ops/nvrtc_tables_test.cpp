@@ -64,7 +64,7 @@ std::string reduce_kernels(const gf::ReduceOp& row) {
                               gf::value_type(gf::result_type(row, element, chosen)));
             } catch (const gf::InvalidGraph&) { // it takes its own alone
             }
-        for (const auto [accumulator, result] : types) {
+        for (const auto& [accumulator, result] : types) {
             const auto spell = [](DType type) { return type == DType::boolean ? "bool" : to_text(type); };
             const std::string monoid = fmt::format("{}<{}, {}>", row.monoid->name, spell(element), spell(accumulator));
             text += fmt::format(

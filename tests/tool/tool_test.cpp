@@ -127,7 +127,7 @@ TEST_F(Tool, explains_in_words_text_dot_and_source) {
     EXPECT_EQ(gridfold("explain --dot " + graph).out.substr(0, 7), "digraph");
     const std::string sweeps = gridfold("explain --source " + graph).out;
     EXPECT_NE(sweeps.find("gridfold_sweep"), std::string::npos);
-    EXPECT_NE(sweeps.find(" = load x"), std::string::npos) << sweeps;
+    EXPECT_NE(sweeps.find("// %0 = load x"), std::string::npos) << sweeps;
     EXPECT_LE(std::ranges::count(sweeps, '\n'), 120) << sweeps;
     EXPECT_EQ(gridfold("explain --source=sweeps " + graph).out, sweeps);
     const std::string full = gridfold("explain --source=full " + graph).out;
