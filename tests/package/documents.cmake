@@ -33,3 +33,7 @@ foreach(page IN LISTS pages)
         set_tests_properties(package.${name}_commands PROPERTIES LABELS "cpu;package")
     endif()
 endforeach()
+
+# No link of a page leads to a file that is not there.
+add_test(NAME package.links COMMAND "${CMAKE_COMMAND}" -D "PAGES=${pages}" -P "${CMAKE_CURRENT_SOURCE_DIR}/links.cmake")
+set_tests_properties(package.links PROPERTIES LABELS "cpu;package")
