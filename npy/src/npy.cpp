@@ -114,9 +114,9 @@ Array::Array(FileBytes file, const Header& header) : file_(std::move(file)) {
         copy_ = HostBuffer(stored.size());
         auto* const copy = static_cast<char*>(copy_.address());
         if (header.fortran_order)
-            copy_to_c_order(elements, copy, header.extents, size_of(header.type));
+            copy_to_c_order(stored.data(), copy, header.extents, size_of(header.type));
         else
-            std::memcpy(copy, elements, stored.size());
+            std::memcpy(copy, stored.data(), stored.size());
         elements = copy;
     }
     view_ = {const_cast<char*>(elements), header.type, header.extents, Memory::host, false};

@@ -101,6 +101,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
     }
     const std::vector<Image> images = images_for(keys);
     std::vector<std::shared_ptr<const Module>> modules;
+    modules.reserve(images.size());
     for (const Image& image : images) modules.push_back(std::make_shared<const Module>(device, *image.bytes));
     for (std::size_t i = 0; i < loaded->kernels.size(); ++i) {
         LoadedKernel& kernel = loaded->kernels[i];

@@ -159,7 +159,7 @@ Executable executable_of(const std::string& text, const Options& options) {
         fmt::format("{} {}{}{} {} {} {} {}", options.device, options.fuse, options.verify, options.fast_math,
                     options.threads, fmt::ptr(options.memory.host), fmt::ptr(options.memory.device), text);
     if (const auto known = cache.find(key)) return *known;
-    const Executable made = compile(parse(text), options);
+    Executable made = compile(parse(text), options);
     cache.add(std::move(key), made);
     return made;
 }

@@ -1,10 +1,11 @@
 // floor_div and remainder of integers without a division instruction per element: the results of prelude.cuh's
 // functions, in loops that vectorise, or by a divisor that is prepared once per call.
 //
-// Up to 32 bits a quotient is a product with the divisor's reciprocal in a floating-point type with at least 7 spare
-// bits (f32 for 8 and 16 bits, f64 for 32): a quotient is at least 1 / 2b away from where its floor changes once half of
-// the last place is added to a, and rounding errors are smaller. 64-bit quotients are the high words of products with a
-// 65-bit reciprocal (Granlund and Montgomery, "Division by invariant integers using multiplication", figure 4.1).
+// Up to 32 bits a quotient is a product with the divisor's reciprocal in a floating-point type with at least 7
+// spare bits (f32 for 8 and 16 bits, f64 for 32): a quotient is at least 1 / 2b away from where its floor changes
+// once half of the last place is added to a, and rounding errors are smaller. 64-bit quotients are the high words
+// of products with a 65-bit reciprocal (Granlund and Montgomery, "Division by invariant integers using
+// multiplication", figure 4.1).
 #pragma once
 
 #include "host_kernels/element_types.hpp"

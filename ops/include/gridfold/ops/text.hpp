@@ -33,7 +33,8 @@
 // are ordered as they first appear. The name of a dim, where no value has that name, is its extent. A number without a
 // type is a literal: it takes the type of what it meets. Literals among themselves know + - * / and unary -;
 // integers stay integers but for /, which is true division. In the canonical form, which to_text prints, each
-// instruction is one `let`, a constant is written where it is used if that is one place, and values without a name of their own are v0, v1, …: such names are not kept by a round trip.
+// instruction is one `let`, a constant is written where it is used if that is one place, and values without a name of
+// their own are v0, v1, …: such names are not kept by a round trip.
 #pragma once
 
 #include <cstddef>
