@@ -178,7 +178,7 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     // many, as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights. The
     // compiler finds room for a seventh more, but for sums in f64.
     const int most_resident = wide || problems == Problems::one ? 1 : tuned::threads_of_many / threads;
-    const int needed = words_to_fold(sweep, width) > 0 ? registers : registers * 6 / 7;
+    const int needed = registers + 8; // of many problems: the record and the index of its block
     int resident = 1;
     while (resident < most_resident && needed <= registers_of_multiprocessor / (threads * (resident + 1)) / 8 * 8)
         ++resident;
