@@ -115,8 +115,8 @@ std::set<std::string> spilling(cuda::Problems problems) {
     return found;
 }
 
-// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs. When this was written, one of these graphs
-// spilled; of many problems, whose parameters take registers too, and where more blocks are worth a few bytes, four.
+// fusion/src/cuda/shape.cpp estimates the registers that a kernel needs. One of these graphs spills as one problem;
+// four as many problems, whose parameters take registers too.
 TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     const std::set<std::string> found = spilling(cuda::Problems::one);

@@ -26,6 +26,7 @@ constexpr int words_of_one_warp = 2;  ///< one warp collects up to 8 blocks a la
 constexpr int words_of_two_each = 8;  ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
 constexpr int words_of_one_each = 32; ///< more would be spilled
 constexpr int own_registers = 16;     ///< counters and addresses; an estimate: of 300 random graphs 15 → 3 spill
+constexpr int record_registers = 8;   ///< of many problems, a block's record: of 100 random graphs 12 → 4 spill
 constexpr int threads_of_many = 1024; ///< wanted on a multiprocessor where problems are many and short
 } // namespace tuned
 
@@ -106,6 +107,15 @@ int words_to_fold(const Sweep& sweep, int width) {
     return words;
 }
 
+/// True if the compiler saves a seventh of the registers that the estimate counts, where that makes room for another
+/// block. It spills instead with stores, gathered arrays, masked folds and 64-bit arithmetic.
+bool yields_registers(const Plan& plan, const Sweep& sweep) {
+    const auto is_wide = [](const Instruction& i) { return is_per_element(i) && size_of(i.compute) > 4; };
+    const auto is_heavy = [](const Fold& f) { return f.mask >= 0 || f.accumulator == DType::f64; };
+    return sweep.stores.empty() && !by_coordinates(plan, sweep) && std::ranges::none_of(sweep.code, is_wide) &&
+           std::ranges::none_of(sweep.folds, is_heavy);
+}
+
 /// Of how many blocks a thread of the last one collects the states, at most.
 int blocks_to_collect(const Sweep& sweep, int threads) {
     int words = 0, largest = 0;
@@ -175,10 +185,9 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     const int registers = used + of_a_slab * int(tail_early) +
                           std::max(of_a_slab * in_flight, windows * (of_a_slab + 4 * flat_arrays(plan, sweep)));
     // Of one problem there are no more than two blocks a multiprocessor, which leave the compiler nothing to save. Of
-    // many, as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights. The
-    // compiler finds room for a seventh more, but for sums in f64.
+    // many, as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights.
     const int most_resident = wide || problems == Problems::one ? 1 : tuned::threads_of_many / threads;
-    const int needed = registers + 8; // of many problems: the record and the index of its block
+    const int needed = yields_registers(plan, sweep) ? registers * 6 / 7 : registers + tuned::record_registers;
     int resident = 1;
     while (resident < most_resident && needed <= registers_of_multiprocessor / (threads * (resident + 1)) / 8 * 8)
         ++resident;
