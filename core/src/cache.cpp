@@ -20,10 +20,10 @@ namespace gf {
 namespace {
 
 constexpr std::size_t largest_file = std::size_t{256} << 20;
-/// Images kept in memory; a process that makes more graphs than this starts over.
+/// The most images in memory; beyond it the memory cache is cleared.
 constexpr std::size_t most_in_memory = 4096;
 
-/// A file, closed when done; −1 where it could not be opened.
+/// Owns a file descriptor; −1 if the file could not be opened.
 struct File {
     int descriptor;
     explicit File(int d) : descriptor(d) {}
@@ -34,7 +34,7 @@ struct File {
     }
 };
 
-/// The whole of a regular file; nothing where it cannot be read, or is too large to be an entry.
+/// The bytes of a regular file; nothing if it cannot be read or is too large for an entry.
 std::optional<std::string> read_file(const std::string& path) {
     const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat s {};
@@ -50,7 +50,7 @@ std::optional<std::string> read_file(const std::string& path) {
     return bytes;
 }
 
-/// Writes all of it, beside its place, and renames: readers see the old file or the new one.
+/// Writes a temporary file in the same folder and renames it: readers see the old file or the new one.
 void write_file(const std::string& path, std::string_view bytes) {
     std::string temporary = path + ".XXXXXX";
     const File file(mkostemp(temporary.data(), O_CLOEXEC)); // mode 0600
@@ -68,7 +68,7 @@ void write_file(const std::string& path, std::string_view bytes) {
     if (!complete || rename(temporary.c_str(), path.c_str()) != 0) unlink(temporary.c_str());
 }
 
-/// True for a folder that only this user can write to.
+/// True if only this user can write to the folder.
 bool is_private(const std::string& folder) {
     struct stat s {};
     return stat(folder.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
@@ -113,7 +113,7 @@ std::string DiskCache::default_folder() {
         return text != nullptr ? text : "";
     };
     if (const auto folder = value("GRIDFOLD_CACHE_DIR"); !folder.empty()) return std::string(folder);
-    // The XDG rule: a relative path is to be ignored.
+    // XDG's rule: a relative path is ignored.
     if (const auto base = value("XDG_CACHE_HOME"); base.starts_with('/')) return std::string(base) + "/gridfold";
     if (const auto home = value("HOME"); home.starts_with('/')) return std::string(home) + "/.cache/gridfold";
     return {};
@@ -134,11 +134,11 @@ void DiskCache::store(const KernelKey& key, const Entry& entry) const noexcept {
         std::error_code ignored;
         const std::filesystem::path folder(folder_);
         if (folder.has_parent_path()) std::filesystem::create_directories(folder.parent_path(), ignored);
-        mkdir(folder_.c_str(), 0700); // is_private() says whether it is there now
+        mkdir(folder_.c_str(), 0700); // is_private() checks the outcome
         if (!is_private(folder_)) return;
         const Digest digest = digest_of(key);
         write_file(folder_ + '/' + to_hex(digest), entry_to_bytes(digest, entry));
-    } catch (...) { // out of memory: it is not stored, which is no error
+    } catch (...) { // out of memory: the entry is not stored, which is no error
     }
 }
 

@@ -16,7 +16,7 @@ void put_text(std::string& out, std::string_view text) {
 }
 std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
 
-/// Takes an entry apart; every read is within the file, or the entry is no entry.
+/// Parses an entry. A read beyond the file's end makes it invalid.
 class Reader {
 public:
     explicit Reader(std::string_view bytes) : bytes_(bytes) {}

@@ -11,11 +11,11 @@
 
 namespace gf {
 
-/// What an entry is named by: the hash of the key and of the format's version.
+/// An entry's name: the hash of the key and of the format's version.
 Digest digest_of(const KernelKey& key);
 
 std::string entry_to_bytes(const Digest& key, const DiskCache::Entry& entry);
-/// Total: bytes that are not exactly what entry_to_bytes() gives for this key are no entry.
+/// The entry that entry_to_bytes() wrote for this key; nothing for any other bytes. Never throws for bad bytes.
 std::optional<DiskCache::Entry> entry_from_bytes(const Digest& key, std::string_view bytes);
 
 } // namespace gf

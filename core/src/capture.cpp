@@ -10,7 +10,7 @@ using driver::check;
 
 namespace {
 
-/// An object that captured graphs own; when they let go, an element of the list of what waits to be destroyed.
+/// An object that captured graphs own; after its release, an element of the list of objects to destroy.
 struct Owned {
     std::shared_ptr<void> object;
     Owned* next = nullptr;
@@ -18,7 +18,7 @@ struct Owned {
 
 std::atomic<Owned*> retired{nullptr};
 
-/// Called by CUDA, on a thread where CUDA may not be called, when the last graph has let go.
+/// Called by CUDA after the last graph has released the object, on a thread where CUDA may not be called.
 void retire(void* pointer) {
     auto* owned = static_cast<Owned*>(pointer);
     owned->next = retired.load(std::memory_order_relaxed);
@@ -43,7 +43,7 @@ void give_to_captured_graph(StreamView stream, std::shared_ptr<void> object) {
     auto owned = std::make_unique<Owned>(Owned{std::move(object), nullptr});
     CUuserObject_st* user_object = nullptr;
     check(cu.user_object_create(&user_object, owned.get(), retire, 1, driver::user_object_no_sync));
-    static_cast<void>(owned.release()); // retire() has it from here on
+    static_cast<void>(owned.release()); // now owned by retire()
     const driver::Outcome moved = cu.graph_retain_user_object(graph, user_object, 1, driver::user_object_move);
     if (moved.code != driver::success) driver::report(cu.user_object_release(user_object, 1));
     check(moved);

@@ -67,7 +67,7 @@ bool is_device_lost(const DeviceError& error) noexcept {
     case driver::invalid_address_space:
     case driver::invalid_pc:
     case driver::launch_failed: return true;
-    default: return false; // codes are CUDA's, and open
+    default: return false; // CUDA's codes are an open set
     }
 }
 

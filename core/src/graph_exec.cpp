@@ -39,7 +39,7 @@ GraphExec::GraphExec(int device, std::span<const KernelNode> nodes) {
         check(
             cu.graph_add_kernel_node(&added, graph, dependencies.data(), overlaps ? 0 : dependencies.size(), &params));
         if (overlaps && !dependencies.empty()) {
-            // It starts when the blocks of those before have let it (griddepcontrol.launch_dependents), or are done.
+            // It starts when all blocks of the previous kernels have called griddepcontrol.launch_dependents or ended.
             constexpr driver::EdgeData programmatic{driver::port_programmatic, 0, driver::edge_programmatic, {}};
             const std::vector<CUgraphNode_st*> to(dependencies.size(), added);
             const std::vector<driver::EdgeData> edges(dependencies.size(), programmatic);

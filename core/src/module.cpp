@@ -42,7 +42,7 @@ void launch(const Launch& what, StreamView stream) {
 }
 
 bool kernels_may_overlap(const Device& device) {
-    // Hopper has it; drivers capture it since CUDA 12.3.
+    // Needs Hopper; drivers capture such launches since CUDA 12.3.
     return device.capability_major >= 9 && driver::loaded_version() >= 12030;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* override_name = "GRIDFOLD_NVRTC";
 
-/// Size and time of a compiler's file; both 0 where it is not there.
+/// Sets size and time of a compiler's file; both are 0 if it does not exist.
 void look_at_file(Identity& identity) {
     struct stat s {};
     if (stat(identity.path.c_str(), &s) != 0) s = {};
@@ -29,7 +29,7 @@ void look_at_file(Identity& identity) {
     identity.file_time = std::int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
 }
 
-/// Opens one library as the compiler. Leaves the reason in `compiler` if that is not possible.
+/// Opens one library as the compiler, or sets the reason why it cannot be used.
 void open_library(Compiler& compiler, const std::string& library, int newest_major) {
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
@@ -41,7 +41,7 @@ void open_library(Compiler& compiler, const std::string& library, int newest_maj
     const auto load_symbol = [&](const char* name, auto& function) {
         void* symbol = dlsym(handle, name);
         if (symbol == nullptr && missing == nullptr) missing = name;
-        std::memcpy(&function, &symbol, sizeof symbol); // POSIX's way from an object to a function pointer
+        std::memcpy(&function, &symbol, sizeof symbol); // POSIX's conversion of an object to a function pointer
     };
     load_symbol("nvrtcGetErrorString", table.error_string);
 #define NVRTC(member, entry_point, parameters) load_symbol(table.member.symbol, table.member.function);
@@ -68,7 +68,7 @@ void open_library(Compiler& compiler, const std::string& library, int newest_maj
         compiler.usable = true;
         compiler.identity = identity;
         compiler.reason.clear();
-        return; // loaded for good: closing and opening it again would cost as much as a small kernel
+        return; // never closed: opening it again would take as long as compiling a small kernel
     }
     dlclose(handle);
 }
@@ -108,7 +108,7 @@ void check(const Compiler& it, driver::Outcome outcome) {
                           outcome.code);
 }
 
-/// The log, and below each message the line of `text` that it is about: "kernel(12): error …".
+/// The log with the line of `text` that each message names below it: "kernel(12): error …".
 std::string quote_lines(std::string_view log, std::string_view text) {
     std::vector<std::string_view> lines;
     for (std::size_t at = 0; at <= text.size();) {
@@ -131,7 +131,7 @@ std::string quote_lines(std::string_view log, std::string_view text) {
     return quoted;
 }
 
-/// Destroys a program when done.
+/// Owns a program.
 struct Program {
     const Compiler& compiler;
     _nvrtcProgram* handle = nullptr;
@@ -215,7 +215,7 @@ Compiled compile(const std::string& text, const std::string& target, std::span<c
     const std::string architecture = "--gpu-architecture=" + target;
     std::vector<const char*> arguments = {architecture.c_str()};
     for (const std::string& option : options) arguments.push_back(option.c_str());
-    // Leaves out the declarations of textures and of the CUDA runtime: the same code, a fifth sooner.
+    // Omits the declarations of textures and of the CUDA runtime: the same code in 80 % of the time.
     if (std::pair(it.identity.major, it.identity.minor) >= std::pair(12, 4)) arguments.push_back("--minimal");
     const driver::Outcome outcome =
         it.table.compile(program.handle, static_cast<int>(arguments.size()), arguments.data());

@@ -47,7 +47,7 @@ Digest sha256(std::string_view bytes) {
     const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
     const std::size_t whole = bytes.size() / 64 * 64;
     for (std::size_t i = 0; i < whole; i += 64) absorb(state, data + i);
-    // The rest, a one bit, zeros, and the length in bits: one block or two.
+    // The last bytes, a one bit, zeros, and the length in bits: one block or two.
     std::array<std::uint8_t, 128> tail{};
     const std::size_t rest = bytes.size() - whole;
     for (std::size_t i = 0; i < rest; ++i) tail[i] = data[whole + i];

@@ -1,4 +1,4 @@
-// What a user's graph is checked against while it is built: the rules of maps, casts, constants and reductions.
+// Builders of maps, casts, constants and reductions, and the rules that they check.
 #include <algorithm>
 #include <array>
 
@@ -33,7 +33,7 @@ int add_cast(Dag& dag, int node, DType type) {
     return detail::add_node(dag, cast, std::array{node});
 }
 
-/// The one graph that the operands are values of.
+/// The graph of the operands' values. Throws InvalidGraph for values of several graphs.
 Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
     Dag* dag = nullptr;
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
@@ -85,7 +85,7 @@ void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
                       "reduce a value that has all of them, as select(mask, value, value)");
 }
 
-/// The comparison that holds for (b, a) where `row` holds for (a, b).
+/// The comparison m with m(b, a) = row(a, b).
 const MapOp& mirrored(const MapOp& row) {
     if (&row == &map_op::less) return map_op::greater;
     if (&row == &map_op::less_equal) return map_op::greater_equal;
@@ -94,7 +94,7 @@ const MapOp& mirrored(const MapOp& row) {
     return row;
 }
 
-/// No integer type holds both u64 and negative numbers: a comparison of them would go by f64, which is not exact.
+/// True for a comparison of u64 with a signed type. No integer type holds both, and a comparison in f64 is not exact.
 bool compares_across_signs(const MapOp& row, std::span<const Operand> operands) {
     if (row.rule != TypeRule::compare || operands[0].literal || operands[1].literal) return false;
     const DType a = operands[0].value.type(), b = operands[1].value.type();
@@ -102,7 +102,7 @@ bool compares_across_signs(const MapOp& row, std::span<const Operand> operands) 
     return across(a, b) || across(b, a);
 }
 
-/// By sign first, then as u64.
+/// Compares by sign first, then as u64.
 Value compare_across_signs(const MapOp& row, const Value& a, const Value& b) {
     if (a.type() == DType::u64) return compare_across_signs(mirrored(row), b, a);
     const Value is_negative = map(map_op::less, {a, Literal(0)});
@@ -112,7 +112,7 @@ Value compare_across_signs(const MapOp& row, const Value& a, const Value& b) {
     return map(map_op::logical_and, {map(map_op::logical_not, {is_negative}), as_unsigned});
 }
 
-/// Casts and constants as the row needs them, and the map itself.
+/// Adds the casts and constants that the row needs, and the map.
 Value add_map(Dag& dag, const MapOp& row, std::span<const Operand> operands) {
     std::vector<OperandType> types;
     std::vector<int> dims;
@@ -131,7 +131,7 @@ Value add_map(Dag& dag, const MapOp& row, std::span<const Operand> operands) {
         throw refusal(fmt::format("the result of {}", row.name),
                       fmt::format("a domain has at most {} dims, and this has {}", max_rank, dims.size()),
                       "reduce an operand first");
-    const MapTyping typing = map_typing(row, types); // throws where the row has no meaning for the types
+    const MapTyping typing = map_typing(row, types); // throws if the row does not take the types
 
     if (compares_across_signs(row, operands)) return compare_across_signs(row, operands[0].value, operands[1].value);
 
@@ -139,7 +139,7 @@ Value add_map(Dag& dag, const MapOp& row, std::span<const Operand> operands) {
     for (std::size_t slot = 0; slot < operands.size(); ++slot)
         if (operands[slot].literal) bits[slot] = constant_bits(*operands[slot].literal, typing.operands[slot]);
 
-    // Nothing below refuses: a map that breaks a rule has added no node.
+    // All rules have been checked: a map that breaks one has added no node.
     std::vector<int> nodes;
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
         const DType type = typing.operands[slot];
@@ -201,7 +201,7 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     const DType element = value.type();
     Node node{.kind = NodeKind::reduce, .type = element, .dims = {}, .name = {}};
     node.reduce = &row;
-    node.accumulator = accumulator_type(row, element, options.accumulate); // throws for one it does not take
+    node.accumulator = accumulator_type(row, element, options.accumulate); // throws if the row does not take it
     node.type = result_type(row, element, options.accumulate);
     node.masked = options.where.has_value();
     node.ddof = options.ddof;

@@ -14,7 +14,7 @@ namespace gf {
 
 namespace {
 
-// Line breaks are Graphviz's escape, written out.
+// Line breaks are Graphviz's escape sequence.
 std::string label(const Dag& dag, const Node& node) {
     std::string text;
     switch (node.kind) {

@@ -1,4 +1,4 @@
-// The container: dims, inputs, names, outputs, nodes and their edges. What maps and reductions check is in build.cpp.
+// The container: dims, inputs, names, outputs, nodes and their edges. Checks of maps and reductions are in build.cpp.
 #include <gridfold/ops/graph.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace detail {
 
 namespace {
 
-// Not std::isalpha: names do not depend on the locale.
+// Not std::isalpha, which depends on the locale.
 constexpr bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool continues_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
 
@@ -63,7 +63,7 @@ std::string describe(const Dag& dag, int node) {
 int add_node(Dag& dag, const Node& node, std::span<const int> operands) {
     const auto vertex = boost::add_vertex(node, dag);
     try {
-        // An edge that Boost has added by halves cannot be removed: both its ends have room before it is added.
+        // Boost cannot remove an edge of which only one end was added: room for both ends is reserved first.
         in_edge_list(dag, vertex).reserve(operands.size());
         for (std::size_t slot = 0; slot < operands.size(); ++slot) {
             const auto operand = static_cast<std::size_t>(operands[slot]);
@@ -245,7 +245,7 @@ void Graph::output(std::string_view name, Value value) {
 }
 
 void Graph::check_output(std::string_view name, const Value& value, DType type, bool is_array) const {
-    if (value.dag() != dag_.get()) return; // output() refuses it
+    if (value.dag() != dag_.get()) return; // output() refuses a value of another graph
     const std::string subject = fmt::format("the output {}", in_quotes(name));
     const Node& node = this->node(value.node());
     if (node.dims.empty() == is_array)

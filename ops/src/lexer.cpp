@@ -27,7 +27,7 @@ InvalidGraph located(std::string_view text, std::size_t position, std::string_vi
     const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
     const std::size_t end = std::min(text.find('\n', position), text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n');
-    // Of a long line, the part around the position.
+    // Quotes only the part of a long line around the position.
     constexpr std::size_t margin = 60;
     const std::size_t first = position - begin > margin ? position - margin : begin;
     std::string excerpt;
@@ -43,7 +43,7 @@ Token Lexer::peek_second() const {
         Lexer ahead = *this;
         ahead.next();
         return ahead.token_;
-    } catch (const InvalidGraph&) { // GCOVR_EXCL_BR_LINE: what is not caught is not seen here
+    } catch (const InvalidGraph&) { // GCOVR_EXCL_BR_LINE: gcovr counts other exceptions as a branch
         return {.kind = Token::Kind::end, .text = {}, .position = position_};
     }
 }

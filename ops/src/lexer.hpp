@@ -1,4 +1,4 @@
-// Tokens of the text form, and errors that say where.
+// Tokens of the text form, and errors with their place.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace gf::detail {
 struct Token {
     enum class Kind { name, number, symbol, end } kind = Kind::end;
     std::string_view text;
-    std::size_t position = 0; ///< in the whole text, bytes
+    std::size_t position = 0; ///< bytes from the start of the text
     Literal literal = false;  ///< a number's value
 };
 
@@ -20,15 +20,15 @@ struct Token {
 InvalidGraph located(std::string_view text, std::size_t position, std::string_view subject, std::string_view rule,
                      std::string_view fix);
 
-/// Reads a text token by token. A token that has no meaning is a located error.
+/// Reads a text token by token. An unknown token is a located error.
 class Lexer {
 public:
     explicit Lexer(std::string_view text) : text_(text) { next(); }
 
     const Token& peek() const noexcept { return token_; }
-    /// The token after peek(). A token that has no meaning there reads as the end; taking it reports it.
+    /// The token after peek(). An unknown token is read as the end here, and reported when it is taken.
     Token peek_second() const;
-    /// Takes the token.
+    /// Returns peek() and advances to the next token.
     Token take() {
         const Token token = token_;
         next();

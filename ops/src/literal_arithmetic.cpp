@@ -1,4 +1,4 @@
-// Exact integers through the compiler's checked arithmetic, whose result type is tried signed, then unsigned.
+// Exact integers by the compiler's checked arithmetic: tried with a signed result, then with an unsigned one.
 #include "literal_arithmetic.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ double to_f64(Literal a) {
                                              : with_integer(a, [](auto i) { return static_cast<double>(i); });
 }
 
-/// `overflows(result)` stores the exact result and says whether its type cannot hold it.
+/// `overflows(result)` stores the result and returns true if its type cannot hold it.
 template <class F> Literal exact(F&& overflows) {
     if (std::int64_t result = 0; !overflows(&result)) return result;
     if (std::uint64_t result = 0; !overflows(&result)) return result;

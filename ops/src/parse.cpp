@@ -1,5 +1,5 @@
 // The parser: recursive over parentheses and calls, to max_text_nesting; operators are a stack in each expression.
-// Every rule of the graph is checked by the graph's own builders; what they refuse gets its place in the text here.
+// The graph's builders check every rule of the graph; the parser adds the place in the text to their errors.
 #include <gridfold/ops/text.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using detail::located;
 using detail::OperatorRow;
 using detail::Token;
 
-/// An operand while it is parsed: a value or a literal, and where it starts.
+/// An operand while it is parsed: a value or a literal, and its position.
 struct Term {
     Operand operand;
     std::size_t position;
@@ -90,20 +90,20 @@ private:
             fail(token.position, fmt::format("{} was expected, and the text ends", what));
         fail(token.position, fmt::format("{} was expected, and here is {}", what, in_quotes(token.text)));
     }
-    /// Runs a builder of the graph; what it refuses is located at `position`.
+    /// Runs a builder of the graph; its errors get the place `position`.
     template <class F> auto at(std::size_t position, F&& build) -> decltype(build()) {
         try {
             return build();
-        } catch (const InvalidGraph& error) { // GCOVR_EXCL_BR_LINE: what is not caught is not seen here
+        } catch (const InvalidGraph& error) { // GCOVR_EXCL_BR_LINE: gcovr counts other exceptions as a branch
             throw located(lexer_.text(), position, error.subject(), error.rule(), error.fix());
         }
     }
-    /// The same, for what adds nodes.
+    /// at() for builders that add nodes: checks max_text_nodes, too.
     template <class F> Value value_at(std::size_t position, F&& build) {
         const Value value = at(position, std::forward<F>(build));
         if (graph_.node_count() > max_text_nodes)
             fail(position,
-                 fmt::format("the graph has more than {} nodes, and a text describes at most as many", max_text_nodes),
+                 fmt::format("the graph has more than {} nodes, the most that a text may describe", max_text_nodes),
                  "split it");
         return value;
     }
@@ -170,7 +170,7 @@ private:
         expect("=", "'=' and the value of " + in_quotes(name.text));
         const Value value = parse_value();
         expect(";", fmt::format("an operator, or ';' after the value of {},", in_quotes(name.text)));
-        // A second name for a value that has one is an alias within the text.
+        // A second name of a value is an alias within the text.
         if (graph_.node(value.node()).name.empty()) graph_.let(name.text, value);
         values_[name.text] = value;
     }
@@ -374,7 +374,7 @@ private:
         return reserved || (followed_by_equals && (word.text == "accumulate" || word.text == "ddof"));
     }
 
-    /// Is the next token an attribute, or a comma before one?
+    /// True if the next token is an attribute or a comma before one.
     bool attribute_follows() const {
         detail::Lexer ahead = lexer_;
         if (next_is(",")) ahead.take();

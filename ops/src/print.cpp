@@ -24,7 +24,7 @@ template <class F> std::string shortest(F value) {
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     std::string text = fmt::format("{}", value);
     if constexpr (std::is_same_v<F,
-                                 float>) { // the shortest f32 may lie so near a midpoint that f64 rounds it onto that
+                                 float>) { // f64 may round the shortest decimal of an f32 to a midpoint of two f32
         double read = 0;
         std::from_chars(text.data(), text.data() + text.size(), read);
         if (static_cast<float>(read) != value) text = fmt::format("{}", static_cast<double>(value));
@@ -48,7 +48,7 @@ std::string number_text(DType type, std::uint64_t bits) {
     });
 }
 
-/// v0, v1, …: what the printer calls values that have no name.
+/// True for v0, v1, …, the printer's names of values without a name.
 bool is_automatic(std::string_view name) {
     return name.size() > 1 && name.front() == 'v' &&
            std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -88,7 +88,7 @@ public:
 private:
     static std::size_t at(int node) { return static_cast<std::size_t>(node); }
 
-    /// Which names of their own values keep (a pass may have given one name twice), and how often each node is used.
+    /// Decides which values keep their own names (a pass may have used one twice), and counts the uses of each node.
     void name_values() {
         const auto count = at(graph_.node_count());
         uses_.resize(count), words_.resize(count), names_.resize(count);
@@ -103,7 +103,7 @@ private:
             if (taken_.insert(node.name).second) names_[at(n)] = node.name;
         }
         for (const Graph::Output& output : graph_.outputs())
-            uses_[at(output.node)] += 2; // written as a `let`, never in place
+            uses_[at(output.node)] += 2; // an output is written as a `let`, never in place
     }
 
     std::string automatic_name(int& next) const {
@@ -114,7 +114,7 @@ private:
     }
 
     void print_parameters() {
-        // Dims are declared where they first appear; a list of them comes first if that is not their order.
+        // Dims are declared at their first appearance. If that gives another order, a list of dims comes first.
         std::vector<int> appearing;
         for (int n = 0; n < graph_.node_count(); ++n)
             if (const Node& node = graph_.node(n); is_parameter(node))
@@ -185,8 +185,8 @@ private:
     const Graph& graph_;
     std::string text_;
     std::vector<int> uses_;
-    std::vector<std::string> names_; ///< a value's own name, where it keeps it
-    std::vector<std::string> words_; ///< how an operand is written: a name, or a constant in place
+    std::vector<std::string> names_; ///< a value's own name if it keeps it
+    std::vector<std::string> words_; ///< the text of an operand: a name, or a constant in place
     std::unordered_set<std::string> taken_;
 };
 

@@ -1,4 +1,4 @@
-// How the graph's builders refuse: the value, the rule it breaks, and the fix, in one sentence form.
+// Errors and checks of the graph's builders: a message names the value, the rule it breaks, and the fix.
 #pragma once
 
 #include <string>
@@ -19,16 +19,16 @@ inline InvalidGraph refusal(std::string_view what, std::string_view rule, std::s
 /// A node in words: "x (f32[i, j])", "the result of add (f32[i, j])".
 std::string describe(const Dag& dag, int node);
 
-/// `name` in quotes, cut where it is longer than a message should be.
+/// `name` in quotes, shortened if it is too long for a message.
 std::string in_quotes(std::string_view name);
 
-/// Throws InvalidGraph unless `name` may name a value, a dim or a result; `what` says which ("the input").
+/// Throws InvalidGraph unless `name` may name a value, a dim or a result; `what` is the named thing ("the input").
 void check_name(std::string_view what, std::string_view name);
 
-/// Adds a node and the edges from its operands. Nothing is added if it throws.
+/// Adds a node and the edges from its operands. The DAG is unchanged if it throws.
 int add_node(Dag& dag, const Node& node, std::span<const int> operands);
 
-/// Takes away the nodes from `first` on: a builder that throws has added none.
+/// Removes the nodes from `first` on, so that a builder that throws leaves the DAG unchanged.
 void drop_nodes(Dag& dag, int first) noexcept;
 
 /// The operands of a node, by slot.

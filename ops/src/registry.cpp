@@ -47,7 +47,7 @@ private:
     std::atomic<const List*> newest_ = nullptr;
 };
 
-// Leaked on purpose: rows are looked up and registered during the construction and destruction of others' globals.
+// Never destroyed: rows are looked up and registered during the construction and destruction of other globals.
 Registry<MapOp>& maps() {
     static auto* registry = new Registry<MapOp>({
 #define GRIDFOLD_MAP_OP(name, ...) &map_op::name,

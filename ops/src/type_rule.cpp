@@ -41,7 +41,7 @@ bool is_integer_literal(Literal literal) {
     return literal.kind == Literal::Kind::integer || literal.kind == Literal::Kind::unsigned_integer;
 }
 
-/// The type of literals that meet values of type `strong`, or no value at all.
+/// The type of literals combined with values of type `strong`, if any.
 DType common_type(std::optional<DType> strong, bool any_floating, bool any_integer) {
     if (any_floating) return strong && is_floating(*strong) ? *strong : DType::f64;
     if (any_integer) return strong && *strong != DType::boolean ? *strong : DType::i64;
@@ -72,8 +72,8 @@ DType floating_type(DType promoted) {
     }
 }
 
-/// The same for several operands: the first of f16, f32 and f64 that holds each of them, which is less than their
-/// promoted integer needs (i8 and u8 promote to i16, and hypot takes both as f16).
+/// The smallest of f16, f32 and f64 that holds each operand's own floating_type(). It may be smaller than that of the
+/// promoted integer: i8 and u8 promote to i16, but hypot converts both to f16.
 DType floating_type(std::span<const OperandType> operands, DType promoted) {
     if (is_floating(promoted)) return promoted;
     DType type = DType::f16;
@@ -86,7 +86,7 @@ DType floating_type(std::span<const OperandType> operands, DType promoted) {
     return only_bool ? floating_type(promoted) : type; // an integer literal makes bool i64
 }
 
-/// The compute type of a row whose operands promote to `promoted`, or why it has none: the rule and the fix.
+/// The reason why a row has no compute type for its operands.
 struct Refused {
     std::string_view rule, fix;
 };
@@ -114,7 +114,7 @@ DType compute_of(const MapOp& row, std::span<const OperandType> operands, DType 
     return promoted;
 }
 
-/// A literal's value as an integer type, if it holds exactly that.
+/// A literal's value as an integer type, if that represents it exactly.
 template <class T> std::optional<T> integer_value(Literal literal) {
     using Limits = std::numeric_limits<T>;
     switch (literal.kind) {
@@ -237,7 +237,7 @@ std::uint64_t constant_bits(Literal literal, DType type) {
 
 DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> chosen) {
     DType own = element;
-    bool may_widen = false; // may f64 be chosen?
+    bool may_widen = false; // the user may choose f64
     switch (row.accumulator) {
     case AccumulatorRule::sum:
         may_widen = true;

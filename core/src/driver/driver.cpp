@@ -17,7 +17,7 @@
 namespace gf::driver {
 namespace {
 
-/// A probe and what the process keeps for it.
+/// A probe and the contexts that the process retains for it.
 struct State {
     Probe probe;
     std::unique_ptr<std::atomic<CUctx_st*>[]> contexts;
@@ -30,9 +30,9 @@ std::mutex loading;
 constexpr const char* after_fork =
     "CUDA cannot be used in a child of fork() whose parent used it: start the child with exec, or use the cpu backend";
 
-/// Puts a probe in use. Earlier ones stay: a test's owners may still point to their tables.
+/// Puts a probe in use. Earlier probes are never destroyed: owners in a test may still point to their tables.
 const State* put_in_use(Probe probe) {
-    static auto& all = *new std::deque<State>; // never destroyed: destructors of static objects come here
+    static auto& all = *new std::deque<State>; // never destroyed: destructors of static objects use it
     static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
     static_cast<void>(registered);
     const std::size_t count = probe.devices.size();
@@ -60,7 +60,7 @@ std::string describe(const Table& table, Outcome outcome) {
                        words(table, outcome.code, true), outcome.code);
 }
 
-/// Of a device's facts; each query must succeed.
+/// A device's facts; `failed` is the first query that failed.
 Device query_device(const Table& cu, int ordinal, Outcome& failed) {
     Device d;
     d.ordinal = ordinal;
@@ -115,7 +115,7 @@ Probe probe_table(const Table& table) {
 
 Probe probe_library(const char* library) {
     Probe probe;
-    // Never closed: the driver does not survive it, and owners outlive any scope that could.
+    // Never closed: the driver cannot be unloaded, and owners of its objects may live until the process ends.
     void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
         probe.reason = fmt::format("no CUDA driver: {}", dlerror());
@@ -125,7 +125,7 @@ Probe probe_library(const char* library) {
     const auto load = [&](auto& entry, bool is_needed = true) {
         void* symbol = dlsym(handle, entry.symbol);
         if (symbol == nullptr && missing == nullptr && is_needed) missing = entry.symbol;
-        std::memcpy(&entry.function, &symbol, sizeof symbol); // POSIX's way from an object to a function pointer
+        std::memcpy(&entry.function, &symbol, sizeof symbol); // POSIX's conversion of an object to a function pointer
     };
 #define DRIVER(member, symbol, parameters) load(probe.table.member);
 #define NEWER_DRIVER(member, symbol, parameters) load(probe.table.member, false);
@@ -153,24 +153,24 @@ const Table* table_or_null() noexcept {
 
 namespace {
 
-/// How many objects the process has loaded so far, those unloaded since included: it grows with each. Empty where the
-/// C library does not count.
+/// The number of objects that the process has loaded so far, including those unloaded since. Empty if the C library
+/// does not count them.
 std::optional<unsigned long long> objects_loaded() {
     std::optional<unsigned long long> count;
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t bytes, void* to) {
             if (bytes >= offsetof(dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
                 *static_cast<std::optional<unsigned long long>*>(to) = info->dlpi_adds;
-            return 1; // every object tells the same
+            return 1; // every object reports the same count
         },
         &count);
     return count;
 }
 
-/// Has the process libcuda.so.1 loaded, by whomever, for itself alone (RTLD_LOCAL) or for all?
+/// True if the process has loaded libcuda.so.1, with RTLD_LOCAL or RTLD_GLOBAL.
 bool is_loaded() {
-    static std::atomic<unsigned long long> absent_at{~0ull}; // objects_loaded() when the library was not among them
-    const auto count = objects_loaded(); // before the question: what is loaded meanwhile is asked for again
+    static std::atomic<unsigned long long> absent_at{~0ull}; // objects_loaded() when the library was last found absent
+    const auto count = objects_loaded(); // read before dlopen: an object loaded in between causes another look
     if (count && *count == absent_at.load(std::memory_order_relaxed)) return false;
     void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (library == nullptr) {
@@ -247,7 +247,7 @@ void report(Outcome outcome, Here here) noexcept {
     try {
         std::fprintf(stderr, "gridfold: releasing a CUDA resource failed: %s (later ones are not reported)\n",
                      message(outcome, here).c_str());
-    } catch (...) { // out of memory: nothing left to say it with
+    } catch (...) { // no memory for the message
     }
 }
 

@@ -1,7 +1,7 @@
-// The one table of CUDA driver entry points, how it is filled, and how a call is checked.
+// The table of CUDA driver entry points, loading it, and checking calls.
 //
-// The table is filled from libcuda.so.1 at the first device query, once, by whichever thread comes first. Tests put
-// another one behind it. Types are declared here as cuda.h has them, so that no CUDA header is needed.
+// The first device query fills the table from libcuda.so.1, once, in whichever thread comes first. Tests install
+// another table. Types are declared here with cuda.h's layout, so that no CUDA header is needed.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ struct EdgeData {
     unsigned char reserved[5];
 };
 
-// The values of cuda.h's enums that are used. ENUM rows: our name, cuda.h's name, value.
+// The values used from cuda.h's enums. ENUM rows: our name, cuda.h's name, value.
 #define GRIDFOLD_DRIVER_VALUES(ENUM)                                                   \
     ENUM(success, CUDA_SUCCESS, 0)                                                     \
     ENUM(deinitialized, CUDA_ERROR_DEINITIALIZED, 4)                                   \
@@ -104,7 +104,7 @@ struct EdgeData {
     ENUM(user_object_no_sync, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, 1)                    \
     ENUM(user_object_move, CU_GRAPH_USER_OBJECT_MOVE, 1)
 
-// The same, of CUDA 12.3 on.
+// Values that exist since CUDA 12.3.
 #define GRIDFOLD_NEWER_DRIVER_VALUES(ENUM)                            \
     ENUM(edge_programmatic, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 1) \
     ENUM(port_programmatic, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 1)
@@ -114,7 +114,7 @@ GRIDFOLD_DRIVER_VALUES(GRIDFOLD_ENUM)
 GRIDFOLD_NEWER_DRIVER_VALUES(GRIDFOLD_ENUM)
 #undef GRIDFOLD_ENUM
 
-/// What a call gave: its CUresult, and which call it was.
+/// The result of a call: its CUresult, and the name of the entry point.
 struct Outcome {
     int code;
     const char* call;
@@ -134,39 +134,39 @@ struct Table {
 #undef DRIVER
 };
 
-/// The oldest driver that has every DRIVER entry point, as cuDriverGetVersion counts.
+/// The oldest driver with every DRIVER entry point, in cuDriverGetVersion's numbering.
 inline constexpr int oldest_driver = 12000;
 
-/// The table. Throws DeviceError, with the reason, where CUDA cannot be used.
+/// The table. Throws DeviceError, with the reason, if CUDA cannot be used.
 const Table& table();
-/// The same for destructors and queries that must not fail: null where CUDA cannot be used.
+/// The table, or null if CUDA cannot be used: for destructors and queries that must not fail.
 const Table* table_or_null() noexcept;
-/// The same; probes the driver if nobody has yet and the process has it loaded. Asks the loader for that once, and
-/// again only when the process has loaded something since.
+/// table_or_null(), after probing the driver if the process has loaded it. Asks the loader once, and again only after
+/// the process has loaded another object.
 const Table* table_if_loaded();
 
-/// What could be found out about the driver behind a library name: a table and devices, or a reason why not.
+/// The result of probing a driver library: a table and devices, or the reason why it cannot be used.
 struct Probe {
     Table table;
     bool usable = false;
-    int version = 0; ///< as cuDriverGetVersion counts
+    int version = 0; ///< in cuDriverGetVersion's numbering
     std::string reason;
     std::vector<Device> devices;
 };
 Probe probe_library(const char* library);
 Probe probe_table(const Table& table);
 
-/// Tests: puts another table in place of the driver's, or (null) lets the driver be probed anew. Not while others use
-/// CUDA.
+/// For tests: replaces the driver's table, or (null) makes the next query probe the driver again. Not while other
+/// threads use CUDA.
 void install(const Table* table);
 
-/// The version of the driver in use, as cuDriverGetVersion counts; 0 where there is none. Loads nothing.
+/// The version of the driver in use, in cuDriverGetVersion's numbering; 0 if none is. Loads nothing.
 int loaded_version() noexcept;
 
-/// The context of a device, retained at its first use until the process ends, as the CUDA runtime does.
+/// The primary context of a device, retained from its first use until the process ends, as in the CUDA runtime.
 CUctx_st* primary_context(int ordinal);
 
-/// The source line of a call. (std::source_location, which clang 14 does not have with libstdc++.)
+/// The source line of a call: std::source_location, which clang 14 lacks with libstdc++.
 struct Here {
     const char* file;
     int line;
@@ -175,11 +175,11 @@ struct Here {
     }
 };
 
-/// Throws DeviceError, with the call and CUDA's words, unless the call succeeded.
+/// Throws DeviceError, with the call and CUDA's message, unless the call succeeded.
 void check(Outcome outcome, Here here = Here::current());
-/// The same for calls that say whether something has finished: false where it has not.
+/// check() for calls that test whether work has finished: false if it has not.
 bool check_ready(Outcome outcome, Here here = Here::current());
-/// The same for destructors: tells stderr, once a process. Silent once CUDA itself has shut down.
+/// check() for destructors: prints to stderr, once a process. Silent after CUDA itself has shut down.
 void report(Outcome outcome, Here here = Here::current()) noexcept;
 
 } // namespace gf::driver

@@ -1,4 +1,4 @@
-// The one table of NVRTC's entry points.
+// The table of NVRTC's entry points.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Table {
 #undef NVRTC
 };
 
-/// A loaded compiler, or the reason why there is none.
+/// A loaded compiler, or the reason why none is loaded.
 struct Compiler {
     Table table;
     bool usable = false;

@@ -1,12 +1,12 @@
-// How destructors call the driver: on their device, reporting and never throwing.
+// Driver calls of destructors: on their device, reporting and never throwing.
 #pragma once
 
 #include "driver/driver.hpp"
 
 namespace gf::driver {
 
-/// Makes `device` current, if need be at a second try, and calls `release(table)`, which gives an Outcome. Does nothing
-/// where CUDA is gone (a forked child). What fails is reported.
+/// Makes `device` current, with a second try, and calls `release(table)`, which returns an Outcome. Does nothing if
+/// CUDA cannot be used any more (a forked child). Reports failures.
 template <class Release> void release_on(int device, Release&& release, Here here = Here::current()) noexcept {
     const Table* cu = table_or_null();
     if (cu == nullptr) return;
@@ -17,10 +17,10 @@ template <class Release> void release_on(int device, Release&& release, Here her
             return;
         } catch (const DeviceError& error) {
             report({error.code(), error.call().c_str()}, here);
-        } catch (...) { // no memory to say so
+        } catch (...) { // no memory for the report
         }
     }
-    report(release(*cu), here); // what can be released without is not kept
+    report(release(*cu), here); // some objects can be released without a current device
 }
 
 } // namespace gf::driver

@@ -1,4 +1,4 @@
-// Owners of memory: on a device, page-locked on the host, and ordinary host memory. Move-only; all uninitialised.
+// Move-only owners of uninitialised memory: device memory, page-locked host memory, and ordinary host memory.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ void release_pinned_memory(int device, void* address) noexcept;
 void release_host_memory(int device, void* address) noexcept;
 } // namespace detail
 
-/// Device memory. Zero bytes are a null address. Throws DeviceError where the device has no room.
+/// Device memory. Zero bytes are a null address. Throws DeviceError if the device has too little memory.
 class DeviceBuffer {
 public:
     DeviceBuffer() = default;
@@ -22,7 +22,7 @@ public:
 
     void* address() const noexcept { return memory_.get(); }
     std::size_t bytes() const noexcept { return address() != nullptr ? bytes_ : 0; }
-    /// The first elements of it as an array.
+    /// An array that begins at address().
     View view(DType type, const Extents& extents) const { return {address(), type, extents, Memory::device, true}; }
 
 private:
@@ -48,7 +48,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// Host memory, aligned to 64 bytes. Zero bytes are a null address. Throws OutOfMemory where there is not so much.
+/// Host memory, aligned to 64 bytes. Zero bytes are a null address. Throws OutOfMemory if the host has too little.
 class HostBuffer {
 public:
     static constexpr std::size_t alignment = 64;

@@ -1,4 +1,4 @@
-// The CUDA devices of this machine, and being current on one. Works, and says why not, on machines without CUDA.
+// CUDA devices, queries about pointers, and making a device current. On machines without CUDA, queries say why.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace driver {
 struct Table;
 }
 
-/// One CUDA device, numbered as the driver numbers them (CUDA_VISIBLE_DEVICES included).
+/// One CUDA device. `ordinal` is the driver's number, after CUDA_VISIBLE_DEVICES.
 struct Device {
     int ordinal = 0;
     std::string name;
@@ -24,37 +24,36 @@ struct Device {
     int multiprocessors = 0;
 };
 
-/// The devices; none where CUDA cannot be used. The first call loads and initialises the driver. Thread-safe.
+/// The devices; none if CUDA cannot be used. The first call loads and initialises the driver. Thread-safe.
 std::vector<Device> devices();
 
-/// Why CUDA cannot be used (no driver, one too old, no device, a forked child), or "" where it can. Thread-safe.
+/// Why CUDA cannot be used (no driver, an old driver, no device, a forked child), or "" if it can. Thread-safe.
 std::string cuda_unavailable_reason();
 
-/// Where a pointer points. Managed memory counts as device memory, and is marked: the host reaches it too.
+/// The memory that a pointer points to. Managed memory counts as device memory; the host can access it, too.
 struct PointerInfo {
     Memory memory = Memory::host; ///< never Memory::unknown
     bool managed = false;
-    bool pinned = false; ///< host memory that CUDA has page-locked: it is copied without staging
+    bool pinned = false; ///< host memory that CUDA has page-locked: copied without staging
     int device = -1;     ///< of device memory
 };
 
-/// Asks the driver where pointers point. Uses it only if the process has it loaded already: without a driver every
-/// pointer is a host pointer. Never throws for a pointer that the driver does not know: that is host memory.
+/// Asks the driver for the memory of pointers, if the process has loaded the driver; otherwise every pointer is a host
+/// pointer. Pointers that the driver does not know are host memory, without an error.
 class PointerQuery {
 public:
-    /// Looks for the driver: some 0.1 us while the process has none, so that the many pointers of one call share a
-    /// query.
+    /// Looks for the driver, which takes 0.1 us while none is loaded: share one query between the pointers of a call.
     PointerQuery();
     PointerInfo operator()(const void* pointer) const;
 
 private:
     const driver::Table* cu_;
 };
-/// A query for one pointer.
+/// A PointerQuery for one pointer.
 inline PointerInfo pointer_info(const void* pointer) { return PointerQuery()(pointer); }
 
-/// While it lives, this thread may allocate, free and wait on streams of its own although somebody's stream is being
-/// captured: CUDA would else refuse the call, and end the capture.
+/// While it lives, this thread may allocate, free and wait on streams of its own during the capture of any other
+/// stream. Without it CUDA refuses such calls and invalidates the capture.
 class CaptureRelaxed {
 public:
     CaptureRelaxed();
@@ -66,8 +65,8 @@ private:
     int mode_;
 };
 
-/// Makes a device's primary context current in this thread while it lives, unharmed by captures under way, then
-/// restores what was. Costs some thread-local reads where the context is current already.
+/// Makes a device's primary context current in this thread while it lives, with CaptureRelaxed; then restores the
+/// previous context. Costs a few thread-local reads if the context is current already.
 class CurrentDevice {
 public:
     explicit CurrentDevice(int ordinal);
@@ -80,7 +79,8 @@ private:
     bool pushed_ = false;
 };
 
-/// Did the call fail because the device, or the process's context on it, is lost for good? (An illegal address, say.)
+/// True if the call failed because the device or the process's context on it is lost for good (an illegal address,
+/// say).
 bool is_device_lost(const DeviceError& error) noexcept;
 
 } // namespace gf

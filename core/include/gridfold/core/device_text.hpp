@@ -1,13 +1,17 @@
-// The text of device/*.cuh, as it was when the library was built, without its `#pragma once` lines: what generated
-// kernels are made of. Internal: backends and tests read it.
+// The text of device/*.cuh, as it was when the library was built, without its `#pragma once` lines: the first part of
+// every generated kernel. Internal, for backends and tests.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
 namespace gf::detail {
 
-std::string_view prelude_text();
+std::string_view types_text();
+std::string_view arithmetic_text();
+std::string_view mathematics_text();
+std::string_view conversions_text();
 std::string_view slots_text();
 std::string_view fold_text();
 std::string_view warp_text();
@@ -19,14 +23,21 @@ std::string_view combine_text();
 std::string_view publish_text();
 std::string_view flat_text();
 
-/// All of it, each part behind those that it depends on.
-inline std::string device_text() {
+inline std::string joined(std::initializer_list<std::string_view> parts) {
     std::string text;
-    for (const std::string_view part :
-         {prelude_text(), slots_text(), fold_text(), warp_text(), loads_text(), lanes_text(), kernel_text(),
-          parts_text(), combine_text(), publish_text(), flat_text()})
-        text += part;
+    for (const std::string_view part : parts) text += part;
     return text;
+}
+
+/// The parts of prelude.cuh, in the order that it includes them.
+inline std::string prelude_text() {
+    return joined({types_text(), arithmetic_text(), mathematics_text(), conversions_text()});
+}
+
+/// The whole device text, each part after those that it depends on.
+inline std::string device_text() {
+    return joined({prelude_text(), slots_text(), fold_text(), warp_text(), loads_text(), lanes_text(), kernel_text(),
+                   parts_text(), combine_text(), publish_text(), flat_text()});
 }
 
 } // namespace gf::detail

@@ -1,4 +1,4 @@
-// Element types: the enum, its facts, and the map from C++ types. All of it comes from dtype.def.
+// Element types: the enum, its properties, and the mapping from C++ types, all generated from dtype.def.
 #pragma once
 
 #include <concepts>
@@ -20,7 +20,7 @@ enum class DType : std::uint8_t {
 #undef GRIDFOLD_DTYPE
 };
 
-/// What a DType counts as in the promotion rules.
+/// The kind of a DType in the promotion rules.
 enum class Kind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
 
 /// Bytes of one element.
@@ -62,7 +62,7 @@ constexpr bool is_integer(DType type) {
 
 constexpr bool is_half(DType type) { return type == DType::f16 || type == DType::bf16; }
 
-/// The type in which values of `type` are held and computed: f32 for f16 and bf16, else the type itself.
+/// The type in which values of `type` are stored in registers and computed: f32 for f16 and bf16, else `type`.
 constexpr DType value_type(DType type) { return is_half(type) ? DType::f32 : type; }
 
 /// The type named `text`, or nothing.

@@ -1,11 +1,11 @@
 // The errors gridfold throws, split by whose fault it is. A call that throws has created and changed nothing.
 //
 //     Error ┬ UsageError: your mistake ┬ InvalidGraph    in a graph or its text
-//           │                          ├ InvalidBinding  in what is bound to it
-//           │                          ├ InvalidResult   in what is asked of results, or when
+//           │                          ├ InvalidBinding  in an argument bound to a graph
+//           │                          ├ InvalidResult   in a request to results: its name, type or time
 //           │                          └ InvalidOption   in an option, an environment variable or a command line
-//           ├ EmptyReduction   a value was asked for that no element contributed to
-//           ├ IoError          a file could not be read, or is not what it should be
+//           ├ EmptyReduction   the requested value has no contributing element
+//           ├ IoError          a file could not be read, or has another content than expected
 //           ├ CompileError     a generated kernel did not compile
 //           ├ DeviceError      a device could not do what was asked
 //           ├ OutOfMemory      the host has no room for an array
@@ -20,16 +20,16 @@
 
 namespace gf {
 
-/// Base of every exception that gridfold throws on its own account.
+/// Base of every exception class that gridfold defines.
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The user's mistake, found before anything runs. The message is "subject: rule; fix"; a part that is "" is left out.
+/// The user's mistake, found before anything runs. The message is "subject: rule; fix", without the parts that are "".
 class UsageError : public Error {
 public:
-    /// `excerpt`, lines that show the place, follows the message.
+    /// The message ends with `excerpt`, the lines that show the place.
     UsageError(std::string subject, std::string rule, std::string fix, std::string_view excerpt = {})
         : Error(message(subject, rule, fix, excerpt)), subject_(std::move(subject)), rule_(std::move(rule)),
           fix_(std::move(fix)) {}
@@ -57,13 +57,13 @@ public:
     using UsageError::UsageError;
 };
 
-/// A mistake in what is bound to a graph: names, types, extents, memory.
+/// A mistake in the arguments bound to a graph: names, types, extents, memory.
 class InvalidBinding : public UsageError {
 public:
     using UsageError::UsageError;
 };
 
-/// A mistake in what is asked of results (a name, a type), or when: results() before a run, run() during a capture.
+/// A mistake in a request to results: a name, a type, or the time (results() before a run, run() during a capture).
 class InvalidResult : public UsageError {
 public:
     using UsageError::UsageError;
@@ -75,7 +75,7 @@ public:
     using UsageError::UsageError;
 };
 
-/// A file could not be read or written, or is not what it should be. The message says which and what to do.
+/// A file could not be read or written, or has another content than expected. The message says which and what to do.
 class IoError : public Error {
 public:
     IoError(const std::string& what, std::string path) : Error(what), path_(std::move(path)) {}
@@ -86,7 +86,7 @@ private:
 };
 
 /// A generated kernel did not compile (possible only with a user's own map or monoid). `source()` is the kernel text,
-/// `log()` the compiler's words, each with the line of the text that it is about.
+/// `log()` the compiler's messages, each followed by the line of the text that it names.
 class CompileError : public Error {
 public:
     CompileError(const std::string& what, std::string source, std::string log)
@@ -100,7 +100,7 @@ private:
 };
 
 /// A device could not do what was asked: none is present, its memory ran out, or a driver call failed. `call()` is the
-/// driver's entry point ("" where none was called), `code()` its CUresult (0 likewise).
+/// driver's entry point ("" if none was called), `code()` its CUresult (then 0).
 class DeviceError : public Error {
 public:
     DeviceError(const std::string& what, std::string call = {}, int code = 0)
@@ -123,7 +123,7 @@ private:
     std::size_t bytes_;
 };
 
-/// A value was asked for that no element contributed to (the minimum of integers that are all masked, say).
+/// The requested value has no contributing element (the minimum of integers that are all masked, say).
 class EmptyReduction : public Error {
 public:
     using Error::Error;

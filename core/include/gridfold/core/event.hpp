@@ -18,13 +18,13 @@ public:
     Event() = default;
     explicit Event(int device);
 
-    /// Where that fails, what is in the stream has finished when it throws: nobody could tell later.
+    /// If recording fails, waits for the stream before it throws: without the event nothing else could.
     void record(StreamView stream);
-    /// Has everything before the last record() finished? True if there was none. Throws DeviceError if it failed.
+    /// True if all work before the last record(), if any, has finished. Throws DeviceError if that work failed.
     bool is_reached() const;
-    /// Blocks until it has.
+    /// Blocks until is_reached().
     void wait() const;
-    /// Work put in `stream` from now on comes after it.
+    /// Work submitted to `stream` from now on runs after the event.
     void order_before(StreamView stream) const;
 
 private:

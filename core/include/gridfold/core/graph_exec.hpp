@@ -25,20 +25,20 @@ void release(int device, CUgraph_st* graph) noexcept;
 void release(int device, CUgraphExec_st* exec) noexcept;
 } // namespace detail
 
-/// Owns an instantiated graph. Two launches of one GraphExec never overlap, whatever streams they are in: CUDA orders
-/// them. The device's primary context must be current for every call but the destructor.
+/// Owns an instantiated graph. CUDA orders the launches of one GraphExec: two never overlap, in any streams. The
+/// device's primary context must be current for every call but the destructor.
 class GraphExec {
 public:
     GraphExec() = default;
     GraphExec(int device, std::span<const KernelNode> nodes);
 
     explicit operator bool() const noexcept { return exec_.get() != nullptr; }
-    /// Changes grid and parameters of a node for launches from now on; those under way keep theirs.
+    /// Changes grid and parameters of a node for later launches; earlier ones keep theirs.
     void update(int node, const Launch& launch);
     void launch(StreamView stream) const;
 
 private:
-    Handle<CUgraph_st, detail::release> graph_; // kept: updates name its nodes
+    Handle<CUgraph_st, detail::release> graph_; // owns the nodes that updates name
     Handle<CUgraphExec_st, detail::release> exec_;
     std::vector<CUgraphNode_st*> nodes_;
 };

@@ -1,11 +1,11 @@
-// The one owner that every owner of a driver object is made of.
+// The owner behind every owner of a driver object.
 #pragma once
 
 #include <utility>
 
 namespace gf {
 
-/// Owns an object on a device, or none. Move-only. `release` reports what fails, and never throws.
+/// Owns an object on a device, or none. Move-only. `release` reports failures and never throws.
 template <class T, void (*release)(int device, T* object) noexcept> class Handle {
 public:
     Handle() = default;

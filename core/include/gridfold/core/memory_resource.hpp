@@ -1,4 +1,4 @@
-// Where a caller's allocator plugs in: memory for the arrays that gridfold returns.
+// The interface of a caller's allocator: memory for the arrays that gridfold returns.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace gf {
 /// current.
 class DeviceMemoryResource {
 public:
-    /// At least `bytes` (never 0), aligned to 16 bytes, usable by work that is ordered in `stream` after this call.
-    /// What it throws, the run that asked throws.
+    /// At least `bytes` (never 0), aligned to 16 bytes, usable by work that is ordered in `stream` after this call. An
+    /// exception propagates to the caller of the run.
     virtual void* allocate(std::size_t bytes, StreamView stream) = 0;
-    /// Takes back what allocate() gave for as many bytes. Nothing of gridfold uses it any more.
+    /// Takes back memory that allocate(bytes, …) returned. gridfold does not use it any more.
     virtual void deallocate(void* address, std::size_t bytes, StreamView stream) noexcept = 0;
 
 protected:
@@ -26,7 +26,7 @@ protected:
     ~DeviceMemoryResource() = default;
 };
 
-/// The allocators of one kind of memory each; null: gridfold's own.
+/// An allocator for each kind of memory; null: gridfold's own.
 struct MemoryResources {
     std::pmr::memory_resource* host = nullptr;
     DeviceMemoryResource* device = nullptr;

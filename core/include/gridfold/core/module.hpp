@@ -14,12 +14,12 @@ struct CUfunc_st;
 
 namespace gf {
 
-/// A kernel of a Module, valid while that lives.
+/// A kernel of a Module, valid while the Module lives.
 struct KernelView {
     CUfunc_st* function = nullptr;
 };
 
-/// What the driver knows of a loaded kernel.
+/// The driver's facts about a loaded kernel.
 struct KernelFacts {
     int registers = 0;   ///< a thread
     int local_bytes = 0; ///< a thread: spilled registers and local arrays
@@ -33,7 +33,7 @@ void release(int device, CUmod_st* module) noexcept;
 class Module {
 public:
     Module() = default;
-    /// `image` is a cubin or PTX. Throws DeviceError where the device cannot run it.
+    /// `image` is a cubin or PTX. Throws DeviceError if the device cannot run it.
     Module(int device, const std::string& image);
 
     /// The kernel with this (extern "C") name.
@@ -45,20 +45,20 @@ private:
 
 KernelFacts facts_of(KernelView kernel, int device);
 
-/// One launch: a one-dimensional grid of one-dimensional blocks, no dynamic shared memory. `parameters` has the address
-/// of each parameter's value; both are read during the call that takes the Launch, and not after.
+/// One launch: a one-dimensional grid of one-dimensional blocks, no dynamic shared memory. `parameters` holds the
+/// address of each parameter's value; addresses and values are read only during the call that takes the Launch.
 struct Launch {
     KernelView kernel;
     std::uint32_t blocks = 1;
     std::uint32_t threads = 1;
     void** parameters = nullptr;
-    /// The kernel waits by itself (griddepcontrol.wait, in every thread that reads or writes what others do) for what
-    /// comes before it in the stream or graph: it may start while a kernel before it ends. Only where
-    /// kernels_may_overlap(). A GraphExec keeps what it was made with: an update does not change it.
+    /// The kernel may start while the previous kernel of the stream or graph ends: it waits by itself
+    /// (griddepcontrol.wait, in every thread that accesses memory of others). Requires kernels_may_overlap(). Updates
+    /// of a GraphExec do not change it.
     bool may_overlap = false;
 };
 
-/// Can a kernel of this device start while the one before it in its stream ends?
+/// True if a kernel of this device can start while the previous kernel of its stream ends.
 bool kernels_may_overlap(const Device& device);
 
 /// Launches in stream order; the device's primary context must be current. Works while the stream is capturing.

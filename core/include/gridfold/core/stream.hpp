@@ -1,5 +1,5 @@
-// CUDA streams: a view of the caller's, an owner of one's own, and asynchronous copies. The view works on machines
-// without CUDA: it is just a handle.
+// CUDA streams: a view, an owner, and asynchronous copies. The view is a plain handle and works on machines without
+// CUDA.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ public:
     constexpr StreamView(CUstream_st* stream) // NOLINT(google-explicit-constructor): as CUDA's own APIs take it
         : stream_(stream), set_(true) {}
     constexpr CUstream_st* get() const noexcept { return stream_; }
-    /// Was a stream given? (A null stream that was given is the legacy default stream.)
+    /// True if a stream was given. (A given null stream is the legacy default stream.)
     constexpr explicit operator bool() const noexcept { return set_; }
 
 private:
@@ -26,7 +26,7 @@ private:
     bool set_ = false;
 };
 
-/// Does a stream wait for the legacy default stream, and that for it?
+/// Whether a stream and the legacy default stream wait for each other.
 enum class StreamKind { ordered_with_default, independent };
 
 namespace detail {
@@ -42,15 +42,15 @@ public:
     operator StreamView() const noexcept {
         return stream_.get();
     } // NOLINT(google-explicit-constructor): an owner is a view
-    /// Blocks until everything in it has finished. Throws DeviceError if some of it failed.
+    /// Blocks until all its work has finished. Throws DeviceError if any work failed.
     void wait() const;
 
 private:
     Handle<CUstream_st, detail::release> stream_;
 };
 
-// In stream order, without waiting; the device's primary context must be current. Host memory must stay until they are
-// done; if it is not page-locked, the driver may copy it at once.
+// Asynchronous, in stream order; the device's primary context must be current. Host memory must stay valid until the
+// copy is done; if it is not page-locked, the driver may copy it at once.
 void copy_to_device(void* to, const void* from, std::size_t bytes, StreamView stream);
 void copy_to_host(void* to, const void* from, std::size_t bytes, StreamView stream);
 void fill_bytes(void* to, unsigned char byte, std::size_t bytes, StreamView stream);

@@ -1,4 +1,4 @@
-// Views of memory that somebody else owns: what a caller binds to a graph's inputs and outputs.
+// Views of memory that the caller owns, for binding to a graph's inputs and outputs.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr int max_rank = 8;
 class Extents {
 public:
     Extents() = default;
-    /// Throws InvalidBinding for more than max_rank extents. Negative ones are kept, and refused where they are bound.
+    /// Throws InvalidBinding for more than max_rank extents. Negative extents are stored, and refused when bound.
     Extents(std::initializer_list<std::int64_t> extents);
     explicit Extents(std::span<const std::int64_t> extents);
 
@@ -41,14 +41,14 @@ private:
 /// "[3, 4]"
 std::string to_text(const Extents& extents);
 
-/// The product of extents ≥ 0; empty where it does not fit. An extent of 0 makes it 0, whatever the others are.
+/// The product of extents ≥ 0; empty if it does not fit. It is 0 if any extent is 0, even if others would overflow.
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> extents) noexcept;
-/// The same, of extents that are known to fit: those of memory that exists.
+/// The product of extents of existing memory, which always fits.
 inline std::size_t element_count(const Extents& extents) noexcept {
     return static_cast<std::size_t>(element_count(std::span(extents.begin(), extents.end())).value_or(0));
 }
 
-/// Where a pointer points. `unknown` is found out from the driver, if one is loaded, when the view is bound.
+/// The kind of memory that a pointer points to. `unknown`: the driver, if loaded, is asked when the view is bound.
 enum class Memory : std::uint8_t { unknown, host, device };
 
 struct View;
@@ -63,18 +63,18 @@ concept ArrayOfElements = !std::is_same_v<std::remove_cvref_t<Range>, View> && r
     *r.data();
 };
 
-/// Its elements are there after the expression that names it: it is an lvalue, or does not own them (std::span).
+/// A range whose elements outlive the expression: an lvalue, or one that does not own them (std::span).
 template <class Range>
 concept ArrayThatStays =
     ArrayOfElements<Range> && (std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range>);
 
-/// A container whose elements die with the expression that makes it.
+/// A container whose elements end with the expression that creates it.
 template <class Range>
 concept TemporaryArray = ArrayOfElements<Range> && !ArrayThatStays<Range>;
 
 } // namespace detail
 
-/// A contiguous, row-major array in somebody else's memory. Trivially copyable; the memory must outlive its use.
+/// A contiguous, row-major array in memory that it does not own. Trivially copyable; the memory must outlive its use.
 struct View {
     void* address = nullptr;
     DType type = DType::f32;
@@ -86,25 +86,25 @@ struct View {
     View(void* pointer, DType element, Extents shape, Memory where, bool can_write)
         : address(pointer), type(element), extents(shape), memory(where), writable(can_write) {}
 
-    /// A one-dimensional array of elements, which it does not own.
+    /// A one-dimensional view of the range's elements.
     template <detail::ArrayThatStays Range>
     View(Range&& range); // NOLINT(google-explicit-constructor): bindings read as {{"x", data}}
-    // A compiler prints the line of a deleted function: each says what to do.
+    // Compilers print the line of a deleted function: its comment says what to do.
     template <detail::TemporaryArray Range> View(Range&&) = delete; // dangles: bind an array kept in a variable
     View(const std::vector<bool>&) = delete; // packs its bits: bind a std::vector<std::uint8_t> as u8, test it != 0
 };
 
-/// A view of `pointer` with the given extents; where it points is found out when it is bound.
+/// A view of `pointer` with the given extents; its kind of memory is determined when it is bound.
 template <Element T> View view(T* pointer, Extents extents) {
     return {const_cast<std::remove_const_t<T>*>(pointer), dtype_of<T>, extents, Memory::unknown, !std::is_const_v<T>};
 }
-/// The same, for memory that the caller knows to be host memory. Binding a device pointer as this is an InvalidBinding.
+/// A view of host memory. Binding it with a device pointer is an InvalidBinding.
 template <Element T> View host_view(T* pointer, Extents extents) {
     View v = view(pointer, extents);
     v.memory = Memory::host;
     return v;
 }
-/// The same, for memory that the caller knows to be device memory. Binding a host pointer as this is an InvalidBinding.
+/// A view of device memory. Binding it with a host pointer is an InvalidBinding.
 template <Element T> View device_view(T* pointer, Extents extents) {
     View v = view(pointer, extents);
     v.memory = Memory::device;

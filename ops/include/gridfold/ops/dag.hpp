@@ -1,5 +1,5 @@
-// The DAG behind a Graph, as a Boost graph: for code that walks it with Boost's algorithms. The one header of gridfold
-// that needs Boost; nothing else includes it but the .cpp files that walk.
+// The DAG of a Graph as a Boost graph, for Boost's algorithms. The only header of gridfold that needs Boost: only .cpp
+// files that traverse the DAG include it.
 //
 // Vertices are nodes, numbered in a topological order; an edge leads from an operand to its reader. `vecS` edges,
 // because x * x needs two parallel ones; each carries the operand slot that it fills. Vertices are never removed.
@@ -15,7 +15,7 @@
 
 namespace gf {
 
-/// Which operand of its target an edge is.
+/// The number of the operand, in its target, that an edge leads to.
 struct OperandSlot {
     int slot = 0;
 };
@@ -24,7 +24,7 @@ struct Dag : boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectiona
     std::string name;
     std::vector<Graph::DimInfo> dims;
     std::vector<Graph::Output> outputs;
-    // What is taken, so that a name is checked in constant time.
+    // The names in use, so that a name is checked in constant time.
     std::unordered_set<std::string> dim_names, value_names, input_names, output_names;
 
     Value value(int node) { return {this, node}; }

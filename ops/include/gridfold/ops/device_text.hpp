@@ -1,5 +1,5 @@
 // The text of the parts of device/monoid.cuh, as it was when the library was built, without `#pragma once` lines.
-// Internal: backends and tests read it.
+// Internal, for backends and tests.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// A picture of a graph.
+// Graphs as Graphviz.
 #pragma once
 
 #include <iosfwd>
@@ -7,7 +7,7 @@
 
 namespace gf {
 
-/// Writes the graph as Graphviz: a box a node with its name or operation, type and dims; outputs are drawn doubly.
+/// Writes a box for each node, with its name or operation, type and dims; outputs have a double border.
 void write_dot(std::ostream& out, const Graph& graph);
 
 } // namespace gf

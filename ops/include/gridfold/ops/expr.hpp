@@ -5,8 +5,8 @@
 //     gf::Value c = gf::select(x < 0, 0, y), d = gf::cast<double>(y);
 //
 // Every function adds a node to its operands' graph and throws InvalidGraph where gf::map or gf::reduce does. `/` is
-// true division and `%` floors, as in NumPy; `&&`, `||`, `!`, `==` and `<` build graphs too: they decide nothing here.
-// The operators exist for a Value and a Value or an arithmetic type, and for nothing else.
+// true division and `%` floors, as in NumPy; `&&`, `||`, `!`, `==` and `<` build graphs, too, and return no bool. The
+// operators take a Value with a Value or an arithmetic type, and nothing else.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ namespace detail {
 template <class T>
 concept MapOperand = std::same_as<T, Value> || std::is_arithmetic_v<T>;
 
-/// What a map of this arity takes: values and numbers, at least one of them a value.
+/// The operands of a map of this arity: values and numbers, at least one of them a value.
 template <int arity, class... T>
 concept MapOperands =
     sizeof...(T) == static_cast<std::size_t>(arity) && (MapOperand<T> && ...) && (std::same_as<T, Value> || ...);
@@ -60,7 +60,7 @@ concept MapOperands =
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
 
-/// The value converted to T. Floats saturate on the way to integers, NaN gives 0; to bool asks whether it is not 0.
+/// The value converted to T. Floats converted to integers saturate, NaN gives 0; conversion to bool gives value != 0.
 template <Element T> Value cast(Value value) { return cast(value, dtype_of<T>); }
 
 /// The index along a dim, as i64.

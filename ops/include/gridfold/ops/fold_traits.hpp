@@ -1,4 +1,4 @@
-// What core/device/fold.cuh detects on a monoid's struct, as data. Internal: the tables and op_macros.hpp fill rows.
+// The fold policy that core/device/fold.cuh detects, as data. Internal, for the tables and op_macros.hpp.
 #pragma once
 
 #include <gridfold/core/device/prelude.cuh>

@@ -1,12 +1,12 @@
 // The user's graph: named dims, inputs, maps and reductions as a DAG, and the handles to its nodes.
 //
-// A Graph is a value that owns its DAG on the heap. Handles (Value, Dim) point at the DAG: they survive moves of the
-// Graph and belong to the graph moved to. Copying a Graph makes a second DAG; the handles still belong to the original
-// (`copy.value(v.node())` is the copy's), and assigning to a Graph ends the handles of what it held. A handle must not
-// be used after its DAG is gone; a moved-from Graph can only be assigned to and destroyed.
+// A Graph is a value that owns its DAG on the heap. Handles (Value, Dim) point to the DAG: after a move of the Graph
+// they belong to the new Graph. Copying a Graph makes a second DAG; the handles still belong to the original
+// (`copy.value(v.node())` is the copy's). Assigning to a Graph invalidates the handles of its old DAG. A handle must
+// not be used after its DAG is destroyed; a moved-from Graph can only be assigned to and destroyed.
 //
-// Building a graph checks everything that can be known before run time (types, dims, names) and throws InvalidGraph
-// with the graph unchanged. A const Graph may be read from many threads.
+// Building a graph checks types, dims and names, everything known before run time, and throws InvalidGraph with the
+// graph unchanged. A const Graph may be read from many threads.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Dag;
 class Dim {
 public:
     Dim() = default;
-    /// Is this a dim of some graph? (A default-constructed one is not.)
+    /// True for a dim of a graph, false for a default-constructed Dim.
     bool valid() const noexcept { return dag_ != nullptr; }
     /// "" for no dim.
     std::string_view name() const;
@@ -47,8 +47,8 @@ private:
     int position_ = -1;
 };
 
-/// A handle to a node of a graph. Cheap to copy. Default-constructed it is no value, and using it in a graph is an
-/// InvalidGraph. It has no operator bool and no comparison of handles: `==`, `!`, `&&` build graphs (expr.hpp).
+/// A handle to a node of a graph. Cheap to copy. Using a default-constructed one in a graph is an InvalidGraph. It has
+/// no operator bool and no comparison of handles: `==`, `!`, `&&` build graphs (expr.hpp).
 class Value {
 public:
     Value() = default;
@@ -66,8 +66,8 @@ private:
     int node_ = -1;
 };
 
-/// A number written in an expression. Weak, as in NumPy 2: it takes the type of what it meets. An integer must fit
-/// that type; a floating literal that meets integers gives f64.
+/// A number written in an expression. Weak, as in NumPy 2: it takes the type of the values it is combined with. An
+/// integer must fit that type; a floating literal combined with integers gives f64.
 struct Literal {
     enum class Kind : std::uint8_t { boolean, integer, unsigned_integer, floating } kind;
     union {
@@ -101,39 +101,39 @@ struct Operand {
     Operand(N number) : literal(number) {} // NOLINT(google-explicit-constructor)
 };
 
-/// How a reduction folds.
+/// The options of a reduction.
 struct ReduceOptions {
     std::optional<Value> where{};      ///< bool; elements where it is false are skipped
     std::optional<Value> by{};         ///< a group key (not in this version: InvalidGraph)
     std::int64_t groups = 0;           ///< the number of groups
     std::vector<Dim> over{};           ///< the dims to fold; none = all
-    std::optional<DType> accumulate{}; ///< the accumulator type, where the reduction takes one
+    std::optional<DType> accumulate{}; ///< the accumulator type, if the reduction takes one
     int ddof = 0;                      ///< divisor n − ddof, for variance and stddev
 };
 
-/// What a node is.
+/// The kind of a node.
 enum class NodeKind : std::uint8_t { input, scalar, constant, index, extent, map, cast, reduce };
 
-/// A node's own facts; its operands are its in-edges.
+/// A node's attributes; its operands are its in-edges.
 struct Node {
     NodeKind kind;
-    DType type;                       ///< of its value
+    DType type;                       ///< the type of its value
     std::vector<int> dims;            ///< positions; inputs in memory order, everything else increasing
     std::string name;                 ///< inputs, scalars; or the user's name for a value ("" if none)
     std::uint64_t bits = 0;           ///< constant: the value's bytes, little-endian, zero-extended
-    int dim = -1;                     ///< index, extent: which dim
+    int dim = -1;                     ///< index, extent: the position of the dim
     const MapOp* map = nullptr;       ///< map
-    DType compute = DType::f32;       ///< map: the type T that it computes in; operands are already of it
+    DType compute = DType::f32;       ///< map: the type T that it computes in; its operands have that type
     const ReduceOp* reduce = nullptr; ///< reduce
     DType accumulator = DType::f32;   ///< reduce
     bool masked = false;              ///< reduce: operand 1 is the mask
     int ddof = 0;                     ///< reduce
 };
 
-/// The dims of a node's value in the graph's order (an input lists its own in memory order).
+/// The dims of a node's value in the graph's order (Node::dims of an input are in memory order).
 std::vector<int> domain_of(const Node& node);
 
-/// A scalar result and its type: what Graph::output<T> gives and Results::operator[] takes.
+/// The handle of a scalar result of type T, from Graph::output<T>, for Results::operator[].
 template <Element T> class Result {
 public:
     const std::string& name() const noexcept { return name_; }
@@ -144,7 +144,7 @@ private:
     std::string name_;
 };
 
-/// The same of an array result.
+/// The handle of an array result of type T, from Graph::output_array<T>.
 template <Element T> class ArrayResult {
 public:
     const std::string& name() const noexcept { return name_; }
@@ -171,9 +171,9 @@ public:
 
     const std::string& name() const noexcept;
 
-    /// Declares a dim; its extent is bound at run time, or fixed here.
+    /// Declares a dim. Its extent is fixed here or, without `extent`, bound at run time.
     Dim dim(std::string_view name, std::optional<std::int64_t> extent = {});
-    /// Declares an array input; `dims` in its memory order, outermost first. No dims: a run-time scalar.
+    /// Declares an array input; `dims` are in its memory order, outermost first. Without dims: a run-time scalar.
     Value input(std::string_view name, DType type, std::span<const Dim> dims);
     template <Element T> Value input(std::string_view name, std::initializer_list<Dim> dims) {
         return input(name, dtype_of<T>, std::span(dims.begin(), dims.size()));
@@ -191,12 +191,12 @@ public:
     Value map(const MapOp& row, std::span<const Operand> operands);
     Value cast(Value value, DType type);
     Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
-    /// Names a value that has no name yet, for the text form and for messages; returns it.
+    /// Names a value that has no name yet, for the text form and for messages. Returns the value.
     Value let(std::string_view name, Value value);
     /// Names a result. Order of calls is the order of results.
     void output(std::string_view name, Value value);
-    /// The same, with the type that the caller will read: a scalar or an array of T. InvalidGraph where the value is
-    /// another.
+    /// Names a result and returns its typed handle. InvalidGraph unless the value is a scalar of type T, or for
+    /// output_array an array of T.
     template <Element T> Result<T> output(std::string_view name, Value value) {
         Result<T> result(name);
         check_output(name, value, dtype_of<T>, false);
@@ -210,7 +210,7 @@ public:
         return result;
     }
 
-    // What a pass, a printer or a backend reads. Nodes are numbered from 0 in a topological order: operands come first.
+    // For passes, printers and backends. Nodes are numbered from 0 in a topological order: operands come first.
     int node_count() const;
     const Node& node(int node) const;
     /// The operands of a node, by slot.
@@ -229,10 +229,10 @@ public:
     std::span<const Output> outputs() const;
     const Dag& dag() const noexcept { return *dag_; }
 
-    /// Appends a node exactly as given, its operands by number, unchecked but for their range (InternalError): how a
-    /// pass rebuilds a graph, node by node in topological order. Returns its number.
+    /// Appends a node as given and returns its number. Checks only that the operands, given by number, exist
+    /// (InternalError). Passes rebuild a graph with it, node by node in topological order.
     int append(const Node& node, std::span<const int> operands);
-    /// An empty graph with this one's name and dims: where such a rebuilding starts.
+    /// An empty graph with this one's name and dims, to be filled with append().
     Graph like() const;
     void append_output(std::string name, int node);
 
@@ -246,17 +246,16 @@ private:
     std::unique_ptr<Dag> dag_;
 };
 
-/// Applies a map to operands of one graph, at least one of them a value. Operands are brought to the row's compute
-/// type: values by cast nodes, literals as constants of it. The domain is the union of the operands'. InvalidGraph if
-/// the row has no meaning for the types, a literal does not fit, or the domain has more than max_rank dims.
+/// Applies a map to operands of one graph, at least one of them a value. Operands are converted to the row's compute
+/// type: values by cast nodes, literals to constants. The domain is the union of the operands' domains. InvalidGraph if
+/// the row does not take the types, a literal does not fit, or the domain has more than max_rank dims.
 Value map(const MapOp& row, std::span<const Operand> operands);
 Value map(const MapOp& row, std::initializer_list<Operand> operands);
-/// The value converted to a type: itself if it has that type.
+/// The value converted to a type; the same value if it has that type.
 Value cast(Value value, DType type);
-/// Folds every dim of the value (of a value without dims: its one element). The mask's dims are a subset of the
-/// value's, along whose other dims it is broadcast. InvalidGraph for a mask that is not bool, an accumulator that the
-/// reduction does not take, ddof below 0 or where there is none; and, in this version, for `over` fewer dims and for
-/// `by`.
+/// Folds every dim of the value (a value without dims has one element). The mask's dims are a subset of the value's; it
+/// is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the reduction does not
+/// take, a negative ddof, a ddof for a reduction without one; and, in this version, for `over` fewer dims and for `by`.
 Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
 
 } // namespace gf

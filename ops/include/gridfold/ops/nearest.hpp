@@ -1,4 +1,4 @@
-// "did you mean …?"
+// Suggestions for unknown names: "did you mean …?"
 #pragma once
 
 #include <span>
@@ -7,13 +7,13 @@
 
 namespace gf::detail {
 
-/// The candidate that the fewest edits turn `name` into, if few enough to be a slip; else "".
+/// The candidate with the least edit distance from `name`, if that is small enough for a typing error; else "".
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
 
-/// "did you mean 'mean'?", or "" where nothing is near.
+/// "did you mean 'mean'?", or "" if no candidate is near.
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
 
-/// What is called `name` in other libraries and languages: "mean" for "avg"; "" where that is not known.
+/// gridfold's name for an operation that other libraries call `name`: "mean" for "avg"; "" if unknown.
 std::string_view own_name(std::string_view name);
 
 } // namespace gf::detail

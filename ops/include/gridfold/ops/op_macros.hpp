@@ -1,5 +1,5 @@
-// A user's own maps and reductions, in a few lines each, on every backend. The same tokens are compiled here for the
-// host and by NVRTC for the GPU, so the two cannot drift apart. Used outside of any namespace:
+// Macros for a user's own maps and reductions, for every backend. The same tokens are compiled for the host and, by
+// NVRTC, for the GPU, so that both always agree. Use them outside of any namespace:
 //
 //     GRIDFOLD_MAP(softplus, 1, floating, "log(1 + exp(a))", maximum(a, T(0)) + log1p(exp(-abs(a))))
 //
@@ -17,14 +17,14 @@
 //         GRIDFOLD_FN static A finalize(const State& s) { return sub(s.high, s.low); })
 //
 // After that gf::softplus(x) and gf::range(x, {.where = mask}) build graphs, the text form knows both names, and
-// gf::map_op::softplus and gf::reduce_op::range are the rows. They may stand in a header.
+// gf::map_op::softplus and gf::reduce_op::range are the rows. The macros may be used in a header.
 //
-// What the tokens may use: the types and functions of core/device/prelude.cuh, and in a map T and as many of a, b, c as
-// its arity says (map.def says what they are; TypeRule what T can be). No other header exists on the device. Where a
-// map's expression does not compile for a type that its rule gives, the map refuses that type when a graph is built.
+// The tokens may use the types and functions of core/device/prelude.cuh; a map also T and as many of a, b, c as its
+// arity (map.def explains them, TypeRule the values of T). No other header exists on the device. If a map's expression
+// does not compile for a type of its rule, the map refuses that type when a graph is built.
 //
-// The host code keeps its bits under the flags of the file it stands in: contraction is off (clang's explicit
-// -ffp-contract=fast alone is stronger than the source). -ffast-math is refused.
+// Compiler flags do not change the bits of the host code: contraction is off in the source (only clang's explicit
+// -ffp-contract=fast overrides it), and -ffast-math is refused.
 #pragma once
 
 #include <array>
@@ -46,18 +46,18 @@
 ///   rule  a TypeRule                                    then the documentation and the expression
 #define GRIDFOLD_MAP(name, arity, rule, doc, ...) GRIDFOLD_DETAIL_MAP(name, arity, rule, false, 8, doc, __VA_ARGS__)
 
-/// The same of exact functions alone (all but those that map.def marks inexact): the same bits everywhere.
+/// A map that uses only exact functions (those that map.def does not mark inexact): the same bits everywhere.
 #define GRIDFOLD_EXACT_MAP(name, arity, rule, doc, ...) \
     GRIDFOLD_DETAIL_MAP(name, arity, rule, true, 0, doc, __VA_ARGS__)
 
 /// A reduction over E, the element type (bool, integers, f32, f64), with the accumulator type A: the body of a struct
-/// over both. Required: State, identity, accumulate, combine, finalize as above, and the declaration that combine is
-/// associative and commutative, which nothing can check. The result's type is finalize's. Optional:
-///   static constexpr bool needs_elements = true;       nothing to fold has no result (else: finalize(identity()))
+/// template over both. Required: State, identity, accumulate, combine, finalize as above, and the declaration that
+/// combine is associative and commutative, which cannot be checked. The result has finalize's type. Optional:
+///   static constexpr bool needs_elements = true;       no elements: no result (else: finalize(identity()))
 ///   static constexpr bool floating_accumulator = true; A is f32 or f64 (else also i64 for bool and integers, u64)
 ///   static constexpr bool exact_in_any_order = true;   any order of the elements gives the same state, bit by bit, for
-///                                                      this E and A: a GPU's thread keeps one State, not one a lane
-///   static constexpr double ulps = 4;                  how far the CPU and the GPU may be apart (else 0: same bits)
+///                                                      this E and A: a GPU thread keeps one State, not one a lane
+///   static constexpr double ulps = 4;                  the allowed difference of CPU and GPU (else 0: same bits)
 /// `accumulate` chooses A = f64, as for sum. A macro in the tokens, other than GRIDFOLD_FN, does not reach the device.
 #define GRIDFOLD_REDUCTION(name, doc, ...)                                                                 \
     GRIDFOLD_EXACT_BEGIN                                                                                   \
@@ -119,12 +119,12 @@
 
 #define GRIDFOLD_DETAIL_TEXT(...) #__VA_ARGS__
 
-// What a map of so many operands may name.
+// The parameters of a map of each arity.
 #define GRIDFOLD_DETAIL_PARAMETERS_1 [[maybe_unused]] First a, T, T
 #define GRIDFOLD_DETAIL_PARAMETERS_2 [[maybe_unused]] First a, [[maybe_unused]] T b, T
 #define GRIDFOLD_DETAIL_PARAMETERS_3 [[maybe_unused]] First a, [[maybe_unused]] T b, [[maybe_unused]] T c
 
-// gcc takes exactness from the function that everything is inlined into.
+// gcc reads exactness from the function that the code is inlined into.
 #if defined(__GNUC__) && !defined(__clang__)
 #define GRIDFOLD_DETAIL_EXACT_KERNEL __attribute__((optimize("fp-contract=off")))
 #else
@@ -143,12 +143,12 @@ inline constexpr bool fast_math = true;
 inline constexpr bool fast_math = false;
 #endif
 
-/// Registers a row while globals are being constructed, where nothing may throw. Of several rows of one name the
-/// text form knows the first.
+/// Registers a row during the construction of globals, where nothing may throw. If several rows have one name, the text
+/// form uses the first.
 bool register_at_start(const MapOp& row) noexcept;
 bool register_at_start(const ReduceOp& row) noexcept;
 
-/// Can a map of this rule compute in T?
+/// True if a map of this rule can compute in T.
 template <class T> constexpr bool computes_in(TypeRule rule) {
     constexpr bool boolean = std::is_same_v<T, bool>, floating = std::is_floating_point_v<T>;
     switch (rule) {
@@ -166,7 +166,7 @@ template <class T> constexpr bool computes_in(TypeRule rule) {
     return false;
 }
 
-/// Would the text form read this name as an op's?
+/// True if the text form can use this name for an op.
 constexpr bool may_name_op(std::string_view name) {
     for (const std::string_view word : reserved_words)
         if (name == word) return false;
@@ -240,13 +240,13 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
     }
 };
 
-/// A State of numbers alone, without padding: only such a one is a constant as an array of words.
+/// A State of numbers without padding: only such a State can be bit_cast to words in a constant expression.
 template <class State>
 concept WholeWords = std::is_trivially_copyable_v<State> && sizeof(State) % 4 == 0 && requires {
     typename std::bool_constant<(std::bit_cast<std::array<std::uint32_t, sizeof(State) / 4>>(State{}), true)>;
 };
 
-/// A user's monoid over one E and A: what it promises, and its kernels.
+/// A user's monoid over one E and A: checks of its contract, and its kernels.
 template <class M, class E> struct UserMonoid {
     using State = typename M::State;
     static_assert(
@@ -294,7 +294,7 @@ template <class M, class E> struct UserMonoid {
 /// A user's reduction: its kernels by type, and its rows.
 template <template <class, class> class Monoid> struct UserReduction {
     using Sample = Monoid<float, float>;                       // its declarations; no member is called
-    static_assert(std::is_empty_v<UserMonoid<Sample, float>>); // looks into it: its own checks speak now
+    static_assert(std::is_empty_v<UserMonoid<Sample, float>>); // instantiates it, and with it its checks
 
     static constexpr bool needs_elements = requires { requires Sample::needs_elements; };
     static constexpr bool floating_accumulator = requires { requires Sample::floating_accumulator; };

@@ -1,4 +1,4 @@
-// The text form of a graph: the dump, the golden file, the bug report, and how a graph travels to another process.
+// The text form of a graph, for dumps, golden files, bug reports, and transfer to another process.
 //
 //     stats(x: f32[i, j], w: f32[j], alpha: f32)
 //         let y = x * w;
@@ -8,8 +8,8 @@
 //
 //     graph     = name "(" [ param { "," param } ] ")" { "let" name "=" expr ";" } "->" [ output { "," output } ]
 //     param     = name ":" type [ "[" dim { "," dim } "]" ]        an array, or without dims a run-time scalar
-//               | "[" dim { "," dim } "]"                          declares dims, where their order must be said
-//     dim       = name [ "=" integer ]                             with its extent, if that is fixed
+//               | "[" dim { "," dim } "]"                          declares dims whose order matters
+//     dim       = name [ "=" integer ]                             with its extent if fixed
 //     output    = name "=" expr
 //     expr      = prefix { binary prefix }                         precedence as in C++; comparisons do not chain
 //     prefix    = { "-" | "!" | "~" } primary
@@ -30,11 +30,11 @@
 //     type      = bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64
 //
 // Maps and reductions are all_maps() and all_reductions(); min and max reduce with one operand and map with two. Dims
-// are ordered as they first appear. The name of a dim, where no value has that name, is its extent. A number without a
-// type is a literal: it takes the type of what it meets. Literals among themselves know + - * / and unary -;
-// integers stay integers but for /, which is true division. In the canonical form, which to_text prints, each
-// instruction is one `let`, a constant is written where it is used if that is one place, and values without a name of
-// their own are v0, v1, …: such names are not kept by a round trip.
+// are ordered by first appearance. The name of a dim is also its extent unless a value has that name. A number without
+// a type is a literal: it takes the type of the values it is combined with. Operators between literals are + - * / and
+// unary -; integers give integers except with /, which is true division. In the canonical form, which to_text prints,
+// each instruction is one `let`, a constant with one use is written in place, and values without a name are called v0,
+// v1, …; a round trip does not keep those names.
 #pragma once
 
 #include <cstddef>
@@ -47,20 +47,20 @@
 
 namespace gf {
 
-/// What parse() accepts at most; more is an InvalidGraph.
+/// Limits of parse(); a larger text is an InvalidGraph.
 inline constexpr std::size_t max_text_bytes = std::size_t{16} << 20;
-inline constexpr int max_text_nodes = 65536; ///< the same number bounds dims and outputs
+inline constexpr int max_text_nodes = 65536; ///< also the most dims and outputs
 inline constexpr int max_text_nesting = 256;
 
-/// The graph in its canonical text form. Parsing it gives the same graph, and printing that the same text.
+/// The graph in its canonical text form. Parsing it gives the same graph, and printing that graph the same text.
 std::string to_text(const Graph& graph);
 
-/// The graph that a text describes. Total: text that breaks a rule, from whatever source, is an InvalidGraph that says
-/// where (line:column and the line), what was expected, and for an unknown name the nearest known one.
+/// The graph that a text describes. Any text is safe: one that breaks a rule is an InvalidGraph with the place
+/// (line:column and the line), the expected form, and for an unknown name the nearest known one.
 Graph parse(std::string_view text);
 
-/// A constant in the text form: "f32(0.5)". `bits` are the value's bytes, zero-extended. Parsed back, it has the same
-/// bits; of NaNs, some NaN.
+/// A constant in the text form: "f32(0.5)". `bits` are the value's bytes, zero-extended. Parsing it gives the same
+/// bits, for a NaN any NaN.
 std::string constant_text(DType type, std::uint64_t bits);
 
 } // namespace gf

@@ -1,15 +1,16 @@
-// The flat course: one part, whose slabs the grid's blocks take in turn. Loads, folds and stores, then combines lanes,
-// warps and blocks. Generated text gives the particulars as a Kernel (kernel.cuh). Depends on parts.cuh, publish.cuh.
+// The flat course: the blocks of a grid take the slabs of one part in turn. Each block loads, folds and stores, then
+// combines lanes, warps and blocks. The generated text defines the Kernel (kernel.cuh). Depends on parts.cuh and
+// publish.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A value that a lambda can take as a constant.
+/// A compile-time constant as a lambda's argument.
 template <auto value> struct Constant {
     GRIDFOLD_FN constexpr auto operator()() const { return value; }
 };
 
-/// What is loaded for `count` slabs before the first is folded.
+/// The loads of `count` slabs in flight.
 template <class Kernel, Access access, int count> struct Batch {
     typename Kernel::Loads loads[count];
 };
@@ -18,30 +19,29 @@ template <class Kernel, int count> struct Batch<Kernel, Access::windows, count> 
     typename Kernel::Windows windows[count];
 };
 
-/// Calls `fold(Constant<count>)` if so many slabs of a block are left before `end`, then for half of `count`, to
-/// `least`.
+/// Calls `fold(Constant<count>)` if at least `count` slabs of the block are left before `end`, then the same for half
+/// of `count`, down to `least`.
 template <int count, int least, class Fold>
 GRIDFOLD_FN void fold_halves(const u32& slab, u32 blocks, u32 end, const Fold& fold) {
     if (slab + (count - 1) * blocks < end) fold(Constant<count>{}); // defect: half batch
     if constexpr (count > least) fold_halves<count / 2, least>(slab, blocks, end, fold);
 }
 
-/// Asks the L2 for what a block reads first, if that is much of all it reads: up to four whole slabs and the tail.
-/// Before the kernel before this one has ended: the L2 is where all of the device's writes go, so what it still writes
-/// is not missed.
+/// Prefetches up to four whole slabs of a block and the tail into the L2, if the block has no more slabs. Safe before
+/// the previous kernel has ended: its writes update the L2, too.
 template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, const Edges<Kernel>& edges, bool tagged) {
     constexpr u32 most_slabs = 4;
     constexpr i64 slab_size = slab_elements<Kernel>;
     if (edges.whole_slabs > most_slabs * kernel.blocks) return;
     if (tagged && thread_index() == 0) prefetch(kernel.workspace);
-    const u32 slab = kernel.block + thread_index() * kernel.blocks; // a thread, a slab
+    const u32 slab = kernel.block + thread_index() * kernel.blocks; // one slab a thread
     if (thread_index() <= most_slabs && slab <= edges.whole_slabs)
         prefetch_elements(kernel, i64(slab) * slab_size,
                           slab < edges.whole_slabs ? u32(slab_size) : edges.tail_elements); // defect: prefetched
 }
 
-/// Folds the slabs of this block into its threads' lanes: slab s is block s mod G's. Returns how many elements the
-/// block has.
+/// Folds the slabs of this block into its threads' lanes: block b of G folds the slabs s with s mod G = b. Returns the
+/// block's number of elements.
 template <class Kernel>
 GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lanes<Kernel>& lanes) {
     constexpr int in_flight = Kernel::in_flight;
@@ -50,18 +50,17 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
     const u32 blocks = kernel.blocks;
     const u32 lane = thread_index() * width;
 
-    // The tail, where a thread has whole packs of it, is asked for before slabs are folded: its way from memory would
-    // be one more.
+    // Whole packs of the tail are loaded before slabs are folded, so that their latency overlaps with the slabs'.
     typename Kernel::Loads tail;
     const bool tail_in_packs = Kernel::tail_early && kernel.aligned && edges.tail_count() == width; // defect: tail pack
     if constexpr (Kernel::tail_early) load_if(tail_in_packs, kernel, tail, edges.tail_first());
 
     u32 slab = kernel.block; // defect: first slab
-    u32 turn = 0;            // slabs of this block that were folded
+    u32 turn = 0;            // slabs folded so far
 
-    // What lanes share comes from the block's first element, which every thread loads: telling it to each other would
-    // take a barrier. It is awaited with the first slabs, in the loop; but a loop over wide states is slowed by any
-    // branch, more than the wait costs.
+    // Every thread loads the block's first element, the source of the shared origin: broadcasting it would take a
+    // barrier. The loop waits for it together with the first slabs. With wide states it is waited for before the loop:
+    // a branch inside would cost more than the wait.
     constexpr bool shares_in_loop = Kernel::Folds::shares && Kernel::Folds::words <= 8;
     typename Kernel::Loads head;
     const i64 start = i64(kernel.block) * slab_size; // defect: first element
@@ -99,20 +98,20 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
         turn += count();          // defect: count turns
         slab += count() * blocks; // defect: next slab
     };
-    // As many slabs before `end` as fill a batch, then half of one, and so on. Of wide states every batch is much code:
-    // one half, and what is left slab by slab.
+    // Folds slabs before `end` in whole batches, then in a half batch, a quarter, and so on. With wide states, where
+    // each batch is much code, only in whole batches and one half; the caller folds the rest slab by slab.
     const auto fold_batches = [&](auto access, auto count, u32 end) {
         while (slab + (count() - 1) * blocks < end) fold_batch(access, count); // defect: last batch
         constexpr int least = Kernel::Folds::words <= 8 ? 1 : count() / 2;
         if constexpr (count() > 1)
             fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
     };
-    while (slab < edges.whole_slabs) { // once, but for the first block of arrays that are not aligned
+    while (slab < edges.whole_slabs) { // one iteration, except in block 0 of unaligned arrays
         u32 end = edges.whole_slabs;
         if (kernel.aligned) {
             fold_batches(Constant<Access::packs>{}, Constant<in_flight>{}, end);
         } else if constexpr (Kernel::realigns) {
-            // A window reads beyond its slab: memory before the first slab and after the last is not ours.
+            // A window reads beyond its slab: memory before the first slab and after the last may not be readable.
             const u32 last = end - 1; // defect: last window
             if (slab > 0)             // defect: first window
                 fold_batches(Constant<Access::windows>{}, Constant<Kernel::windows_in_flight>{}, last);
@@ -128,7 +127,7 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
         share_head();
         fold_elements<true>(kernel, lanes, tail, edges.tail_first(), width, turn); // defect: fold tail
     }
-    // What fills no packs goes by its elements: of the tail, then what was skipped.
+    // Element by element: the rest of the tail, then the skipped elements.
     i64 first = edges.tail_first();
     i32 count = tail_in_packs ? 0 : edges.tail_count(); // defect: rest of tail
 #pragma unroll 1
@@ -159,11 +158,11 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
     const Edges<Kernel> edges(kernel);
     if constexpr (Kernel::finishes) {
         const bool tagged =
-            (Kernel::Folds::words > 0 && kernel.blocks > 1) || kernel.host != nullptr; // does anybody read tags?
+            (Kernel::Folds::words > 0 && kernel.blocks > 1) || kernel.host != nullptr; // something reads tags
         if constexpr (Kernel::prefetches) prefetch_first(kernel, edges, tagged);
         wait_for_previous_kernel();
         kernel.read_scalars();
-        // Asked for now, since it comes from memory, but touched only after the folds: they need not wait for it.
+        // Loaded early and used after the folds, so that its latency overlaps with them.
         const Workspace workspace{kernel.workspace};
         const u32 last_tag = workspace.last_tag(tagged);
         if (Kernel::Folds::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)

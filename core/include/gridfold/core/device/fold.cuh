@@ -1,5 +1,5 @@
-// How the lanes of a thread fold: which of the ways that a monoid offers (ops/device/monoid.cuh) a fold takes, detected
-// on its struct. Compiled by the host, which estimates registers by it, and by NVRTC. Depends on prelude.cuh.
+// The fold policy: which of the optional functions of a monoid (ops/device/monoid.cuh) a fold uses, detected on the
+// monoid's struct. Compiled by the host, which estimates registers from it, and by NVRTC. Depends on prelude.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -17,12 +17,12 @@ template <class M, class = void> inline constexpr bool offers_packs = false;
 template <class M>
 inline constexpr bool offers_packs<M, Void<decltype(&M::template accumulate_pack<1>)>> = exact_in_any_order<M>;
 
-/// True if a monoid reduces a warp's states by itself.
+/// True if a monoid has a reduce_warp() of its own.
 template <class M, class = void> inline constexpr bool reduces_warps = false;
 template <class M>
 inline constexpr bool reduces_warps<M, Void<decltype(M::reduces_warps)>> = M::reduces_warps && exact_in_any_order<M>;
 
-/// The monoid of the lanes of a block: OfBlock where M has it and no mask interrupts them, else M.
+/// The monoid of a block's lanes: OfBlock if M has it and the fold has no mask, else M.
 template <class M, bool masked, class = void> struct LaneMonoidOf {
     using Type = M;
     static constexpr bool of_block = false;
@@ -32,20 +32,20 @@ template <class M> struct LaneMonoidOf<M, false, Void<typename M::OfBlock>> {
     static constexpr bool of_block = true;
 };
 
-/// How one fold goes about its elements.
+/// The choices for one fold.
 template <class M, bool is_masked> struct FoldPolicy {
     using Monoid = M;
     using LaneMonoid = typename LaneMonoidOf<M, is_masked>::Type;
     static constexpr bool masked = is_masked;
-    /// Lanes share an origin, and keep less than a State.
+    /// Lanes share an origin, and keep a smaller state than State.
     static constexpr bool of_block = LaneMonoidOf<M, masked>::of_block;
-    /// A thread keeps one state for all its lanes. It sees their elements in increasing order, too.
+    /// A thread keeps one state for all its lanes; it sees their elements in increasing order.
     static constexpr bool joins = exact_in_any_order<M>;
-    /// start, advance, end instead of accumulate.
+    /// Uses start, advance, end instead of accumulate.
     static constexpr bool in_steps = !masked && offers_steps<M>; // defect: in steps
-    /// Whole slabs are taken pack by pack.
+    /// Uses accumulate_pack for whole slabs.
     static constexpr bool in_packs = !masked && !in_steps && offers_packs<M>;
-    /// Elements may be dealt to lanes in any way: each is seen with its index, but none is counted.
+    /// Elements may be assigned to lanes in any way: the fold uses their indices, never their turns.
     static constexpr bool shifts = joins && !offers_steps<M>;
 
     static constexpr int state_words = sizeof(typename M::State) / 4;

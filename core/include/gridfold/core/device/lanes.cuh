@@ -1,4 +1,4 @@
-// A thread's lanes: their states, how elements are folded into them, and how they become a block's States. Depends on
+// A thread's lanes: their states, folding elements into them, and closing them into a block's States. Depends on
 // fold.cuh and loads.cuh.
 #pragma once
 
@@ -10,14 +10,14 @@ template <template <class, class> class M, class E, class A> struct ElementOf<M<
     using Type = E;
 };
 
-/// A fold of a sweep: a monoid, and where its State's words are among those of all folds.
+/// A fold of a sweep: a monoid, and the offset of its State's words in those of all folds.
 template <int first_word, class M, bool masked = false> struct Fold : FoldPolicy<M, masked> {
     using Element = typename ElementOf<M>::Type;
     static constexpr int word = first_word;
-    /// This fold's of what every fold has: lanes, states, packs.
+    /// This fold's member of a struct that has one for every fold (Lanes, States, Packs).
     template <class All> GRIDFOLD_FN static auto& of(All& all) { return all.template of<Fold>(); }
 };
-/// The same over elements that a mask accepts.
+/// A fold over the elements that a mask accepts.
 template <int first_word, class M> using Masked = Fold<first_word, M, true>;
 
 /// A thread's states of one fold's lanes.
@@ -28,11 +28,11 @@ template <class F, int width> struct LanesOf<F, width, true> {
     typename F::LaneMonoid::State states[F::joins ? 1 : width];
     f64 origin;
 };
-/// Some States of one fold.
+/// `count` States of one fold.
 template <class F, int count> struct StatesOf {
     typename F::Monoid::State states[count];
 };
-/// A thread's elements of one slab, where they are taken together.
+/// A thread's elements of one slab if the fold uses accumulate_pack, else nothing.
 template <class F, int width, bool in_packs = F::in_packs> struct PackOf {};
 template <class F, int width> struct PackOf<F, width, true> {
     typename F::Element elements[width];
@@ -66,7 +66,7 @@ template <class... F> struct FoldList {
 template <class Kernel> using Lanes = typename Kernel::Folds::template Lanes<Kernel::width>;
 template <class Kernel, int count> using States = typename Kernel::Folds::template States<count>;
 
-/// Makes them lanes of no element.
+/// Sets the lanes to their identities.
 template <class Kernel> GRIDFOLD_FN void clear(Lanes<Kernel>& lanes) {
     Kernel::Folds::each([&](auto f) {
         using F = decltype(f);
@@ -79,9 +79,9 @@ template <class Kernel> GRIDFOLD_FN void clear(Lanes<Kernel>& lanes) {
     });
 }
 
-/// What a kernel's element() gets where elements are folded and stored: element n of those that a thread has of a slab,
-/// whose first is number `first` of the domain. `turn`: slabs that the block folded before. Without `whole` there may
-/// be fewer elements than lanes.
+/// The argument of a kernel's element() that folds and stores element n of a thread's elements of a slab; the first is
+/// number `first` of the domain. `turn`: the number of slabs that the block folded before. Without `whole` there may be
+/// fewer elements than lanes.
 template <class Kernel, bool whole> struct Taking {
     Lanes<Kernel>& lanes;
     typename Kernel::Folds::template Packs<Kernel::width>& packs;
@@ -108,7 +108,7 @@ template <class Kernel, bool whole> struct Taking {
     }
 };
 
-/// The same where lanes take what they share from a block's first element.
+/// The argument of element() that sets the lanes' shared origins from the block's first element.
 template <class Kernel> struct Sharing {
     Lanes<Kernel>& lanes;
     typename Kernel::Stored& stored;
@@ -123,7 +123,7 @@ template <class Kernel> struct Sharing {
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
 };
 
-/// Folds and stores `count` elements of a thread; whole: as many as it has lanes.
+/// Folds and stores `count` elements of a thread; whole: count == width.
 template <bool whole, class Kernel>
 GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const typename Kernel::Loads& loads,
                                i64 first, i32 count, u32 turn) {
@@ -142,15 +142,15 @@ GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const
                        kernel, stored);
 }
 
-/// Takes what the lanes share from the loads of their block's first element, number `first`.
+/// Sets the lanes' shared origins from the loads of their block's first element, number `first`.
 template <class Kernel>
 GRIDFOLD_FN void share(const Kernel& kernel, Lanes<Kernel>& lanes, const typename Kernel::Loads& loads, i64 first) {
     typename Kernel::Stored stored;
     kernel.element(loads, Sharing<Kernel>{lanes, stored, first});
 }
 
-/// The last of a thread's steps, after `turns` slabs and `more` elements of the last; its first element is number
-/// `first`, and its slabs are `stride` apart.
+/// Calls end() of the monoids in steps, after `turns` slabs and `more` elements of the tail. The thread's first element
+/// is number `first`; its slabs are `stride` elements apart.
 template <class Kernel> GRIDFOLD_FN void end(Lanes<Kernel>& lanes, i64 turns, i32 more, i64 first, i64 stride) {
     Kernel::Folds::each([&](auto f) {
         using F = decltype(f);
@@ -164,7 +164,7 @@ template <class Kernel> GRIDFOLD_FN void end(Lanes<Kernel>& lanes, i64 turns, i3
     });
 }
 
-/// The State of each fold over a block's elements, from the one lane that they were reduced to.
+/// Converts the one lane that a block's lanes were reduced to into the State of each fold.
 template <class Kernel> GRIDFOLD_FN void close(Lanes<Kernel>& lanes, States<Kernel, 1>& states, i64 elements) {
     Kernel::Folds::each([&](auto f) {
         using F = decltype(f);

@@ -1,10 +1,10 @@
-// What a thread reads and writes of a slab: packs, windows of arrays that are not aligned, single elements, and what
-// goes by coordinates. Depends on warp.cuh.
+// A thread's reads and writes of a slab: packs, windows of unaligned arrays, single elements, and elements gathered by
+// coordinates. Depends on warp.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// N consecutive elements of T, as memory holds them. `bytes` of it are moved at a time, 16 where there are 16.
+/// N consecutive elements of T in their memory form. One instruction moves `bytes` of it, at most 16.
 template <class T, int N> union Pack {
     static constexpr u32 bytes = sizeof(T) * N >= 16 ? 16 : sizeof(T) * N;
     T element[N];
@@ -14,8 +14,8 @@ template <class T, int N> union Pack {
     GRIDFOLD_FN T operator[](int n) const { return element[n]; }
 };
 
-/// Reads elements [0, count) of p. `aligned`: p is a multiple of Pack::bytes; else each is read by itself. `whole`:
-/// count is N. Nothing beside them is read.
+/// Reads elements [0, count) of p and no others. `aligned`: p is a multiple of Pack::bytes; otherwise elements are read
+/// one at a time. `whole`: count is N.
 template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p, int count) {
     constexpr u32 bytes = Pack<T, N>::bytes;
     if constexpr (aligned && whole && bytes >= 4) {
@@ -31,7 +31,7 @@ template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(P
     }
 }
 
-/// Reads N elements of p by packs, if `wanted`; p then is a multiple of Pack::bytes. To be used where Pack::bytes >= 4.
+/// Reads N elements of p in packs if `wanted`; p is then a multiple of Pack::bytes. Requires Pack::bytes >= 4.
 template <class T, int N> GRIDFOLD_FN void load_pack_if(bool wanted, Pack<T, N>& to, const T* p) {
     constexpr u32 bytes = Pack<T, N>::bytes;
     constexpr int words = bytes / 4;
@@ -41,15 +41,15 @@ template <class T, int N> GRIDFOLD_FN void load_pack_if(bool wanted, Pack<T, N>&
                       reinterpret_cast<const char*>(p) + i * bytes);
 }
 
-/// What holds N consecutive elements of T, wherever they begin: one more piece of Pack::bytes than they fill, the first
-/// of which begins at or before them.
+/// The aligned memory around N consecutive elements of T at any address: one more piece of Pack::bytes than they fill;
+/// the first piece begins at or before the first element.
 template <class T, int N> struct Window {
     static constexpr int piece = Pack<T, N>::bytes / 4; // words
     static constexpr int words = int(sizeof(T)) * N / 4 + piece;
     u32 word[words];
 };
 
-/// Reads the window of the elements from p on. All its bytes are read: those beside the elements must be there.
+/// Reads the window of the elements from p on: all its bytes, so the memory around the elements must be readable.
 template <class T, int N> GRIDFOLD_FN void load_window(Window<T, N>& to, const T* p) {
     using Own = Window<T, N>;
     constexpr u64 bytes = Pack<T, N>::bytes;
@@ -59,14 +59,14 @@ template <class T, int N> GRIDFOLD_FN void load_window(Window<T, N>& to, const T
         load_bytes(reinterpret_cast<u32(&)[Own::piece]>(to.word[i]), from + 4 * i);
 }
 
-/// Moves a window's words down by `words`, if `moves`. A place that varies would put the window into memory.
+/// Moves a window's words down by `words` if `moves`. A variable index would spill the window to local memory.
 template <int words, class T, int N> GRIDFOLD_FN void move_down(Window<T, N>& window, bool moves) {
 #pragma unroll
     for (int i = 0; i + words < Window<T, N>::words; ++i)
         window.word[i] = moves ? window.word[i + words] : window.word[i];
 }
 
-/// The elements of a window; p is what it was loaded for.
+/// Extracts the elements of the window that was loaded for p.
 template <class T, int N> GRIDFOLD_FN void cut_out(Pack<T, N>& to, Window<T, N> window, const T* p) {
     constexpr int piece = Window<T, N>::piece;
     const u32 offset = u32(u64(p)) % Pack<T, N>::bytes;
@@ -125,11 +125,11 @@ template <int Rank> struct Coordinates {
 /// How a thread reads its elements of a slab.
 enum class Access {
     elements, ///< one at a time
-    packs,    ///< in whole packs, of arrays that are aligned
-    windows   ///< in whole packs of which the elements are cut out; those beside the slab are read, too
+    packs,    ///< in whole packs, of aligned arrays
+    windows   ///< in aligned packs that cover the elements and some neighbours of the slab
 };
 
-/// True if p can be accessed by whole packs.
+/// True if p can be accessed in whole packs.
 template <int width, class T> GRIDFOLD_FN bool is_aligned(const T* p) {
     return u64(p) % Pack<T, width>::bytes == 0; // defect: aligned
 }
@@ -144,12 +144,12 @@ template <class Kernel> GRIDFOLD_FN bool stores_are_aligned(const Kernel& kernel
     return all; // defect: stores aligned
 }
 
-/// How many elements of an array are before its first whole pack.
+/// The number of elements before an array's first whole pack.
 template <int width, class T> GRIDFOLD_FN i64 elements_before_packs(const T* p) {
     return i64((0 - u64(p)) % Pack<T, width>::bytes / sizeof(T));
 }
 
-/// Reads what goes by coordinates: `count` elements from number `first` on; whole: count == width.
+/// Gathers by coordinates `count` elements from number `first` on; whole: count == width.
 template <bool whole, class Kernel>
 GRIDFOLD_FN void gather(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i32 count) {
     if constexpr (Kernel::rank > 0) {
@@ -169,29 +169,29 @@ GRIDFOLD_FN void load(const Kernel& kernel, typename Kernel::Loads& loads, i64 f
     Kernel::each_array([&](auto* p, auto& pack) { load_pack<packs, whole>(pack, p + first, count); }, kernel, loads);
     gather<whole>(kernel, loads, first, count);
 }
-/// Reads `width` elements in packs, if wanted.
+/// Reads `width` elements in packs if wanted.
 template <class Kernel>
 GRIDFOLD_FN void load_if(bool wanted, const Kernel& kernel, typename Kernel::Loads& loads, i64 first) {
     Kernel::each_array([&](auto* p, auto& pack) { load_pack_if(wanted, pack, p + first); }, kernel, loads);
 }
-/// Reads the windows of `width` elements from number `first` on, and what goes by coordinates.
+/// Reads the windows of `width` elements from number `first` on, and gathers their elements read by coordinates.
 template <class Kernel>
 GRIDFOLD_FN void load_windows(const Kernel& kernel, typename Kernel::Windows& windows, typename Kernel::Loads& loads,
                               i64 first) {
     Kernel::each_array([&](auto* p, auto& window) { load_window(window, p + first); }, kernel, windows);
     gather<true>(kernel, loads, first, Kernel::width);
 }
-/// Cuts the elements out of their windows.
+/// Extracts the elements from their windows.
 template <class Kernel>
 GRIDFOLD_FN void realign(const Kernel& kernel, typename Kernel::Loads& loads, const typename Kernel::Windows& windows) {
     Kernel::each_array([&](auto* p, auto& pack, auto& window) { cut_out(pack, window, p); }, kernel, loads, windows);
 }
-/// Asks the L2 for elements, without waiting for them.
+/// Prefetches elements into the L2.
 template <class Kernel> GRIDFOLD_FN void prefetch_elements(const Kernel& kernel, i64 first, u32 count) {
     Kernel::each_array([&](auto* p) { prefetch(p + first, count * u32(sizeof(*p))); }, kernel);
 }
 
-/// Begins the part at the first whole pack of its only array: what is before has negative numbers.
+/// Begins the part at the first whole pack of its only array: earlier elements get negative numbers.
 template <class Kernel> GRIDFOLD_FN void shift(Kernel& kernel) {
     Kernel::each_array(
         [&](auto*& p) {

@@ -2,27 +2,27 @@
 // combine.cuh and slots.cuh.
 //
 // A block publishes each 32-bit word of its states as a relaxed 64-bit slot {tag, word}. The last block polls until
-// every slot carries this launch's tag, and combines. A tag is the launch's number, 1 … 2^32 − 1, kept in device memory
-// by the last block itself, so a captured graph replays. Nothing else of the memory model is leaned on: a word and its
-// tag are one access, and no block can read the launch's number after it has moved on, since it moves when all have
-// published. That the other blocks run while the last one polls holds because blocks start in the order of their index.
+// every slot carries this launch's tag, then combines. A tag is the launch's number, 1 … 2^32 − 1; the last block keeps
+// it in device memory, so a captured graph can be replayed. This needs one guarantee of the memory model, that a 64-bit
+// access is atomic: each block reads the launch's number before it publishes, and the last block increments the number
+// after all have published. The polling ends because blocks start in the order of their index: all others run by then.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A sweep's memory between launches, zero at first. The first word is the number of the last launch.
+/// A sweep's memory between launches, initially zero. The first word is the number of the last launch.
 struct Workspace {
     u64* memory;
 
-    /// The number of the launch before this one, whose tag is one more; anything if not `wanted`. Read before the block
-    /// publishes: the last block moves it on only when all have.
+    /// The number of the previous launch, unspecified if not `wanted`; this launch's tag is one more. Must be called
+    /// before the block publishes: the last block increments the number after all blocks have published.
     GRIDFOLD_FN u32 last_tag(bool wanted) const { return u32(load_relaxed_if(wanted, memory)); }
-    /// The slot of a block's word number `word`.
+    /// The slot of word number `word` of a block.
     template <int Words, int Blocks> GRIDFOLD_FN u64* slot(i64 block, int word) const {
         return memory + Slots::place(block, word, Words, Blocks);
     }
-    /// Asks for the slots of so many blocks: they are seldom in the cache, and who polls one that is not waits for
-    /// memory. Called by all threads of one block, ahead of time.
+    /// Prefetches the slots of `blocks` blocks, which are seldom in the cache: polling one that is not waits for
+    /// memory. All threads of one block must call it.
     template <int Words, int Blocks> GRIDFOLD_FN void prefetch_slots(u32 threads, u32 blocks) const {
         constexpr u32 line = 16; // slots
         constexpr u32 of_block = u32(Slots::side_by_side(Words));
@@ -32,7 +32,7 @@ struct Workspace {
         for (u32 word = warp_index() * of_block; word < u32(Words); word += threads / 32 * of_block)
             prefetch(slot<Words, Blocks>(0, int(word)) + warp_lane() * line);
     }
-    /// Ends launch `tag`. At the last tag all slots are zeroed, whatever the grid was: a stale one could match again.
+    /// Ends launch `tag`. The last tag zeroes the slots of every possible block: a stale tag could match again.
     template <int Words, int Blocks> GRIDFOLD_FN void advance(u32 tag) const {
         if (tag == 0xffffffffu)
 #pragma unroll 1
@@ -41,14 +41,14 @@ struct Workspace {
     }
 };
 
-/// A state as words, and back.
+/// A state and its words.
 template <class State> union StateWords {
     State state;
     u32 word[sizeof(State) / 4];
     GRIDFOLD_FN StateWords() {}
 };
 
-/// Publishes the words of a block's states. Called by one thread of it.
+/// Publishes the words of a block's states. Called by one thread of the block.
 template <int Blocks, int Words>
 GRIDFOLD_FN void publish(const Workspace& workspace, u32 block, u32 tag, const u32 (&words)[Words]) {
     const auto tagged = [&](int i) { return u64(tag) << 32 | words[i < Words ? i : 0]; };
@@ -60,7 +60,7 @@ GRIDFOLD_FN void publish(const Workspace& workspace, u32 block, u32 tag, const u
             store_relaxed(workspace.slot<Words, Blocks>(block, i), tagged(i), tagged(i + 1)); // defect: second word
 }
 
-/// Reads the words that `block` published; 0 if all of them are there, that is, carry this launch's tag.
+/// Reads the words that `block` published; returns 0 if all of them carry this launch's tag.
 template <int Blocks, int Words>
 GRIDFOLD_FN u32 collect(const Workspace& workspace, u32 tag, i64 block, u32 (&words)[Words]) {
     u64 slots[Slots::of_block(Words)];
@@ -85,7 +85,7 @@ struct alignas(16) Scalar {
     u64 empty;
 };
 
-/// Yields a scalar: for later sweeps, and, where the host waits, as tagged words in its memory (three a scalar).
+/// Yields a scalar to later sweeps and, if `host` is not null, to the host as three tagged words.
 template <class T> GRIDFOLD_FN void yield(Scalar* scalar, u64* host, u32 tag, T value, bool empty) {
     union Bits {
         u64 bits;
@@ -127,7 +127,7 @@ GRIDFOLD_FN void publish_block(States<Kernel, 1>& states, const Workspace& works
     publish<Kernel::most_blocks>(workspace, block, tag, words); // defect: publish
 }
 
-/// Waits for the states of the blocks each·t to each·t + each − 1, where there are so many; t: this thread.
+/// Waits for the states of blocks each·t to each·t + each − 1 (those below `blocks`); t: this thread.
 template <class Kernel, int K>
 GRIDFOLD_FN void collect_blocks(States<Kernel, K>& states, const Workspace& workspace, u32 tag, i32 blocks, i32 each) {
     const i32 first = i32(thread_index()) * each;
@@ -135,7 +135,7 @@ GRIDFOLD_FN void collect_blocks(States<Kernel, K>& states, const Workspace& work
     u32 missing;
     do {
         missing = 0;
-        // A place without a block reads another's slots: a branch would make the next load wait for this one.
+        // States without a block read the last block's slots: a branch would make the next load wait for this one.
 #pragma unroll
         for (int i = 0; i < K; ++i) {
             const i32 block = smaller(first + (i < each ? i : 0), blocks - 1); // defect: collected block
@@ -152,8 +152,8 @@ GRIDFOLD_FN void collect_blocks(States<Kernel, K>& states, const Workspace& work
         });
 }
 
-/// Combines the grid's lanes into one state a fold and finishes the sweep. `elements`: the block's. `tagged`: does
-/// anybody read the tag? Then it is known.
+/// Combines the grid's lanes into one state for each fold and finishes the sweep. `elements`: this block's number of
+/// elements. `tagged`: whether anything reads tags; without it `tag` is unspecified.
 template <class Kernel>
 GRIDFOLD_FN void combine(const Kernel& kernel, Lanes<Kernel>& lanes, i64 elements, const Workspace& workspace,
                          bool tagged, u32 tag) {
@@ -167,13 +167,12 @@ GRIDFOLD_FN void combine(const Kernel& kernel, Lanes<Kernel>& lanes, i64 element
     if (i32(kernel.block) + 1 < blocks) return;
     if constexpr (Kernel::Folds::words > 0)
         if (blocks > 1) {
-            // The threads that collect what the blocks publish.
-            constexpr int collectors = Kernel::most_blocks / Kernel::collects;
+            constexpr int collectors = Kernel::most_blocks / Kernel::collects; // threads
             static_assert(32 <= collectors && collectors <= Kernel::threads);
             i32 each = 1;
             while (each < Kernel::collects && each * 32 < blocks) each *= 2;
-            // One warp, if it can. Others would poll while the first is still busy with this block's lanes: its
-            // exchanges would queue behind their loads.
+            // One warp collects if it can: loads of other polling warps would delay the shuffles with which the first
+            // warp still reduces this block's lanes.
             if (blocks > each * 32) // defect: one warp
                 barrier();
             else if (warp_index() != 0)

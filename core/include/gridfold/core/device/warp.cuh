@@ -1,12 +1,11 @@
-// The device primitives: where a thread stands, barriers, shuffles, shared memory, relaxed memory accesses, wide loads
-// and stores. All of it that depends on where a thread stands or on memory is in this file, each beside the call that
-// stands for it where kernels are executed on the host (tests/emulator provides those functions). Depends on
-// prelude.cuh.
+// The device primitives: thread indices, barriers, shuffles, shared memory, relaxed memory accesses, wide loads and
+// stores. No other device text depends on thread indices or memory spaces. A host compiler gets the second definition
+// of each primitive, which calls the emulator (tests/emulator). Depends on prelude.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The whole pieces of 16 bytes of so many from p on.
+/// The 16-byte-aligned range inside [p, p + bytes): its first address and its end.
 GRIDFOLD_FN u64 prefetched_from(const void* p) { return (u64(p) + 15) / 16 * 16; }
 GRIDFOLD_FN u64 prefetched_to(const void* p, u32 bytes) { return (u64(p) + bytes) / 16 * 16; }
 
@@ -18,21 +17,21 @@ GRIDFOLD_FN u32 grid_blocks() { return gridDim.x; }
 GRIDFOLD_FN void barrier() { __syncthreads(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
-/// A kernel may start while the one before it in its stream ends (programmatic dependent launch). It waits here for
-/// that one to have ended and its writes to be seen; before, it neither reads nor writes memory, but may prefetch.
+/// Waits until the previous kernel in the stream has ended and its writes are visible. With programmatic dependent
+/// launch, a kernel may start earlier: before this call it may prefetch, but neither reads nor writes memory.
 GRIDFOLD_FN void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// The kernel after this one may start, to wait there: every thread that is left has little to do.
+/// Lets the next kernel of the stream start, up to its wait_for_previous_kernel().
 GRIDFOLD_FN void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// N values of T in the memory of a block, uninitialised. `place` tells them from others of the same T and N.
+/// N values of T in the shared memory of a block, uninitialised. `place` distinguishes arrays of the same T and N.
 template <class T, int N, int place> struct Shared {
     GRIDFOLD_FN static void put(u32 i, const T& value) { at(i) = value; }
     GRIDFOLD_FN static T get(u32 i) { return at(i); }
@@ -44,13 +43,14 @@ private:
     }
 };
 
-/// Relaxed, device scope: a tag and its word travel as one, so nothing has to be fenced.
+/// Relaxed, device scope. No fence is needed: a tag and its word are one 64-bit access.
 GRIDFOLD_FN u64 load_relaxed(const u64* p) {
     u64 word;
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
     return word;
 }
-/// The same if `wanted`, else anything. A branch around a load, or a choice of its result, would wait for it at once.
+/// load_relaxed(p) if `wanted`, else an unspecified value. A predicate, since a branch or a select would wait for the
+/// load at once.
 GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) {
     u64 word;
     asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %2, 0; @wanted ld.relaxed.gpu.global.u64 %0, [%1]; }"
@@ -62,30 +62,29 @@ GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) {
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory"); // defect: store
 }
-/// Two words side by side, each relaxed for itself; p is a multiple of 16.
+/// Two neighbouring words, each a relaxed access of its own; p is a multiple of 16.
 GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) {
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(p) : "memory");
 }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) {
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(first), "l"(second) : "memory");
 }
-/// Brings the line of `p` into the L2 without waiting for it.
+/// Prefetches the line of `p` into the L2.
 GRIDFOLD_FN void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
-/// The same for `bytes` from p on, but for what is beside whole pieces of 16. From Hopper on; elsewhere nothing is
-/// asked.
+/// Prefetches the 16-byte-aligned range inside [p, p + bytes) into the L2, from Hopper on.
 GRIDFOLD_FN void prefetch([[maybe_unused]] const void* p, [[maybe_unused]] u32 bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const u64 from = prefetched_from(p), to = prefetched_to(p, bytes);
     if (from < to) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(u32(to - from)));
 #endif
 }
-/// Relaxed, system scope: the host polls it.
+/// Relaxed, system scope: the host polls the word.
 GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory"); // defect: to host
 }
 
-// Wide loads go through the read-only path: a sweep never writes what it reads (outputs may not overlap inputs).
-// Volatile: none may move before wait_for_previous_kernel().
+// Wide loads use the read-only path: a sweep never writes what it reads (outputs may not overlap inputs). The assembly
+// is volatile, so that no load moves before wait_for_previous_kernel().
 GRIDFOLD_FN void load_bytes(u32 (&w)[4], const void* p) {
     asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
@@ -95,7 +94,7 @@ GRIDFOLD_FN void load_bytes(u32 (&w)[2], const void* p) {
     asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
 }
 GRIDFOLD_FN void load_bytes(u32 (&w)[1], const void* p) { w[0] = *static_cast<const u32*>(p); }
-/// The same if `wanted`, else w holds anything.
+/// load_bytes(w, p) if `wanted`, else w is unspecified.
 GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[4], const void* p) {
     asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %5, 0; @wanted ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
                  : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
@@ -145,7 +144,7 @@ GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
 GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) { return wanted ? emulator::load_relaxed(p) : 0; }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
 GRIDFOLD_FN void prefetch(const void*) {}
-/// What is asked for must be there.
+/// Checks that the range is allocated.
 GRIDFOLD_FN void prefetch(const void* p, u32 bytes) {
     const u64 from = prefetched_from(p), to = prefetched_to(p, bytes);
     if (from < to) emulator::prefetch(reinterpret_cast<const char*>(from), reinterpret_cast<const char*>(to));
@@ -165,7 +164,7 @@ template <int N> GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[N]) { emul
 GRIDFOLD_FN u32 warp_index() { return thread_index() / 32u; }
 GRIDFOLD_FN u32 warp_lane() { return thread_index() % 32u; }
 
-/// The value of the thread whose lane differs in the bits `lanes`. Every thread of the warp calls it.
+/// The value of the thread whose lane differs in the bits `lanes`. All threads of the warp must call it.
 template <class T> GRIDFOLD_FN T shuffle_xor(const T& value, u32 lanes) {
     static_assert(sizeof(T) % 4 == 0, "shuffled in 32-bit words");
     union Words {
@@ -179,7 +178,7 @@ template <class T> GRIDFOLD_FN T shuffle_xor(const T& value, u32 lanes) {
     return to.value;
 }
 
-/// One value out of those of all lanes of a warp, for all of them. Every thread of the warp calls it.
+/// Reductions of one value a lane over a warp; every lane gets the result. All threads of the warp must call them.
 struct Warp {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     GRIDFOLD_FN static u32 sum(u32 word) { return __reduce_add_sync(0xffffffffu, word); }
@@ -204,7 +203,7 @@ struct Warp {
         return exchange(word, [](u32 a, u32 b) { return a | b; });
     }
 #endif
-    /// Wraps. In limbs of 27 bits: the sum of 32 of them fits into a word.
+    /// Wraps. Sums limbs of 27 bits: 32 limbs fit into a word.
     GRIDFOLD_FN static u64 sum(u64 x) {
         constexpr u32 limb = (1u << 27) - 1;
         return sum(u32(x) & limb) + (u64(sum(u32(x >> 27) & limb)) << 27) + (u64(sum(u32(x >> 54))) << 54);

@@ -1,9 +1,9 @@
-// Whether elements are not 0, and how many. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
+// Any, All and Count of elements that are not 0. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// Is any element not 0? NaN is not 0.
+/// True if any element is not 0. NaN is not 0.
 template <class E, class A> struct Any {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
@@ -11,7 +11,7 @@ template <class E, class A> struct Any {
         u32 any;
     };
     GRIDFOLD_FN static State identity() { return {0}; }
-    /// Not 0 exactly where x is not 0: OR-ing such words is cheaper than comparing every element.
+    /// A word that is not 0 exactly if x is not 0: OR-ing such words is cheaper than comparing every element.
     GRIDFOLD_FN static u32 truth(E x) {
         if constexpr (sizeof(E) == 4 && is_floating<E>)
             return to_bits(x) & 0x7fffffffu; // defect: negative zero
@@ -24,7 +24,7 @@ template <class E, class A> struct Any {
     template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) { s.any = warp.bit_or(s.any); }
 };
 
-/// Are all elements not 0? NaN is not 0.
+/// True if no element is 0. NaN is not 0.
 template <class E, class A> struct All {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
@@ -38,7 +38,7 @@ template <class E, class A> struct All {
     template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) { s.all = warp.bit_and(s.all); }
 };
 
-/// How many elements are not 0. NaN is not 0.
+/// The number of elements that are not 0. NaN is not 0.
 template <class E, class A> struct Count {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
@@ -53,7 +53,7 @@ template <class E, class A> struct Count {
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
     static constexpr bool reduces_warps = true;
     template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
-        // The sum of 32 numbers of so many bits fits into a word; so does that of the rest of what counts there are.
+        // Sums of 32 low parts, and of 32 high parts, fit into a word: no count has more than 2 · 27 bits.
         constexpr int low_bits = 27;
         s.count = i64(warp.sum(u32(s.count) & ((1u << low_bits) - 1)) +
                       (u64(warp.sum(u32(s.count >> low_bits))) << low_bits));

@@ -1,4 +1,4 @@
-// Minima and maxima, and where they are. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
+// Minima, maxima and their indices. Depends on prelude.cuh; the contract of a monoid is in monoid.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -32,7 +32,7 @@ template <class E, class A> struct Min : Extreme<E, A, true> {};
 template <class E, class A> struct Max : Extreme<E, A, false> {};
 
 /// The index of the smallest element, or the largest; the first on ties (−0 and +0 tie); the first NaN wins. A = E. The
-/// index is held as two words, so that no value's size leaves padding.
+/// index is two words, so that the State has no padding for any value size.
 template <class E, class A, bool smallest> struct ArgExtreme {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
@@ -41,7 +41,7 @@ template <class E, class A, bool smallest> struct ArgExtreme {
         u32 index_low, index_high;
     };
     GRIDFOLD_FN static State identity() { return {Word<A>(smallest ? highest<A>() : lowest<A>()), ~0u, ~0u}; }
-    /// −1 if there was no element.
+    /// −1 for no element.
     GRIDFOLD_FN static i64 index(const State& s) { return i64(u64(s.index_high) << 32 | s.index_low); }
     GRIDFOLD_FN static bool wins(Word<A> x, Word<A> over) {
         const bool loses = smallest ? x >= over : x <= over; // defect: tie
@@ -51,8 +51,8 @@ template <class E, class A, bool smallest> struct ArgExtreme {
         s.index_low = u32(i);
         s.index_high = u32(u64(i) >> 32);
     }
-    // In steps, the low word counts elements, and end() makes it an index: 64 bits an element would cost more than the
-    // comparison. Where nothing wins over the value to begin with, every element is it.
+    // In steps, the low word is the turn, and end() converts it to an index: 64 bits an element would cost more than
+    // the comparison. If no element wins over the first value, all equal it, and the first (turn 0) is the answer.
     GRIDFOLD_FN static State start() { return {identity().value, 0, 0}; }
     GRIDFOLD_FN static void advance(State& s, E x, u32 turn) {
         const bool better = wins(Word<A>(x), s.value);
@@ -68,7 +68,7 @@ template <class E, class A, bool smallest> struct ArgExtreme {
         set_index(s, i);
     }
     GRIDFOLD_FN static void combine(State& s, const State& t) {
-        // As unsigned numbers, "no element" is the last of all indices, and its value wins over none.
+        // As an unsigned number, −1 ("no element") is the greatest index, and the identity wins over no value.
         const bool tie = !wins(s.value, t.value) && u64(index(t)) < u64(index(s));
         if (wins(t.value, s.value) || tie) s = t;
     }

@@ -3,8 +3,8 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The logarithm of a sum of exponentials, in A (floating): the largest element so far, and the sum of the exponentials
-/// of what the others lie below it. Nothing yet: (−∞, 0). A NaN lives on in the sum.
+/// The logarithm of a sum of exponentials, in A (floating): the largest element so far, and the sum of e^(x − largest).
+/// The identity is (−∞, 0). A NaN propagates through the sum.
 template <class E, class A> struct LogSumExp {
     static constexpr bool associative_and_commutative = true;
     struct State {
@@ -12,7 +12,7 @@ template <class E, class A> struct LogSumExp {
         A sum;
     };
     GRIDFOLD_FN static State identity() { return {-infinity<A>(), A(0)}; }
-    /// e^(x − from), where infinities of one sign cancel.
+    /// e^(x − from); 1 if both are the same infinity.
     GRIDFOLD_FN static A exp_below(A x, A from) { return x == from ? A(1) : exp(x - from); }
     GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
         const A x = convert<A>(element);
@@ -25,7 +25,7 @@ template <class E, class A> struct LogSumExp {
         const A largest = s.largest > t.largest ? s.largest : t.largest;
         s = {largest, s.sum * exp_below(s.largest, largest) + t.sum * exp_below(t.largest, largest)};
     }
-    /// −∞ for nothing.
+    /// −∞ for no element.
     GRIDFOLD_FN static A value(const State& s) { return s.largest + log(s.sum); }
 };
 

@@ -5,12 +5,12 @@ namespace GRIDFOLD_NAMESPACE {
 
 /// Count, mean and summed squared distance from the mean, in f64, without E[x²] − E[x]².
 ///
-/// Sums of d and d² about an origin, one of the elements (or 0 instead of a huge one, an infinity or NaN): one pass,
-/// and no division until the end. The lanes of a block share its first element, so their sums just add up; a masked
-/// lane's origin is its own first. combine() moves one side to the other's origin, whichever leaves the smaller sum of
-/// squares: an outlier does not stay the origin of many others. About an element, that sum is at most n + 1 times the
-/// one about the mean, and in practice a few times: so many of f64's digits cancel. A mean loses what lies below the
-/// last digit of its origin.
+/// Sums of d and d², the differences from an origin: one of the elements (or 0 instead of a huge one, an infinity or
+/// NaN). One pass, and no division until the end. The lanes of a block share its first element as origin, so their sums
+/// add up; a masked lane's origin is its own first element. combine() moves one side to the origin of the other,
+/// whichever gives the smaller sum of squares, so that an outlier is soon replaced. The sum of squares about an element
+/// is at most n + 1 times the one about the mean, in practice a few times; that ratio is the precision lost to
+/// cancellation. A mean loses digits below the last digit of its origin.
 template <class E, class A> struct Moments {
     static constexpr bool associative_and_commutative = true;
     struct State {
@@ -20,7 +20,7 @@ template <class E, class A> struct Moments {
         f64 squares; // of (x − origin)²
     };
     GRIDFOLD_FN static State identity() { return {0.0, 0.0, 0.0, 0.0}; }
-    /// Not so large that the way from it, times a count, might be infinite.
+    /// The element, or 0 if it is so large that a difference from it, times a count, might overflow.
     GRIDFOLD_FN static f64 origin(E element) {
         const f64 x = convert<f64>(element);
         return abs(x) < 0x1p1000 ? x : 0.0;
@@ -47,7 +47,7 @@ template <class E, class A> struct Moments {
         OfBlock::accumulate(sums, element, s.origin);
         s = {s.count + 1.0, s.origin, sums.sum, sums.squares};
     }
-    // Without branches: they would be most of its time, on a GPU as on a CPU.
+    // Branch-free: branches would take most of its time, on the GPU and on the CPU.
     GRIDFOLD_FN static void combine(State& s, const State& t) {
         const f64 way = t.origin - s.origin, s_way = s.count * way, t_way = t.count * way;
         const f64 squares_about_s = s.squares + (t.squares + 2.0 * way * (t.sum + 0.5 * t_way)); // defect: squares
@@ -59,7 +59,7 @@ template <class E, class A> struct Moments {
     GRIDFOLD_FN static f64 mean(const State& s) { return s.origin + s.sum / s.count; }
     GRIDFOLD_FN static f64 variance(const State& s, f64 ddof) {
         const bool is_infinite =
-            s.squares == infinity<f64>() && is_finite(s.sum); // and would be less something infinite
+            s.squares == infinity<f64>() && is_finite(s.sum); // the subtraction below would give NaN
         const f64 squares = is_infinite ? s.squares : s.squares - s.sum * (s.sum / s.count), divisor = s.count - ddof;
         return divisor > 0.0 ? (squares > 0.0 || squares != squares ? squares : 0.0) / divisor : quiet_nan<f64>();
     }

@@ -1,30 +1,29 @@
-// The monoids behind the reductions: State, identity, accumulate, combine and what is read off the end. Compiled by the
-// host compiler for the CPU backend and by NVRTC for generated kernels, which hold those parts, whole, that define the
-// monoids they use.
+// The monoids of the reductions: State, identity, accumulate, combine and the functions that read a result off a State.
+// Compiled by the host compiler for the CPU backend and by NVRTC for generated kernels; a kernel includes the whole
+// file of each monoid that it uses.
 //
 // E is the element type (bool, i8 … u64, f32, f64), A the accumulator type. accumulate sees the elements of one lane in
-// increasing index order; combine(s, t) gets s from before t. A State is trivially copyable, whole 32-bit words without
-// padding, at most 64 of them.
+// increasing index order; combine(s, t) requires that s precede t. A State is trivially copyable: whole 32-bit words
+// without padding, at most 64 of them.
 //
-// What else a monoid may declare, built-in or a user's; fold.cuh detects it:
+// Members that any monoid, built-in or a user's, may declare in addition; fold.cuh detects them:
 //
-//   exact_in_any_order     a constant, true where any order of the elements gives the same state: a thread then keeps
-//                          one state instead of one for each of its lanes. It may then also offer
-//     accumulate_pack(s, x)  N elements at once, in any order
-//     reduce_warp(s, warp)   makes s of every lane the combination of all lanes', with the Warp of warp.cuh, where
-//                            `reduces_warps` is true
+//   exact_in_any_order     a constant, true if any order of the elements gives the same state: a thread then keeps one
+//                          state instead of one for each of its lanes. Such a monoid may also declare
+//     accumulate_pack(s, x)  accumulates N elements at once, in any order
+//     reduce_warp(s, warp)   if `reduces_warps` is true: sets s of every lane to the combination of all lanes' states,
+//                            with the Warp of warp.cuh
 //
-//   start, advance, end    accumulate in three steps, for lanes that no mask interrupts. start() is what a lane begins
-//                          with; advance(s, x, turn) takes each element in turn, counted from 0 (a lane has fewer than
-//                          2^32 elements); end(s, turns, index, stride, width) gets how many there were, perhaps none,
-//                          the index of the first, and their places: `width` side by side, then the next `stride`
-//                          further on. The state is the one that accumulate gives
+//   start, advance, end    accumulate in three steps, for folds without a mask, with the same state as result. start()
+//                          is a lane's initial state; advance(s, x, turn) accumulates element number `turn` of the lane
+//                          (fewer than 2^32); end(s, turns, index, stride, width) gets the number of elements, perhaps
+//                          0, the index of the first, and their layout: groups of `width` neighbours, `stride` apart
 //
-//   OfBlock                a monoid itself, smaller than State, for lanes of a block that no mask interrupts and that
-//                          share something of the block's first element. origin(x) is what they share;
-//                          OfBlock::accumulate(s, x, origin) takes an element; close(s, origin, elements) is the State
-//                          of all their elements: the same, of finite sums, as if each lane had closed and combined.
-//                          Built-in monoids only: the CPU backend must do the same
+//   OfBlock                a monoid with a State smaller than M's, for the lanes of a block, without a mask, that share
+//                          an origin. origin(x) computes it from the block's first element;
+//                          OfBlock::accumulate(s, x, origin) accumulates an element; close(s, origin, elements) is the
+//                          State of the block's elements: for finite sums, the same as closing each lane and combining
+//                          the States. Built-in monoids only: the CPU backend implements the same
 #pragma once
 
 #include <gridfold/core/device/prelude.cuh>

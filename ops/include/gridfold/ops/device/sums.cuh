@@ -3,7 +3,7 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// What sums share: a State of one A, and how two are added.
+/// The base of sums: a State of one A, and its addition.
 template <class A> struct Total {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = !is_floating<A>; // defect: exact
@@ -22,8 +22,8 @@ template <class A> struct Total {
 template <class E, class A> struct Sum : Total<A> {
     using State = typename Total<A>::State;
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
-    /// Of elements of 16 bits and less the sum of a pack fits into 32. Where a pack was loaded as words, putting them
-    /// together again costs nothing.
+    /// The sum of a pack of elements of at most 16 bits fits into 32. Reassembling words costs nothing in packs that
+    /// were loaded as words.
     template <int N> GRIDFOLD_FN static void accumulate_pack(State& s, const E (&x)[N]) {
         using Narrow = typename Choose<(sizeof(E) > 2), A, typename Choose<is_signed<E>, i32, u32>::type>::type;
         Narrow sum = 0;
