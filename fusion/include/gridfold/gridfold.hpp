@@ -1,4 +1,4 @@
-// All of gridfold's public interface, but for dag.hpp (the graph as a Boost.Graph, for those who have Boost).
+// All of gridfold's public interface, except dag.hpp (the graph as a Boost.Graph), which needs Boost.
 #pragma once
 
 #include <gridfold/core/buffer.hpp>

@@ -1,4 +1,4 @@
-// The CUDA backend: builds a plan for one device.
+// The CUDA backend: builds plans for one device.
 #include <mutex>
 
 #include <fmt/format.h>

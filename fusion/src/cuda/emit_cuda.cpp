@@ -1,4 +1,4 @@
-// See emit_cuda.hpp. The kernel's course is device/flat.cuh; the Emitter writes the particulars.
+// See emit_cuda.hpp. device/flat.cuh contains the control flow of every kernel; the Emitter writes the sweep's struct.
 #include "cuda/emit_cuda.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace gf::cuda {
 
 Kernel emit_cuda(const Plan& plan, int sweep, Problems problems) {
-    // Neither name nor number of the sweep: sweeps of one form are one kernel, and one cache entry (but for the
-    // numbers of the scalars that they read and yield).
+    // Without the sweep's name and number: sweeps of one form share one kernel and one cache entry, if their scalars
+    // have the same numbers.
     Emitter emitter(plan, sweep, problems, Writer::Notes::none);
     const std::string text = "// One grid-stride kernel, written by gridfold.\n" + emitter.library() + emitter.sweep();
     Kernel kernel = emitter.kernel();
@@ -32,7 +32,7 @@ std::string sweep_text(const Plan& plan, int sweep) {
 }
 
 std::vector<std::string> compiler_options(bool fast_math) {
-    // Lambdas of the device text carry no execution space of their own.
+    // Lambdas of the device text have no execution space specifier.
     std::vector<std::string> options{"--std=c++17", "--device-as-default-execution-space"};
     if (fast_math)
         options.emplace_back("--use_fast_math");
@@ -45,7 +45,7 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
     const std::int64_t blocks =
         kernel.words > 0 ? fold_order(elements).blocks : (elements + kernel.slab - 1) / kernel.slab;
-    constexpr std::int64_t most = 0x7fffffff; // CUDA's; each block then takes more than one
+    constexpr std::int64_t most = 0x7fffffff; // CUDA's limit; beyond it each block takes several slabs
     return std::clamp<std::int64_t>(blocks, 1, most);
 }
 

@@ -1,7 +1,7 @@
-// From a sweep to the text of its kernel, and everything a launch must know about it.
+// Emits the text of a sweep's kernel, and the facts that a launch needs.
 //
-// The text is self-contained (no include): the device text, the maps and monoids that the sweep uses, and the sweep. It
-// holds nothing that varies between runs or sizes, and is the same for every architecture.
+// The text includes no header: it is the device text, the maps and monoids that the sweep uses, and the sweep. It does
+// not depend on runs, sizes or architectures.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// What one kernel parameter carries.
+/// The meaning of one kernel parameter.
 enum class ParameterKind : std::uint8_t {
     array,     ///< a pointer: the address of Plan::arrays[number]; 8 bytes
     parameter, ///< the value of Plan::parameters[number], in its own size (bool: 1 byte)
     elements,  ///< the element count of the sweep's domain; 8 bytes, signed
     extent,    ///< the extent of Plan::dims[number]; 8 bytes, signed
-    stride, ///< elements between neighbours along dim `dim` of Plan::arrays[number], row-major in its own dims; 8 bytes
+    stride,    ///< elements between neighbours along dim `dim` of Plan::arrays[number], which is row-major; 8 bytes
     scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
-    workspace, ///< a pointer: this sweep's own workspace_bytes(), zero before its first launch
-    host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars, or null where the host does not wait
+    workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
+    host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait
 };
 
 struct KernelParameter {
@@ -39,29 +39,29 @@ struct KernelParameter {
 /// A generated kernel. Its entry point is `gridfold_sweep`; a launch takes `threads` threads in one dimension, no
 /// dynamic shared memory, and grid() blocks.
 ///
-/// Launch number t on one workspace, counted 1 … 2^32 − 1 and then from 1 again, writes for each scalar it yields three
-/// 64-bit words to `host`, each (t << 32 | word): the value's low and high 32 bits, and 0 or 1 for empty.
+/// Launch number t on one workspace (1 … 2^32 − 1, then 1 again) writes three 64-bit words to `host` for each scalar
+/// that it yields, each (t << 32 | word): the value's low and high 32 bits, and 0 or 1 for empty.
 struct Kernel {
     std::string source;
     std::vector<KernelParameter> parameters;
     int threads = 0;
-    int slab = 0;          ///< elements that a block takes at a time
+    int slab = 0;          ///< elements that a block processes at a time
     int words = 0;         ///< 32-bit words of one state of every fold
-    int loaded_bytes = 0;  ///< of an element, from every array
+    int loaded_bytes = 0;  ///< bytes of one element of all loaded arrays
     bool finishes = false; ///< folds or yields: needs workspace, scalars and host
 };
 
 Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one);
 
-/// What people read of a kernel: the part that differs between sweeps, with the user's names and the plan's
-/// instructions as trailing comments. The library of device text that it calls is left out.
+/// The part of a kernel's text that differs between sweeps, with the user's names and the plan's instructions as
+/// trailing comments, for people to read.
 std::string sweep_text(const Plan& plan, int sweep);
 
-/// NVRTC's options for emitted text, but for the architecture. Without fast_math nothing may be contracted, flushed or
-/// approximated: the CPU backend gives the same bits.
+/// NVRTC's options for emitted text, without the architecture. Without fast_math nothing is contracted, flushed or
+/// approximated, so that the CPU backend gives the same bits.
 std::vector<std::string> compiler_options(bool fast_math);
 
-/// Throws InvalidBinding where the domain has more elements than a launch visits; the message begins with `whose`.
+/// Throws InvalidBinding if the domain has more elements than a launch can visit; the message begins with `whose`.
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose = {});
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
 std::int64_t grid(const Kernel& kernel, std::int64_t elements);

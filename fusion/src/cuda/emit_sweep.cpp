@@ -76,7 +76,7 @@ void Emitter::definitions() {
 
 void Emitter::structure() {
     out_.open("struct Sweep : SweepBase<{}, {}> {{", shape_.threads, shape_.width);
-    out_.note("threads, elements of a slab that each has");
+    out_.note("threads, elements of a thread in a slab");
     constants();
     members();
     arrays();
@@ -221,7 +221,7 @@ void Emitter::value(int v, bool is_member) {
 }
 
 void Emitter::prologue() {
-    // From the first scalar on that an earlier sweep yielded, all waits for it.
+    // All values from the first that reads an earlier sweep's scalar on are computed after the wait.
     const std::vector<int> once = values_where(sweep_, is_once_before);
     const auto waits = std::ranges::find_if(once, [&](int v) { return reads_scalar(code_.code(v)); });
     const auto section = [&](std::string_view name, const auto& begin, const auto& end) {
@@ -294,7 +294,7 @@ void Emitter::entry() {
         }
     }
     if (problems_ == Problems::many) parameters = "const u64* records, const u32* problem_of_block";
-    // Without a number of blocks, ptxas spills registers for the sake of more.
+    // Without a minimum number of blocks, ptxas spills registers to make more blocks resident.
     out_.open("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", shape_.threads,
               shape_.resident, parameters);
     if (problems_ == Problems::many) {

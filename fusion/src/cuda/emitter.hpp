@@ -1,5 +1,5 @@
-// A sweep's kernel being written: struct Sweep, which device/flat.cuh runs (device/kernel.cuh says what it holds), and
-// the entry point. A function that writes nothing returns something.
+// The Emitter writes a sweep's kernel: struct Sweep, which device/flat.cuh runs (contract: device/kernel.cuh), and the
+// entry point.
 #pragma once
 
 #include <string>
@@ -12,34 +12,34 @@
 
 namespace gf::cuda {
 
-/// One sweep being written.
+/// Writes one sweep. Functions that return void append to the text.
 class Emitter {
 public:
     Emitter(const Plan& plan, int number, Problems problems, Writer::Notes notes);
 
-    /// The kernel, but for its source.
+    /// The kernel without its source.
     Kernel kernel();
-    /// The maps, struct Sweep and the entry point: what differs between kernels.
+    /// The text that differs between kernels: maps, struct Sweep and the entry point.
     std::string sweep();
-    /// The device text that the sweep stands on, its monoids included.
+    /// The text before the sweep: the device text and the monoids that the sweep uses.
     std::string library() const;
 
 private:
-    /// What the sweep computes, in words.
+    /// A comment: the sweep's number, domain and reason.
     void title();
-    /// The maps, finalisers and users' monoids that it uses, each once.
+    /// The maps, finalisers and users' monoids that the sweep uses, each once.
     void definitions();
     void structure();
     /// The constants that differ from SweepBase's.
     void constants();
-    /// The kernel's parameters, in order, and what is computed from them once.
+    /// The kernel's parameters, in order, and the values computed once before the elements.
     void members();
     void member(std::string_view type, const std::string& name, KernelParameter parameter,
                 const std::string& note = {});
-    /// What is read in order, and the rest of Loads; what is stored.
+    /// Loads, Windows and Stored, and the functions that visit their arrays.
     void arrays();
     void folds();
-    /// Everything that is the same for all elements: computed by each thread once.
+    /// prologue() and read_scalars(): the values that each thread computes once before the elements.
     void prologue();
     void gather();
     /// One element: its values, folds and stores.
@@ -47,17 +47,17 @@ private:
     void finish();
     void entry();
 
-    /// The definition of value v, or its assignment where it is a member.
+    /// The definition of value v, or its assignment if it is a member.
     void value(int v, bool is_member);
 
-    /// Whether elements may be dealt to lanes in any way. Those of an array that is not aligned are then taken from its
-    /// first whole pack on.
+    /// True if elements may be assigned to lanes in any way: an unaligned array is then read from its first whole pack
+    /// on.
     bool shifts() const;
-    /// Whether the kernel prefetches its first slabs before the kernel before it ends. Not for many problems, whose
-    /// records must be waited for first; nor where a sweep only maps: its many blocks do not wait together.
+    /// True if the kernel prefetches its first slabs before the previous kernel ends. Not for many problems, whose
+    /// records must be waited for first; nor for sweeps that only map, whose many blocks do not all wait at once.
     bool prefetches() const;
     bool reads_in_order() const;
-    /// Whether any value is finalised from a State.
+    /// True if any value is finalised from a State.
     bool reads_states() const;
 
     const Plan& plan_;

@@ -1,4 +1,4 @@
-// Where sweeps leave their scalars for the host: mapped memory in which each word carries the number of its launch.
+// The memory through which sweeps return scalars to the host: mapped memory, each word tagged with its launch's number.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,24 @@ constexpr std::uint32_t tag_of(std::uint64_t launch) {
     return static_cast<std::uint32_t>((launch - 1) % 0xffffffffu + 1);
 }
 
-/// Three words a scalar, each {tag, 32 bits}: the value's low and high half, and whether it is empty.
+/// Three words for each scalar, each {tag, 32 bits}: the value's low half, its high half, and its empty flag.
 class HostWords {
 public:
     HostWords() = default;
     HostWords(int device, std::size_t scalars) : memory_(device, scalars * 3 * sizeof(std::uint64_t)) { clear(); }
     void* device_address() const noexcept { return memory_.device_address(); }
 
-    /// As if no launch had written: for when launches are counted anew. Not while one is under way.
+    /// Clears the tags, for a new count of launches. Not while a launch is in progress.
     void clear() noexcept {
         for (std::size_t i = 0; i < memory_.bytes() / sizeof(std::uint64_t); ++i) words()[i] = 0;
     }
-    /// Has the launch with this tag written the scalar?
+    /// True if the launch with this tag has written the scalar.
     bool has(int scalar, std::uint32_t tag) const noexcept {
         for (std::size_t i = 0; i < 3; ++i)
             if (load(scalar, i) >> 32 != tag) return false;
         return true;
     }
-    /// What it wrote; has() was true.
+    /// The scalar that was written; requires has().
     ScalarResult read(int scalar) const noexcept {
         const std::uint64_t low = load(scalar, 0) & 0xffffffffu;
         return {load(scalar, 1) << 32 | low, (load(scalar, 2) & 1) != 0};

@@ -32,13 +32,13 @@ void Health::note(const DeviceError& error) noexcept {
         call_ = error.call();
         code_ = error.code();
         lost_.store(true, std::memory_order_release);
-    } catch (...) { // no memory for the words: the next call meets the same sticky error itself
+    } catch (...) { // no memory for the message: the next call gets the same sticky error from CUDA
     }
 }
 
 namespace {
 
-/// The images for all keys, compiled side by side. The first failure is thrown, after all have ended.
+/// The images for all keys, compiled in parallel. Throws the first failure after all have ended.
 std::vector<Image> images_for(const std::vector<KernelKey>& keys) {
     std::vector<Image> images(keys.size());
     std::vector<std::exception_ptr> failures(keys.size());
@@ -63,7 +63,7 @@ std::vector<Image> images_for(const std::vector<KernelKey>& keys) {
         } helpers;
         try {
             while (helpers.threads.size() + 1 < wanted) helpers.threads.emplace_back(work);
-        } catch (const std::system_error&) { // no more threads: those that there are do all the work
+        } catch (const std::system_error&) { // no more threads: the existing ones do all the work
         }
         work();
     }
@@ -77,7 +77,7 @@ std::vector<Image> images_for(const std::vector<KernelKey>& keys) {
 std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options,
                                             Problems problems, std::shared_ptr<Health> health) {
     const std::vector<Device> all = devices();
-    const CurrentDevice current(device); // throws where there is none of that number
+    const CurrentDevice current(device); // throws if no device has that number
     const Device& properties = all[static_cast<std::size_t>(device)];
 
     auto loaded = std::make_shared<LoadedPlan>();
@@ -87,7 +87,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
     loaded->may_overlap = kernels_may_overlap(properties);
     loaded->health = std::move(health);
     loaded->kernels.resize(loaded->plan->sweeps.size());
-    std::vector<KernelKey> keys; // distinct ones: sweeps of one text are one kernel
+    std::vector<KernelKey> keys; // distinct: sweeps of one text share a kernel
     std::vector<std::size_t> key_of_sweep;
     std::map<std::string_view, std::size_t> known;
     for (std::size_t i = 0; i < loaded->kernels.size(); ++i) {
@@ -107,7 +107,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
         LoadedKernel& kernel = loaded->kernels[i];
         kernel.module = modules[key_of_sweep[i]];
         kernel.kernel = kernel.module->kernel("gridfold_sweep");
-        kernel.facts = facts_of(kernel.kernel, device); // also loads it now, which a capture could not
+        kernel.facts = facts_of(kernel.kernel, device); // loads the kernel now, since a capture cannot
         kernel.was_cached = images[key_of_sweep[i]].was_cached;
     }
     return loaded;

@@ -1,4 +1,4 @@
-// A plan's kernels, compiled and loaded on one device: what a build, its runners and captured graphs share.
+// A plan's kernels, compiled and loaded on one device, shared by a build, its runners and captured graphs.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace gf::cuda {
 
-/// Is the device still there? Once a sticky error was seen, everything built on it fails with the same clear words.
+/// Remembers a sticky error that lost the device: all later calls fail with the same message.
 class Health {
 public:
     /// Throws DeviceError if the device was lost.
@@ -34,7 +34,7 @@ private:
 
 struct LoadedKernel {
     Kernel emitted;
-    std::shared_ptr<const Module> module; ///< one for all sweeps of the same text
+    std::shared_ptr<const Module> module; ///< shared by sweeps of the same text
     KernelView kernel;
     KernelFacts facts;
     bool was_cached = false;
@@ -44,13 +44,13 @@ struct LoadedKernel {
 struct LoadedPlan {
     std::shared_ptr<const Plan> plan;
     int device = 0;
-    Problems problems = Problems::one; ///< that its kernels are made for
-    bool may_overlap = false;          ///< can the device's kernels (Launch::may_overlap)?
+    Problems problems = Problems::one; ///< the kernels' number of problems
+    bool may_overlap = false;          ///< the device supports Launch::may_overlap
     std::vector<LoadedKernel> kernels;
-    std::shared_ptr<Health> health; ///< of everything that is built on the device for one Executable
+    std::shared_ptr<Health> health; ///< shared by all loaded plans of one Executable
 };
 
-/// Does `work` on the plan's device, unless that is known to be lost; remembers if it turns out now.
+/// Calls `work` with the plan's device current. Throws DeviceError if the device is lost, and remembers new losses.
 template <class Work> auto on_device_of(const LoadedPlan& loaded, Work&& work) {
     loaded.health->check();
     try {

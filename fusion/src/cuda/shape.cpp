@@ -10,24 +10,24 @@ namespace gf::cuda {
 
 namespace {
 
-/// What tunes a kernel, each with the measurement that set it: µs on an H200, before → after, where bench/NOTES.md says
-/// more. None changes a bit.
+/// The tuning constants, each with the measurement that set it: µs on an H200, before → after (details in
+/// bench/NOTES.md). None changes a bit.
 namespace tuned {
-constexpr int load_bytes = 16;   ///< of a thread's load: f32 sums at 2^30 B reach 0.99 of the read ceiling
+constexpr int load_bytes = 16;   ///< bytes of a load: f32 sums at 2^30 B reach 0.99 of the read ceiling
 constexpr int least_width = 4;   ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
 constexpr int width_of_many = 8; ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
 constexpr int threads_of_maps = 256;   ///< z-score's map of 2^30 B 526 → 508; 128 threads the same
-constexpr int narrow_words = 8;        ///< of a lane's states; wider ones leave room for one block a multiprocessor
-constexpr int most_state_words = 128;  ///< of a thread's lanes: no thread has more than 255 registers
+constexpr int narrow_words = 8;        ///< most words of a narrow lane; wide lanes leave room for one resident block
+constexpr int most_state_words = 128;  ///< words of a thread's lanes: a thread has at most 255 registers
 constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
-constexpr int wide_bytes_in_flight = 192; ///< of a thread with wide states: a dozen of 2^28 in 12 slabs 262 → 252
+constexpr int wide_bytes_in_flight = 192; ///< of a thread with wide lanes: a dozen of 2^28 in 12 slabs 262 → 252
 constexpr int most_in_flight = 16;        ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
 constexpr int words_of_one_warp = 2;  ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
 constexpr int words_of_two_each = 8;  ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
-constexpr int words_of_one_each = 32; ///< more would be spilled
-constexpr int own_registers = 16;     ///< counters and addresses; an estimate: of 300 random graphs 15 → 3 spill
-constexpr int record_registers = 8;   ///< of many problems, a block's record: of 100 random graphs 12 → 4 spill
-constexpr int threads_of_many = 1024; ///< wanted on a multiprocessor where problems are many and short
+constexpr int words_of_one_each = 32; ///< states of two blocks with more words spill
+constexpr int own_registers = 16;     ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
+constexpr int record_registers = 8;   ///< a block's record in kernels for many problems: 12 → 4 of 100 graphs spill
+constexpr int threads_of_many = 1024; ///< resident threads wanted in kernels for many problems, which are short
 } // namespace tuned
 
 // A multiprocessor's registers, and a thread's.
@@ -53,17 +53,17 @@ int flat_arrays(const Plan& plan, const Sweep& sweep) {
     }));
 }
 
-/// Words of a kernel's parameters where no constant memory holds them.
+/// Words of a kernel's parameters in registers, for kernels whose parameters are not in constant memory.
 int parameter_words(const Plan& plan, const Sweep& sweep) {
-    constexpr int own = 8; // elements, scalars, workspace, host, and what is computed from them
+    constexpr int own = 8; // elements, scalars, workspace, host, and values computed from them
     const auto count = [&](auto predicate) { return int(std::ranges::count_if(sweep.code, predicate)); };
     const int arrays = count([](const Instruction& i) { return i.opcode == Opcode::load; }),
               values = count([](const Instruction& i) { return i.opcode == Opcode::parameter; });
-    const int dims = by_coordinates(plan, sweep) ? int(sweep.dims.size()) : 0; // an extent each, and strides
+    const int dims = by_coordinates(plan, sweep) ? int(sweep.dims.size()) : 0; // one extent and strides for each
     return 2 * (own + arrays + int(sweep.stores.size()) + values + dims * (1 + arrays));
 }
 
-/// Words of a thread's states, of `width` lanes each where the order matters.
+/// Words of a thread's states: `width` lanes for folds that are not exact in any order, else one.
 int state_words(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds)
@@ -71,9 +71,8 @@ int state_words(const Sweep& sweep, int width) {
     return words;
 }
 
-/// Words that a slab in flight takes: its elements, unpacked where many folds want them; of those that are gathered,
-/// their addresses; coordinates; and what waits while a quotient of 64 bits is computed, or an exponential:
-/// subroutines.
+/// Words of a slab in flight: its elements (unpacked if many folds use them), the addresses of gathered elements,
+/// coordinates, and values that are live during the subroutines of 64-bit quotients and exponentials.
 int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) {
     int bytes = 0, words = 0;
     for (const Instruction& i : sweep.code) {
@@ -93,8 +92,8 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(sweep.code, is_called)), 1);
 }
 
-/// Words that folding takes beside states and slabs, where the order matters: masked states before and after, and
-/// elements as f64.
+/// Words that folding needs besides states and slabs, for folds that are not exact in any order: masked states before
+/// and after, and elements as f64.
 int words_to_fold(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds) {
@@ -107,8 +106,8 @@ int words_to_fold(const Sweep& sweep, int width) {
     return words;
 }
 
-/// True if the compiler saves a seventh of the registers that the estimate counts, where that makes room for another
-/// block. It spills instead with stores, gathered arrays, masked folds and 64-bit arithmetic.
+/// True if the compiler can save a seventh of the estimated registers to make another block resident. With stores,
+/// gathered arrays, masked folds and 64-bit arithmetic it spills instead.
 bool yields_registers(const Plan& plan, const Sweep& sweep) {
     const auto is_wide = [](const Instruction& i) { return is_per_element(i) && size_of(i.compute) > 4; };
     const auto is_heavy = [](const Fold& f) { return f.mask >= 0 || f.accumulator == DType::f64; };
@@ -116,7 +115,7 @@ bool yields_registers(const Plan& plan, const Sweep& sweep) {
            std::ranges::none_of(sweep.folds, is_heavy);
 }
 
-/// Of how many blocks a thread of the last one collects the states, at most.
+/// The most blocks whose states one thread of the last block collects.
 int blocks_to_collect(const Sweep& sweep, int threads) {
     int words = 0, largest = 0;
     for (const Fold& f : sweep.folds) {
@@ -124,9 +123,9 @@ int blocks_to_collect(const Sweep& sweep, int threads) {
         words += of_fold;
         largest = std::max(largest, of_fold);
     }
-    // Up to two words of all blocks are collected by one warp. Of more, registers hold two blocks' beside what the loop
-    // needs. A State that is all there is and has many words, as argmax's, is combined by long code, which is sooner
-    // there if it stands once; so many words that two blocks' would be spilled are not worth it either.
+    // One warp collects states of up to two words from all blocks. Of wider states a thread collects two blocks', which
+    // fit into registers besides the loop's values; only one block's if the sweep has one State of many words (argmax),
+    // whose combine is long code, or if two would spill.
     const bool one = (words <= tuned::words_of_two_each && largest > 2) || words > tuned::words_of_one_each;
     const int wanted = words <= tuned::words_of_one_warp ? int(max_blocks) / 32 : one ? 1 : 2;
     return std::max(wanted, int(max_blocks) / threads); // each block has a thread
@@ -151,41 +150,41 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     const int widest = widest_element(plan, sweep);
     const bool wide = state_words(sweep, 1) > tuned::narrow_words;
-    // 16-byte loads of the widest element, and blocks of at most 512 threads: of 1,024, fewer are resident, and more
-    // combine. Of many problems each is short, as a rule: in blocks of half as many threads, more are under way.
+    // 16-byte loads of the widest element, and blocks of at most 512 threads: blocks of 1,024 are less often resident
+    // and combine more states. Many problems are usually short: with half the threads, more blocks are resident.
     const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide;
     const int least = small_blocks ? tuned::width_of_many : tuned::least_width;
     int width = touches_arrays(sweep) ? std::max(tuned::load_bytes / widest, least) : tuned::least_width;
-    // Every element a thread has in a slab is a lane with its own states, unless their order does not matter. No thread
-    // has more than 255 registers.
+    // Each of a thread's elements in a slab is a lane with its own states, except in folds that are exact in any order.
+    // The states must fit into a thread's 255 registers.
     while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words) width /= 2;
-    // What folds nothing is done soonest in many small blocks; its slabs are no part of any order.
+    // Sweeps that fold nothing are fastest in many small blocks; their slabs are not part of any order.
     if (sweep.folds.empty()) return {.threads = tuned::threads_of_maps, .width = width};
     const int threads = int(slab_elements) / width;
 
-    // What loads nothing waits for nothing: slabs in flight would only be more code.
+    // Sweeps that load nothing wait for nothing: slabs in flight would only add code.
     const int bytes = loaded_bytes(plan, sweep) * width;
     const int collects = blocks_to_collect(sweep, threads);
     if (bytes == 0) return {.threads = threads, .width = width, .collects = collects};
-    // What a block must have in flight: 32 KiB, where two blocks or more share a multiprocessor; wide states leave room
-    // for one, which then has more, 192 bytes a thread. But no more than registers hold, or they are spilled.
+    // The bytes a block needs in flight: 32 KiB if two or more blocks share a multiprocessor. Wide states leave room
+    // for one block, which needs more: 192 bytes a thread. Registers limit both: more would spill.
     const int wanted = (wide ? tuned::wide_bytes_in_flight : tuned::bytes_in_flight / threads) / bytes;
     const int used = tuned::own_registers + state_words(sweep, width) + words_to_fold(sweep, width) +
                      (problems == Problems::many ? parameter_words(plan, sweep) : 0);
     const int of_a_slab = words_in_flight(plan, sweep, width, wide);
     const int room = (std::min(registers_of_multiprocessor / threads, registers_of_thread) - used) / of_a_slab;
     const unsigned most = unsigned(std::clamp(std::min(wanted, room), 1, tuned::most_in_flight));
-    const int in_flight = int(wide ? most : std::bit_floor(most)); // what is left is taken by halves
+    const int in_flight = int(wide ? most : std::bit_floor(most)); // the remainder is folded in halves
 
-    // Arrays that are not aligned have more words of a slab.
+    // Windows of unaligned arrays take more words than packs.
     const int windows = std::min(in_flight, std::max(in_flight / 2, 2));
 
-    // The tail takes as much as a slab; it waits where that is not to be had.
+    // The tail needs the registers of one more slab; without them it is loaded after the slabs.
     const bool tail_early = !wide && !by_coordinates(plan, sweep) && in_flight < room;
     const int registers = used + of_a_slab * int(tail_early) +
                           std::max(of_a_slab * in_flight, windows * (of_a_slab + 4 * flat_arrays(plan, sweep)));
-    // Of one problem there are no more than two blocks a multiprocessor, which leave the compiler nothing to save. Of
-    // many, as many are wanted as 1,024 threads are, with 64 registers each; threads have registers in eights.
+    // A kernel for one problem has at most two blocks on a multiprocessor, which needs no limit of registers. A kernel
+    // for many wants 1,024 resident threads, of 64 registers each; registers are allocated in units of eight.
     const int most_resident = wide || problems == Problems::one ? 1 : tuned::threads_of_many / threads;
     const int needed = yields_registers(plan, sweep) ? registers * 6 / 7 : registers + tuned::record_registers;
     int resident = 1;

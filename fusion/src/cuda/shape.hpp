@@ -1,4 +1,4 @@
-// How a sweep's slabs are shared out among a GPU's threads: what tunes a device and changes no bit.
+// The shape of a sweep's kernel: threads, width and slabs in flight. It tunes for a GPU and changes no bit.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,30 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// How many problems one launch of a kernel runs.
+/// The number of problems that one launch of a kernel runs.
 enum class Problems : std::uint8_t {
-    one, ///< its parameters are the kernel's
-    /// The kernel has two parameters, pointers to device memory. The first has a record for each problem: its first
-    /// block | the number of its blocks << 32, then what the parameters would be, 8 bytes each. The second has the
-    /// number of the problem of each block, 32 bits; null: it is the block's number. A problem's blocks are neighbours.
+    one, ///< the kernel's parameters are the problem's
+    /// The kernel has two parameters, pointers to device memory. The first points to a record for each problem: its
+    /// first block | the number of its blocks << 32, then the values of the parameters, 8 bytes each. The second points
+    /// to the problem's number of each block, 32 bits; if null, it is the block's number. A problem's blocks are
+    /// consecutive.
     many,
 };
 
-/// threads · width = slab_elements (order.hpp) where anything is folded.
+/// threads · width = slab_elements (order.hpp) in kernels that fold.
 struct Shape {
     int threads;
-    int width;                 ///< elements of one slab that a thread has
+    int width;                 ///< elements of a thread in one slab
     int in_flight = 1;         ///< slabs loaded before the first is folded
-    int windows_in_flight = 1; ///< the same where arrays are not aligned
-    int resident = 1;          ///< blocks a multiprocessor that the compiler leaves registers for
+    int windows_in_flight = 1; ///< the same for unaligned arrays
+    int resident = 1;          ///< minimum blocks on a multiprocessor, in __launch_bounds__
     bool tail_early = false;   ///< the tail (a partial slab) is loaded together with the slabs in flight
-    int collects = 1;          ///< of how many blocks a thread collects the states, at most
+    int collects = 1;          ///< most blocks whose states one thread collects
 };
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
-/// Bytes of one element, from every array that the sweep loads.
+/// Bytes of one element of all arrays that the sweep loads.
 int loaded_bytes(const Plan& plan, const Sweep& sweep);
-/// True if anything is read by an element's coordinates: one of them itself, where the domain has several dims, or an
-/// array that is not flat.
+/// True if the sweep needs coordinates: it reads an array that is not flat, or an index over several dims.
 bool by_coordinates(const Plan& plan, const Sweep& sweep);
 
 } // namespace gf::cuda

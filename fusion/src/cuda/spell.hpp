@@ -1,4 +1,4 @@
-// How types, constants, maps and finalisers are spelled in device text.
+// Types, constants, maps and finalisers in device text.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ using namespace plan;
 
 /// The type of a value in a register: "f32", "i64", "bool".
 std::string spell(DType type);
-/// The type of an element in memory: as spell(), but "u8" for bool and "u16" for f16 and bf16.
+/// The type of an element in memory: "u8" for bool, "u16" for f16 and bf16, else spell().
 std::string spell_stored(DType type);
-/// `stored`, an element as memory holds it, as a value.
+/// The value of `stored`, an element in memory.
 std::string spell_widened(DType type, const std::string& stored);
-/// `value` as an element of `type`, as memory holds it.
+/// The memory form of `value`, an element of `type`.
 std::string spell_narrowed(DType type, const std::string& value);
 /// A constant of a value type, from its bytes.
 std::string spell_constant(DType type, std::uint64_t bits);

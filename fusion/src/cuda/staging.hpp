@@ -1,5 +1,5 @@
-// Copies between ordinary host memory and the device, through two page-locked chunks: while one is on its way, the
-// other is filled or emptied.
+// Copies between ordinary host memory and the device through two page-locked chunks: one is transferred while the other
+// is filled or emptied.
 #pragma once
 
 #include <array>
@@ -15,19 +15,19 @@ class Staging {
 public:
     static constexpr std::size_t largest_chunk = std::size_t{4} << 20;
 
-    /// For arrays of at most `largest_array` bytes; others are only slower.
+    /// Sized for arrays of at most `largest_array` bytes; larger ones are copied in more chunks.
     Staging(int device, std::size_t largest_array);
 
     std::size_t chunk_bytes() const noexcept { return chunks_[0].memory.bytes(); }
-    /// Reads `from` before it returns; the copy arrives in stream order.
+    /// Reads `from` before it returns; writes `to` in stream order.
     void to_device(void* to, const void* from, std::size_t bytes, StreamView stream);
-    /// Returns when `to` is filled with what `from` holds in stream order.
+    /// Reads `from` in stream order; returns when `to` is filled.
     void to_host(void* to, const void* from, std::size_t bytes, StreamView stream);
 
 private:
     struct Chunk {
         PinnedBuffer memory;
-        Event done; // with the last copy that used it
+        Event done; // the end of the last copy that used it
     };
     Chunk& next_chunk() noexcept { return chunks_[turn_ ^= 1]; }
     std::array<Chunk, 2> chunks_;

@@ -1,4 +1,4 @@
-// A sweep's instructions in device text, and the names of the arrays, dims and values that they touch.
+// A sweep's instructions in device text, and the names of their arrays, dims and values.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// Value v of a sweep is named v<v>. Arrays and dims are named by their place in the sweep: a user's name could clash
-/// with another, and sweeps of one form shall have one text.
+/// Value v of a sweep is named v<v>. Arrays and dims are named by their position in the sweep, because users' names
+/// could clash, and sweeps of one form must have the same text.
 class SweepCode {
 public:
     SweepCode(const Plan& plan, const Sweep& sweep);
 
-    /// The expression that value v is.
+    /// The expression of value v.
     std::string expression(int v) const;
 
     const Array& array(int number) const { return plan_.arrays[static_cast<std::size_t>(number)]; }
@@ -27,14 +27,14 @@ public:
     std::string out_pointer(const Store& store) const;
     std::size_t position(int dim) const;
     std::string stride(int number, int dim) const;
-    /// Of an array's element, from its coordinates `at`.
+    /// The offset of an array's element, from its coordinates `at`.
     std::string offset(int number) const;
 
     /// The arrays that are loaded, each once.
     const std::vector<int>& arrays() const { return arrays_; }
-    /// The dims whose coordinate the body reads, where the domain has several.
+    /// The dims whose coordinates the sweep reads; none if the domain has one dim.
     const std::vector<int>& indices() const { return indices_; }
-    /// Whether any value comes from a thread's Loads.
+    /// True if any value comes from a thread's Loads.
     bool reads_loads() const;
 
 private:

@@ -14,7 +14,7 @@ namespace gf::cuda {
 
 class Writer {
 public:
-    /// Whether the text is for people, with notes, or for the compiler, without.
+    /// trailing: notes and comments are written, for people; none: they are omitted, for the compiler.
     enum class Notes : std::uint8_t { none, trailing };
 
     explicit Writer(Notes notes) : notes_(notes) {}
@@ -36,14 +36,14 @@ public:
         line("{}", end);
     }
     void blank() { text_ += '\n'; }
-    /// A comment behind the last line.
+    /// Appends a comment to the last line.
     void note(const std::string& words) {
         constexpr std::size_t column = 68;
         if (notes_ == Notes::none || words.empty()) return;
         text_.pop_back();
         text_.append(last_ + 2 > column ? 2 : column - last_, ' ').append("// ").append(words) += '\n';
     }
-    /// A comment of its own.
+    /// Writes a comment on a line of its own.
     void comment(const std::string& words) {
         if (notes_ == Notes::trailing) line("// {}", words);
     }

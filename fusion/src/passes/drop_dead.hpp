@@ -1,6 +1,6 @@
-// drop_dead: leaves out the nodes that no output needs. Inputs and run-time scalars stay: they are what callers bind.
+// drop_dead: removes the nodes that no output needs. Inputs and run-time scalars stay, because callers bind them.
 //
-// It stands after the other graph passes, which leave behind what they replaced.
+// It runs after the other graph passes, which leave replaced nodes behind.
 #pragma once
 
 #include <gridfold/fusion/fuse.hpp>

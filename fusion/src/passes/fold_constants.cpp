@@ -16,7 +16,7 @@ namespace {
 /// The value's bytes, zero-extended. Kernels read and write its first bytes.
 using Bits = std::uint64_t;
 
-/// The value as another type, where one conversion does it; f16 and bf16 only from and to f32.
+/// The value converted by one conversion kernel, if there is one (f16 and bf16: only from and to f32).
 std::optional<Bits> converted(DType from, DType to, Bits bits) {
     const cpu::ConvertKernel kernel = cpu::cast_kernel(from, to);
     if (kernel == nullptr) return {};
@@ -25,7 +25,7 @@ std::optional<Bits> converted(DType from, DType to, Bits bits) {
     return out;
 }
 
-/// What programs do for a cast (linearize): f64 is rounded to f16 and bf16 at once, everything else by way of f32.
+/// A cast as linearize writes it: f64 is rounded to f16 and bf16 directly, other types through f32.
 std::optional<Bits> cast_constant(DType from, DType to, Bits bits) {
     std::optional<Bits> held = converted(from, value_type(from), bits);
     if (!held || value_type(to) == to) return held ? converted(value_type(from), to, *held) : held;

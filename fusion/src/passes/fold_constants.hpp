@@ -1,7 +1,7 @@
-// fold_constants: maps and casts of constants alone become constants, by the kernels that the CPU backend would run.
-// Rows that are inexact stay: the device that the plan runs on has its own last bits of them.
+// fold_constants: replaces maps and casts of constants by constants, computed by the CPU backend's kernels. Inexact
+// rows stay: their last bits depend on the device that runs the plan.
 //
-// It stands first, because simplify looks for constants.
+// It runs first, because simplify looks for constants.
 #pragma once
 
 #include <gridfold/fusion/fuse.hpp>

@@ -16,7 +16,7 @@ namespace {
 
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
-/// The bits of a constant as its sweep holds it: f16 and bf16 as f32.
+/// The bits of a constant as a value of a sweep: f16 and bf16 as f32.
 std::uint64_t held_bits(DType type, std::uint64_t bits) {
     const auto low = static_cast<std::uint16_t>(bits);
     if (type == DType::f16) return std::bit_cast<std::uint32_t>(device::f16_to_f32(low));
@@ -24,7 +24,7 @@ std::uint64_t held_bits(DType type, std::uint64_t bits) {
     return bits;
 }
 
-/// What an empty scalar holds.
+/// The bits of an empty scalar: 0, or NaN for floating types.
 std::uint64_t empty_bits(DType type) {
     if (type == DType::f64) return std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
     return type == DType::f32 ? std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN()) : 0;
@@ -32,9 +32,9 @@ std::uint64_t empty_bits(DType type) {
 
 /// Writes one sweep's code. `values` and `phases` are by node, valid for the nodes of the sweep's slice only.
 ///
-/// A scalar that may be empty is two values: itself, which holds empty_bits() where it is empty, and a bool. A read
-/// scalar brings both; a reduction is empty where its mask accepted nothing; a map is empty where an operand is, but
-/// select only where its condition or the operand that it chooses is. Floating reductions are NaN instead of empty.
+/// A scalar that may be empty is two values: itself, with empty_bits() if it is empty, and a bool. A scalar yielded by
+/// an earlier sweep is read as both. A reduction is empty if its mask accepted nothing; a map if an operand is empty;
+/// select only if its condition or the chosen operand is. Floating reductions are NaN instead of empty.
 class SweepWriter {
 public:
     SweepWriter(const Graph& graph, const Placement& placement, const std::vector<int>& parameter_of,
@@ -73,7 +73,7 @@ private:
 
     int size() const { return static_cast<int>(sweep_.code.size()); }
 
-    /// Of a node of the slice, after its operands': a sweep folds values of phase 0.
+    /// The phase of a node of the slice, called after its operands'. A sweep folds values of phase 0.
     int phase_of(int n) const {
         if (is_fetched(graph_, placement_, number_, n)) return 0;
         if (graph_.node(n).kind == NodeKind::reduce) return 1;
@@ -82,7 +82,7 @@ private:
         return phase;
     }
 
-    /// Brings the code into the order of its phases, values without dims first, else in the order it was written in.
+    /// Sorts the code by phase, within a phase values without dims first, otherwise stable.
     void sort_by_phase() {
         std::vector<int> order(sweep_.code.size());
         std::iota(order.begin(), order.end(), 0);
@@ -108,7 +108,7 @@ private:
         sweep_.code = std::move(code);
     }
 
-    /// Appends an instruction, whose domain and phase are, beside its own, those of its operands.
+    /// Appends an instruction. Adds its operands' domains to its own and raises its phase to theirs.
     int append(Instruction instruction) {
         for (const int operand : instruction.operands) {
             if (operand < 0) continue;
@@ -155,7 +155,7 @@ private:
         return append(instruction);
     }
 
-    /// The value rounded to the node's type where that is a half.
+    /// The value, rounded to the node's type if that is a half.
     int rounded(int node, int value) {
         const DType type = graph_.node(node).type;
         return is_half(type) ? append_conversion(Opcode::round, value, type) : value;
@@ -163,14 +163,14 @@ private:
 
     // Emptiness ----------------------------------------------------------------------------------------------------
 
-    /// What an empty scalar of the type holds, as a value.
+    /// The constant empty_bits() of the type as a value.
     int nothing(DType type) {
         const auto [known, is_new] = nothing_.try_emplace(type, -1);
         if (is_new) known->second = append_constant(type, empty_bits(type));
         return known->second;
     }
 
-    /// The bool that says whether a scalar of the slice is empty; −1 = it never is.
+    /// The bool value that is true if a scalar of the slice is empty; −1 = it never is.
     int empty_of(int n) {
         const Node& node = graph_.node(n);
         const auto [known, is_new] = empty_.try_emplace(n, -1);
@@ -181,7 +181,7 @@ private:
                 known->second = append_with_slot(Opcode::is_empty, DType::boolean, slot);
         } else if (node.kind == NodeKind::reduce && needs_acceptance(node) && !is_floating(node.type)) {
             known->second = rejected_all(n);
-        } else if (node.kind == NodeKind::cast) { // that changes nothing: others have said when they were written
+        } else if (node.kind == NodeKind::cast) { // a cast that writes no code: maps have set theirs when written
             known->second = empty_of(graph_.operands(n)[0]);
         }
         return known->second;
@@ -192,7 +192,7 @@ private:
         return b < 0 ? a : append_map(map_op::logical_or, DType::boolean, DType::boolean, {a, b});
     }
 
-    /// Whether a map or cast of scalars is empty; −1 = it never is.
+    /// The bool value that is true if a map or cast of scalars is empty; −1 = it never is.
     int empty_of_operands(int n) {
         const Node& node = graph_.node(n);
         const std::vector<int> operands = graph_.operands(n);
@@ -209,7 +209,7 @@ private:
                                  {values_[at(operands[0])], first < 0 ? never : first, second < 0 ? never : second}));
     }
 
-    /// The value that a map or cast makes of its operands, or nothing() where it is empty.
+    /// The value of a map or cast, or nothing() if the scalar is empty.
     int unless_empty(int n, int value) {
         if (!graph_.node(n).dims.empty()) return value;
         const int empty = empty_of_operands(n);
@@ -228,7 +228,7 @@ private:
             return node.dims.empty() ? append_with_slot(Opcode::read, type, scalar_of_[at(n)])
                                      : append_with_slot(Opcode::load, type, placement_.array_of[at(n)], node.dims);
         switch (node.kind) {
-        case NodeKind::input: break; // always fetched
+        case NodeKind::input: break; // inputs are always fetched
         case NodeKind::scalar:
         case NodeKind::extent: return append_with_slot(Opcode::parameter, type, parameter_of_[at(n)]);
         case NodeKind::constant: return append_constant(type, held_bits(node.type, node.bits));
@@ -248,7 +248,7 @@ private:
         return unless_empty(n, rounded(n, value));
     }
 
-    /// From f64 to f16 and bf16 rounds once; everything else goes to them by way of f32.
+    /// Rounds f64 to f16 and bf16 directly; converts other types to them through f32.
     int cast_of(int n) {
         const Node& node = graph_.node(n);
         const int source = graph_.operands(n)[0];
@@ -295,7 +295,7 @@ private:
         return append(instruction);
     }
 
-    /// Whether a masked reduction accepted some element, as bool.
+    /// The bool value that is true if a masked reduction accepted any element.
     int accepted(int reduce) {
         const int fold = folded_.at(reduce).acceptance;
         const auto [known, is_new] = accepted_.try_emplace(fold, -1);
@@ -331,12 +331,12 @@ private:
     Sweep sweep_;
     std::map<int, Folded> folded_; ///< by reduce node
     std::map<int, int> accepted_;  ///< by Any fold: its finalised value
-    std::map<int, int> rejected_;  ///< by what it is the contrary of
+    std::map<int, int> rejected_;  ///< by value: its negation
     std::map<DType, int> nothing_;
-    std::map<int, int> empty_; ///< by scalar node, of those that were asked for: empty_of()
+    std::map<int, int> empty_; ///< by scalar node: the results of empty_of() so far
 };
 
-/// Marks the dims that must have elements, with the reduction that wants it.
+/// Marks the dims that must have elements, with the first reduction that needs them.
 void mark_needed_dims(const Graph& graph, const Placement& placement, std::vector<PlanDim>& dims) {
     for (const PlacedSweep& sweep : placement.sweeps)
         for (const int reduce : sweep.reduces) {

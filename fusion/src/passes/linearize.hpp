@@ -1,10 +1,10 @@
 // linearize: from placed sweeps to the flat SSA code of a Plan.
 //
-// Contract: each node of a sweep's slice becomes at most a few instructions in the prologue, body or epilogue; f16 and
-// bf16 arithmetic becomes f32 arithmetic and `round`; reductions of one value by one monoid share one fold; a reduction
-// that is undefined over nothing gets an Any fold over its mask and finalises by it.
+// Contract: each node of a sweep's slice becomes a few instructions, each with its domain and phase; f16 and bf16
+// arithmetic becomes f32 arithmetic and `round`; reductions of one value by one monoid share one fold; a masked
+// reduction that is undefined over nothing also gets an Any fold over its mask.
 //
-// It stands last: only the Plan knows nothing of the graph.
+// It runs last: the other passes need the graph, to which a Plan has no reference.
 #pragma once
 
 #include "passes/placement.hpp"

@@ -1,5 +1,4 @@
-// The table of contents of fusing: every pass in its order, and the one place where passes are skipped, timed, dumped
-// and verified.
+// The pipeline: every pass in its order, with skipping, timing, dumping and verification.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -41,12 +40,12 @@ struct Pass {
 
 constexpr Pass pipeline[] = {
     {"fold_constants", fold_constants, "first, because simplify looks for constants"},
-    {"share_common", share_common, "before simplify, which asks whether two operands are one value"},
+    {"share_common", share_common, "before simplify, which compares operands by their node numbers"},
     {"simplify", simplify, "on few and folded nodes"},
     {"share_common", share_common, "again, because simplified values may have become the same"},
-    {"drop_dead", drop_dead, "after the passes that leave behind what they replaced"},
-    {"place_sweeps", place, "once the graph is final, because what it holds decides what a sweep holds"},
-    {"linearize", linearize, "last: a Plan knows nothing of the graph"},
+    {"drop_dead", drop_dead, "after the passes that leave replaced nodes behind"},
+    {"place_sweeps", place, "once the graph is final, because removed and shared nodes change the sweeps"},
+    {"linearize", linearize, "last: a Plan has no reference to the graph"},
 };
 
 #ifdef NDEBUG
@@ -55,7 +54,7 @@ constexpr bool always_verify = false;
 constexpr bool always_verify = true;
 #endif
 
-/// What the passes have made so far. Each kind of pass makes one of the three anew.
+/// The current graph, placement and plan. Each kind of pass replaces one of the three.
 class Forms {
 public:
     Forms(Graph graph, const FuseOptions& options) : graph_(std::move(graph)), options_(options) {}
@@ -73,7 +72,7 @@ public:
     std::string text_after(Planning) const { return to_text(plan_); }
 
     void verify_after(Rewriting) const { verify(graph_); }
-    void verify_after(Placing) const {} // by the plan made from it
+    void verify_after(Placing) const {} // verifying the plan covers it
     void verify_after(Planning) const { verify(plan_); }
 
     Plan plan_;

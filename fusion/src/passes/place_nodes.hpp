@@ -1,5 +1,5 @@
-// place_nodes: the unfused placement. Every map, cast, index and reduction is a sweep of its own, with temporaries
-// between them; maps on scalars are sweeps over the empty domain. The contender of place_sweeps, with the same bits.
+// place_nodes: the unfused placement, for comparison with place_sweeps: same bits. Every map, cast, index and reduction
+// is a separate sweep, with temporaries between them; maps on scalars are sweeps over the empty domain.
 #pragma once
 
 #include "passes/placement.hpp"

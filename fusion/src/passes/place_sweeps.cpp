@@ -16,7 +16,7 @@ namespace {
 
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
-/// Everything over one domain at one stage, before splitting. Stores and reduces in the order of the graph.
+/// All stores and reduces over one domain at one stage, before splitting, in the order of the graph.
 struct Group {
     std::vector<int> dims;
     int stage;
@@ -24,7 +24,7 @@ struct Group {
     std::vector<int> reduces;
 };
 
-/// What makes two folds one: monoid, element, accumulator, value, mask.
+/// The identity of a fold: monoid, element, accumulator, value, mask.
 using FoldKey = std::tuple<const MonoidOp*, DType, DType, int, int>;
 
 class SweepPlacer {
@@ -52,7 +52,7 @@ private:
         }
     }
 
-    /// The first operand whose value has this stage.
+    /// The first operand with this stage.
     int forcing_operand(int node, int stage) const {
         for (const int operand : graph_.operands(node))
             if (stage_[at(operand)] == stage) return operand;
@@ -83,7 +83,7 @@ private:
                          [](const Group& a, const Group& b) { return a.stage < b.stage; });
     }
 
-    /// Makes a group's sweeps: stores first, then folds in order, a new sweep whenever the last one is full.
+    /// Fills a group's sweeps: stores first, then folds in order; a new sweep when the last one is full.
     void split(const Group& group) {
         const std::size_t first = placement_.sweeps.size();
         begin_sweep(group, {});
@@ -106,7 +106,7 @@ private:
         return monoid->traits(element, accumulator, mask >= 0).thread_words(4);
     }
 
-    /// How many sweeps a group's sets of reductions fill, of so many words each.
+    /// The number of sweeps that a group's sets of reductions fill, at `most_words` words a sweep.
     static std::size_t sweeps_of(const std::vector<std::vector<FoldKey>>& sets, int most_words) {
         std::size_t sweeps = 0;
         int words = most_words + 1;
@@ -128,8 +128,8 @@ private:
         return sweeps;
     }
 
-    /// The fewest words with which a group has no more sweeps than with the most: none is then much wider than another,
-    /// since time grows faster than width.
+    /// The least limit of words a sweep that does not increase the group's number of sweeps. It makes the sweeps about
+    /// equally wide: a sweep's time grows faster than its width.
     int share_of_words(const Group& group) const {
         std::vector<std::vector<FoldKey>> sets;
         for (const std::vector<int>& sharing : sharing_reduces(group)) sets.push_back(folds_of(sharing[0]));
@@ -140,7 +140,7 @@ private:
         return words;
     }
 
-    /// A group's reductions by the fold they share, each set and the sets in the order of the graph.
+    /// A group's reductions in sets that share a fold; the sets and their elements are in the order of the graph.
     std::vector<std::vector<int>> sharing_reduces(const Group& group) const {
         std::vector<std::vector<int>> sets;
         std::map<FoldKey, std::size_t> number;
@@ -152,7 +152,7 @@ private:
         return sets;
     }
 
-    /// The folds that a reduction needs: its own, then the one that says whether any element was accepted.
+    /// The folds that a reduction needs: its own, then the Any fold over its mask if it needs one.
     std::vector<FoldKey> folds_of(int reduce) const {
         const Node& node = graph_.node(reduce);
         const std::vector<int> operands = graph_.operands(reduce);
@@ -163,7 +163,7 @@ private:
         return folds;
     }
 
-    /// Adds these roots, folds and stored arrays to the open sweep, or to a new one if they do not fit.
+    /// Counts these roots, folds and stored arrays in the open sweep, or in a new one if they do not fit.
     void make_room(const Group& group, const std::vector<int>& roots, const std::vector<FoldKey>& folds, int stores) {
         for (bool retried = false;; retried = true) {
             int words = 0;
@@ -213,7 +213,7 @@ private:
         int arrays = 0, parameters = 0;
     };
 
-    /// What the backward slice of the roots reads and the open sweep does not yet; marks the slice as seen.
+    /// The inputs that the backward slice of the roots adds to the open sweep; marks the slice as seen.
     Inputs count_new_inputs(std::vector<int> open) {
         const int sweep = static_cast<int>(placement_.sweeps.size());
         Inputs inputs;
@@ -231,7 +231,7 @@ private:
         return inputs;
     }
 
-    /// Scalar results that are maps: the last sweep that makes one of their operands yields them.
+    /// Places scalar results that are maps: the last sweep that computes one of their operands yields them.
     void place_scalars() {
         std::vector<int> home(at(graph_.node_count()), -1);
         for (int n = 0; n < graph_.node_count(); ++n) {
@@ -241,7 +241,7 @@ private:
             if (node.kind != NodeKind::reduce)
                 for (const int operand : graph_.operands(n)) home[at(n)] = std::max(home[at(n)], home[at(operand)]);
             if (placement_.outputs_of[at(n)].empty()) continue;
-            placement_.made_in[at(n)] = home[at(n)]; // later sweeps read it, as it is there
+            placement_.made_in[at(n)] = home[at(n)]; // later sweeps read the yielded scalar
             if (home[at(n)] >= 0)
                 placement_.sweeps[at(home[at(n)])].yields.push_back(n);
             else
@@ -255,7 +255,7 @@ private:
         return *found;
     }
 
-    /// "mean → sub → sum": from the reduction of an earlier stage to what this sweep makes of it.
+    /// "mean → sub → sum": the path from a reduction of an earlier stage to a result of this sweep.
     std::string reason_for(const PlacedSweep& sweep, std::size_t number) const {
         if (sweep.stage == 0) return number == 0 ? "" : "another domain";
         constexpr int shown = 6;
@@ -283,7 +283,7 @@ private:
     const Graph& graph_;
     Placement placement_;
     std::vector<bool> live_;
-    std::vector<int> stage_;   ///< by node: of its value
+    std::vector<int> stage_;   ///< by node: the stage of its value
     std::vector<int> origin_;  ///< by node of stage > 0: the reduction that a path of forcing operands leads to
     std::vector<int> seen_in_; ///< by node: the last sweep being filled that needed it
     std::map<std::pair<std::vector<int>, int>, std::size_t> group_number_;
@@ -291,10 +291,10 @@ private:
     // The sweep being filled.
     std::vector<FoldKey> open_folds_;
     int open_words_ = 0;
-    int most_words_ = max_sweep_words; ///< of the group's sweeps
+    int most_words_ = max_sweep_words; ///< the most words of each of the group's sweeps
     int open_arrays_ = 0;
     int open_parameters_ = 0;
-    std::size_t visits_ = 0; ///< of nodes, by all sweeps
+    std::size_t visits_ = 0; ///< visits of nodes by all sweeps
 };
 
 } // namespace

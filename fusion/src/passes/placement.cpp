@@ -14,7 +14,7 @@ namespace {
 
 std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
-/// Where a sweep's backward slice starts: what it folds and stores, and the scalars it is told to yield.
+/// The roots of a sweep's backward slice: its folds, its stores, and the scalar results that it yields.
 std::vector<int> roots_of(const Graph& graph, const PlacedSweep& sweep) {
     std::vector<int> roots = sweep.yields;
     for (const PlacedStore& store : sweep.stores) roots.push_back(store.node);
@@ -25,8 +25,7 @@ std::vector<int> roots_of(const Graph& graph, const PlacedSweep& sweep) {
     return roots;
 }
 
-/// Are the parameters of the sweep's kernel few enough? Pointers, run-time scalars, and what walks arrays by
-/// coordinates.
+/// Checks the number of the kernel's parameters: pointers, run-time scalars, extents and strides.
 void check_parameters(const Graph& graph, const PlacedSweep& sweep) {
     constexpr int own = 4; // elements, scalars, workspace, host
     int words = own + static_cast<int>(sweep.dims.size()) + static_cast<int>(sweep.stores.size());

@@ -1,5 +1,5 @@
-// Rebuilding a graph node by node, as every graph pass does: nodes of the old graph, in order, each kept or stood in
-// for by a node that is there already.
+// Rebuilds a graph node by node, for graph passes: visits the old nodes in order; each is kept, changed, or replaced by
+// an existing node of the new graph.
 #pragma once
 
 #include <utility>
@@ -23,12 +23,12 @@ public:
         return operands;
     }
 
-    /// Appends a node of the new graph in the place of an old one.
+    /// Appends a node to the new graph, replacing an old one.
     void put(int node, const Node& made, const std::vector<int>& operands) {
         stand_in(node, made_.append(made, operands));
     }
     void keep(int node) { put(node, from_.node(node), operands(node)); }
-    /// Uses a node of the new graph in the place of an old one.
+    /// Replaces an old node by an existing node of the new graph.
     void stand_in(int node, int made) { stand_in_[static_cast<std::size_t>(node)] = made; }
 
     Graph finish() && {
@@ -40,7 +40,7 @@ public:
 private:
     const Graph& from_;
     Graph made_;
-    std::vector<int> stand_in_; ///< by old node
+    std::vector<int> stand_in_; ///< by old node: its node in the new graph
 };
 
 } // namespace gf::plan

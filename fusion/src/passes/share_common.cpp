@@ -19,7 +19,7 @@ void append_bytes(std::string& key, T value) {
     key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-/// Everything that makes a node what it is but its name, as bytes. `operands` are those of the new graph.
+/// A node's attributes and operands without its name, as bytes. `operands` are nodes of the new graph.
 std::string key_of(const Node& node, std::vector<int> operands) {
     if (node.kind == NodeKind::map && node.map->facts.commutative && operands.size() == 2)
         std::sort(operands.begin(), operands.end());

@@ -1,8 +1,8 @@
-// share_common: nodes that are the same operation on the same operands become the first of them. Operands of a row that
-// declares itself commutative count in either order.
+// share_common: replaces nodes with the same operation on the same operands by the first of them. Operands of a
+// commutative row are equal in either order.
 //
-// It stands before simplify, whose rules ask whether two operands are one node, and after it, because simplified values
-// may have become the same.
+// It runs before simplify, whose rules compare operands by their node numbers, and again after it, because simplified
+// nodes may have become the same.
 #pragma once
 
 #include <gridfold/fusion/fuse.hpp>

@@ -13,8 +13,7 @@ namespace gf::plan {
 
 namespace {
 
-/// How many bits a value of the type can have without losing any: a floating type's significand, an integer's
-/// magnitude.
+/// The bits of an integer that the type represents exactly: a floating type's significand, an integer's magnitude.
 int precision_of(DType type) {
     switch (type) {
     case DType::boolean: return 1;
@@ -34,7 +33,7 @@ int precision_of(DType type) {
     return 0;
 }
 
-/// Constants that mean something to a map, in any type.
+/// The constants in rules about maps, in any type.
 enum class Special : std::uint8_t { nothing, zero, minus_zero, one, all_ones };
 
 std::optional<std::uint64_t> bits_of(Special special, DType type) {
@@ -49,14 +48,14 @@ std::optional<std::uint64_t> bits_of(Special special, DType type) {
     return {};
 }
 
-/// f(a, constant) = a; and f(constant, a) = a where the row is commutative.
+/// f(a, constant) = a; and f(constant, a) = a if the row is commutative.
 struct Identity {
     const MapOp& row;
     Special integer; ///< for integers and bool
     Special floating;
-    bool fast_math = false; ///< only where floating-point results may change
+    bool fast_math = false; ///< only if floating-point results may change
 };
-/// x + 0 is no identity of floats: −0 + 0 = +0. But x + −0 is, and x − 0.
+/// x + 0 is no identity of floats, since −0 + 0 = +0; x + −0 and x − 0 are.
 const Identity identities[] = {
     {map_op::add, Special::zero, Special::minus_zero},
     {map_op::add, Special::nothing, Special::zero, true},
@@ -74,7 +73,7 @@ const Identity identities[] = {
     {map_op::logical_xor, Special::zero, Special::nothing},
 };
 
-/// f(a, constant) = constant on integers and bool, of commutative rows.
+/// f(a, constant) = constant on integers and bool, for commutative rows.
 struct Absorber {
     const MapOp& row;
     Special integer;
@@ -87,7 +86,7 @@ const Absorber absorbers[] = {
 /// f(f(a)) = a.
 const MapOp* const involutions[] = {&map_op::neg, &map_op::logical_not, &map_op::bitwise_not};
 
-/// Does every value of `from` keep its value as `to`?
+/// True if `to` represents every value of `from` exactly.
 bool widens(DType from, DType to) {
     if (from == to || from == DType::boolean) return true;
     if (is_floating(from)) {
@@ -98,12 +97,12 @@ bool widens(DType from, DType to) {
     return to != DType::boolean && sign_fits && precision_of(from) <= precision_of(to);
 }
 
-/// Is a cast from `from` by way of `over`, which it widens to, the cast from `from` itself?
+/// True if a cast from `from` through `over` to `to` equals the direct cast from `from` to `to`.
 bool is_direct(DType from, DType over, DType to) {
     if (!widens(from, over)) return false;
     // Out of range, a floating `over` saturates where an integer `from` wraps.
     if (!is_floating(from) && is_floating(over) && is_integer(to)) return widens(from, to);
-    // A cast to f16 and bf16 goes by way of f32, which must not round on the way.
+    // A cast to f16 and bf16 goes through f32, which must be exact.
     if (!is_floating(from) && value_type(to) != to) return widens(from, DType::f32);
     return true;
 }
@@ -122,7 +121,7 @@ public:
             else if (node.kind == NodeKind::cast)
                 rebuild_.put(n, node, {cast_source(node, operands[0])});
             else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands[1], Special::one) &&
-                     !of_block(node, operands[0])) // those round otherwise where there is no mask
+                     !of_block(node, operands[0])) // without a mask such folds round differently
                 put_unmasked(n, node, operands[0]);
             else
                 rebuild_.keep(n);
@@ -133,7 +132,7 @@ public:
 private:
     const Node& made(int node) const { return rebuild_.made().node(node); }
 
-    /// True if lanes of this reduction share an origin where no mask interrupts them.
+    /// True if the lanes of this reduction share an origin when it has no mask.
     bool of_block(const Node& reduce, int operand) const {
         return reduce.reduce->monoid->traits(value_type(made(operand).type), value_type(reduce.accumulator), false)
             .of_block;
@@ -152,8 +151,8 @@ private:
         return decides_emptiness(node, operands, same) ? same : -1;
     }
 
-    /// Is a scalar map empty where this operand is, and only there? One that has no say in the value may still be
-    /// empty; not so the operand that select does not choose.
+    /// True if a scalar map is empty exactly if the operand `same` is: its other operands are never empty. (The operand
+    /// that select does not choose may be.)
     bool decides_emptiness(const Node& node, const std::vector<int>& operands, int same) const {
         if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
         const auto end = node.map == &map_op::select ? operands.begin() + 1 : operands.end();
@@ -196,7 +195,7 @@ private:
         return -1;
     }
 
-    /// What a cast may start from: its operand, or what that was widened from.
+    /// The node that a cast can start from: its operand, or a node that the operand was widened from.
     int cast_source(const Node& node, int operand) const {
         while (made(operand).kind == NodeKind::cast) {
             const int inner = rebuild_.made().operands(operand)[0];

@@ -1,8 +1,8 @@
-// simplify: replaces a node by one of its operands, or a cast or mask by a shorter one, where declared algebra says
-// that no bit of a result changes (NaNs aside, whose payload is not promised; and −0 aside under fast_math).
+// simplify: replaces a node by one of its operands, shortens chains of casts, and drops masks that are always true, if
+// declared algebra implies that no bit of a result changes (except NaN payloads, and −0 under fast_math).
 //
-// It stands after constants are folded and equal nodes shared: its rules look for both. One walk is enough, because
-// operands are simplified before their users. It never changes a value's type or dims.
+// It runs after fold_constants and share_common, because its rules look for constants and equal nodes. One pass is
+// enough, because operands are simplified before their users. It never changes a value's type or dims.
 #pragma once
 
 #include <gridfold/fusion/fuse.hpp>

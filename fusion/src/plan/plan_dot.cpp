@@ -25,7 +25,7 @@ std::string in_quotes(std::string_view text) {
 void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
     const Sweep& sweep = plan.sweeps[number];
     const auto value_name = [number](int value) { return fmt::format("s{}v{}", number, value); };
-    std::string edges; // that leave the cluster
+    std::string edges; // edges that leave the cluster
     out << fmt::format("  subgraph cluster_{} {{\n    label={};\n", number,
                        in_quotes(fmt::format("sweep {} over {}{}{}", number, domain_text(plan, sweep.dims),
                                              sweep.reason.empty() ? "" : ": ", sweep.reason)));

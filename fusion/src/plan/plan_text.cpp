@@ -12,7 +12,7 @@ namespace gf::plan {
 
 namespace {
 
-/// Element `number` of a list by the name that `name_of_item` reads off it; "?" beyond its end.
+/// name_of_item(items[number]); "?" beyond the end.
 template <class Item, class F> std::string name_in(const std::vector<Item>& items, int number, F&& name_of_item) {
     if (number < 0 || static_cast<std::size_t>(number) >= items.size()) return "?";
     return std::string(name_of_item(items[static_cast<std::size_t>(number)]));
@@ -99,7 +99,7 @@ private:
         for (const int value : values) print_instruction(sweep, value, sweep.code[static_cast<std::size_t>(value)]);
     }
 
-    /// The domain of what varies along some dims of the sweep and not all.
+    /// The domain of a value that varies along some but not all dims of the sweep, else "".
     std::string some_dims(const Sweep& sweep, DimSet domain) const {
         if (domain.empty() || domain == DimSet::first(sweep.dims.size())) return {};
         std::vector<int> dims;

@@ -1,4 +1,4 @@
-// The words for a plan's parts, shared by its text, its picture and the verifier. They take any plan, broken ones too.
+// The text of a plan's parts, for to_text(), write_dot() and the verifier. Any plan is accepted, illegal ones too.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace gf::plan {
 
-/// The opcode's own name: "load".
+/// The name of the opcode: "load".
 std::string_view name_of(Opcode opcode);
-/// What an instruction does, without its operands: "load x", "mul", "f32(2.5)", "finalize mean of fold 0".
+/// An instruction without its operands: "load x", "mul", "f32(2.5)", "finalize mean of fold 0".
 std::string action_of(const Plan& plan, const Instruction& instruction);
-/// The same with its number and operands: "%3 = mul %1, %2".
+/// An instruction with its number and operands: "%3 = mul %1, %2".
 std::string instruction_text(const Plan& plan, int value, const Instruction& instruction);
 /// "Moments<f32, f64>"
 std::string monoid_of(const Fold& fold);

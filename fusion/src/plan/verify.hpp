@@ -1,5 +1,5 @@
-// The legal forms of a Graph and of a Plan. What a pass makes is verified after it in debug builds, in tests, and
-// wherever FuseOptions::verify asks; a pass that broke a rule is gridfold's own mistake.
+// Checks of the legal forms of a Graph and of a Plan. The pipeline verifies the result of each pass in debug builds and
+// with FuseOptions::verify; a pass that breaks a rule is gridfold's own mistake.
 #pragma once
 
 #include <gridfold/fusion/plan.hpp>

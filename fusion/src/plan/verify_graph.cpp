@@ -13,7 +13,7 @@ namespace gf::plan {
 
 namespace {
 
-/// What a kind of node has: its number of operands (a map's is its row's) and whether its value may have dims.
+/// The legal form of a kind of node: its number of operands (a map's is its row's) and whether its value may have dims.
 struct NodeForm {
     NodeKind kind;
     int least_operands, most_operands;
@@ -45,10 +45,10 @@ public:
     }
 
 private:
-    /// `node` is the one that breaks the rule, or node_count() for a result.
+    /// `node` is the node that breaks the rule, or node_count() for a result.
     void require(bool holds, int node, std::string_view rule) const {
         if (holds) return;
-        // Only what is legal can be printed: the nodes before, which have been verified.
+        // Prints only the nodes before it: only verified nodes can be printed.
         Graph legal = graph_.like();
         for (int n = 0; n < node; ++n) legal.append(graph_.node(n), graph_.operands(n));
         throw InternalError(

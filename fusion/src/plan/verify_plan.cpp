@@ -17,15 +17,15 @@ namespace gf::plan {
 
 namespace {
 
-/// What an instruction's slot is a number of.
+/// The kind of thing that an instruction's slot numbers.
 enum class SlotOf : std::uint8_t { nothing, parameter, scalar, array, dim, fold };
 
-/// What the domain and the phase of an instruction follow from.
+/// The source of an instruction's domain and phase.
 enum class VariesAs : std::uint8_t {
     nothing,  ///< no dims, phase 0
     slot,     ///< the dims of its array, or its dim; phase 0
     operands, ///< the dims of all its operands, the highest of their phases
-    fold,     ///< the dims that its fold keeps, the phase after the fold's
+    fold,     ///< the dims that its fold keeps, and the phase after the fold's
 };
 
 /// The legal form of an instruction: its domain and phase, its operands (a map's number is its row's) and its slot.
@@ -113,7 +113,7 @@ private:
                 "`after` lists the sweeps that this one reads from, increasing");
     }
 
-    /// A value before `end` that some later part of the sweep uses.
+    /// Checks the number of a value, which must be below `end`, and marks it as used.
     const Instruction& use(const Sweep& sweep, int value, int end, std::string_view rule) {
         require(value >= 0 && value < end, rule);
         used_[static_cast<std::size_t>(value)] = true;
@@ -306,7 +306,7 @@ private:
     std::vector<int> yielded_in_; ///< by scalar: the sweep, −1 = none
     int sweep_number_ = -1;
     int value_ = -1;
-    // Of the sweep being verified.
+    // State of the sweep being verified.
     std::vector<bool> used_;
     std::set<int> touched_; ///< arrays loaded or stored
     std::set<int> fetched_from_;

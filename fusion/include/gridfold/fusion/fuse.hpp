@@ -1,4 +1,4 @@
-// From a graph to a plan.
+// Fusion: from a graph to a plan.
 #pragma once
 
 #include <chrono>
@@ -25,20 +25,20 @@ namespace gf {
 struct FuseOptions {
     bool fuse = true;       ///< false: one sweep a node
     bool fast_math = false; ///< rewrites may change floating-point results
-    /// Passes to leave out, by name (tests: any pass switched off gives the same results).
+    /// Names of passes to skip. Results do not depend on them (a test checks that).
     std::vector<std::string> skip;
-    /// Verify after every pass. Debug builds and tests always do.
+    /// Verifies after every pass. Debug builds always do.
     bool verify = false;
-    /// Called after each pass with its name and the text of what it made ("unchanged" where it changed nothing).
+    /// Called after each pass with its name and the text of its result ("unchanged" if it changed nothing).
     std::function<void(std::string_view pass, std::string_view text)> dump;
-    /// Called after each pass with its name and how long it took.
+    /// Called after each pass with its name and duration.
     std::function<void(std::string_view pass, std::chrono::nanoseconds took)> time;
 };
 
-/// Runs the pass pipeline. The plan's arrays are the graph's inputs as declared, used or not, then its array results,
-/// then temporaries; its parameters are the graph's scalars as declared. Throws InvalidGraph (no outputs, an unknown
-/// pass in `skip`, a value that reads more arrays than a sweep takes); InternalError where a pass broke a rule of
-/// verify.
+/// Runs the pass pipeline. The plan's arrays are the graph's inputs in order of declaration (unused ones included),
+/// then its array results, then temporaries; its parameters are the graph's scalars in order of declaration. Throws
+/// InvalidGraph (no outputs, a value that reads more arrays than a sweep can), InvalidOption (an unknown pass in
+/// `skip`), InternalError if a pass broke a rule of verify.
 Plan fuse(const Graph& graph, const FuseOptions& options = {});
 
 using plan::to_text;
