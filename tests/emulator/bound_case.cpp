@@ -30,7 +30,7 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
     for (const Array& array : plan.arrays) {
         const std::size_t size = size_of(array.type);
         const auto bytes = static_cast<std::size_t>(cuda::elements_of(array.dims, bound_.extents)) * size;
-        // Kernels use wide loads only where all arrays are aligned, so in many cases all are.
+        // In many cases all arrays are aligned: kernels use wide loads only then.
         const Snug snug = draw_snug(random);
         const std::size_t before = snug == Snug::at_begin ? random.below(4) * size : 0;
         if (array.role == ArrayRole::temporary) {

@@ -1,4 +1,4 @@
-// A random case's inputs bound to a plan, as the front end would bind them.
+// A random case's inputs bound to a plan in the same way as by the front end.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ namespace gf::emulator {
 
 using namespace plan;
 
-/// Where a case's next array lies.
+/// Draws the placement of a case's next array.
 Snug draw_snug(oracle::Random& random);
 
-/// Owns the arrays, guarded at one end (guarded_memory.hpp) and misaligned by whole elements, as follows from the
-/// case's seed.
+/// Owns the arrays. The case's seed determines which end is guarded (guarded_memory.hpp) and the misalignment in
+/// elements.
 class BoundCase {
 public:
     BoundCase(const Plan& plan, const oracle::Case& test, const oracle::Inputs& inputs);
     const Bound& bound() const { return bound_; }
-    /// The outputs, after a run that yielded `scalars`. Throws std::runtime_error if something beside an array was
+    /// The outputs, after a run that yielded `scalars`. Throws std::runtime_error if memory around an array was
     /// written.
     std::vector<oracle::Result> results(std::span<const ScalarResult> scalars) const;
 

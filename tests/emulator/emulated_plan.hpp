@@ -1,4 +1,4 @@
-// A plan whose generated kernels run in the emulator: what the CUDA backend does, on the host.
+// Runs a plan's generated kernels in the emulator, in place of the CUDA backend.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@ using namespace plan;
 /// The kernels of a plan, one a sweep.
 std::vector<cuda::Kernel> kernels_of(const Plan& plan);
 
-/// Workspaces are kept from run to run, as a Prepared keeps them.
+/// Keeps workspaces from run to run, like a Prepared.
 class EmulatedPlan {
 public:
-    /// `first_entry`: the number that the plan's first kernel has in `module`. All must outlive this.
+    /// `first_entry`: the number of the plan's first kernel in `module`. Plan and module must outlive this.
     EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, const HostModule& module,
                  std::size_t first_entry);
 
     /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory.
-    /// `bound`: host memory, temporaries null. Throws std::runtime_error for what the emulator finds.
+    /// `bound`: host memory, temporaries null. Throws std::runtime_error for the emulator's findings.
     std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed);
 
-    /// Sets the launch count, as if that many launches had been made: the next tag follows.
+    /// Sets the number of launches so far, which determines the next tag.
     void set_launches(std::uint32_t launches);
 
 private:

@@ -1,4 +1,4 @@
-// The grid: its threads as fibres, what they wait for, and whose turn it is.
+// The grid: its threads as fibres, their meetings, and their scheduling.
 #include "emulator.hpp"
 
 #include <algorithm>
@@ -21,15 +21,15 @@ namespace gf::emulator {
 
 namespace {
 
-constexpr std::size_t stack_bytes = 128 * 1024, guard_bytes = 64 * 1024; // whole pages, wherever this is
+constexpr std::size_t stack_bytes = 128 * 1024, guard_bytes = 64 * 1024; // whole pages on every system
 constexpr std::size_t most_at_a_time = 16 * 1024; // threads: a process may have some 65,000 stacks and guards
-constexpr int idle_rounds = 10'000;               // of polling, without a store by anyone: the grid hangs
-constexpr int rounds_alone = 500;                 // of the last block: more than it needs to poll for the others
-constexpr int rounds_starved = 2'000;             // in all, of some warps: more than others need to run ahead
-constexpr int rounds_until_others_starve = 40;    // and so one stops between two stores, while others read both
+constexpr int idle_rounds = 10'000;               // rounds of polling without any store: the grid hangs
+constexpr int rounds_alone = 500;                 // of the last block: more than it needs to reach its polling
+constexpr int rounds_starved = 2'000;             // total rounds in which warps starve: others can run ahead
+constexpr int rounds_until_others_starve = 40;    // short, so that warps stop between two stores and others read both
 
-/// Stacks, kept from launch to launch: pages that were never touched cost nothing. In front of each is a guard, where
-/// an overrun faults.
+/// Stacks, kept from launch to launch: pages that were never touched take no memory. Each has a guard in front of it,
+/// where an overflow faults.
 class Stacks {
 public:
     Stacks() = default;
@@ -78,7 +78,7 @@ struct Meeting {
 struct Warp {
     Meeting meeting;
     u32 round = 0;      // exchanges so far
-    u32 words[2][32]{}; // of this exchange and the last, which slower threads may still read
+    u32 words[2][32]{}; // of this exchange and of the previous one, which slower threads may still read
     bool lanes_returned = false;
 };
 
@@ -130,7 +130,7 @@ public:
         check_end();
     }
 
-    /// Leaves the threads of `round` that are not wanted to the next one, unless no other can run.
+    /// Moves the threads of `round` that are not wanted to the next round, unless no other can run.
     template <class Wanted> void hold_back_all_but(std::vector<Thread*>& round, Wanted wanted) {
         const auto others = std::partition(round.begin(), round.end(), [&](const Thread* t) { return wanted(*t); });
         if (others == round.begin()) return;
@@ -138,7 +138,7 @@ public:
         round.erase(others, round.end());
     }
 
-    // What threads call, on their own fibres.
+    // Functions that threads call, on their own fibres.
     void fibre_main() {
         Thread& self = *running_;
         Fibre::entered(host_);
@@ -183,7 +183,7 @@ public:
 private:
     Block& block() { return blocks_[place_.block]; }
 
-    /// The next block, in the place of threads from `first` on.
+    /// Starts the next block in the threads from `first` on.
     void start_block(std::size_t first) {
         Block& block = blocks_[next_block_];
         block.meeting.expected = block.running = block_threads_;
@@ -223,14 +223,14 @@ private:
         }
         if (ordered != nullptr) ordered->barrier();
         release(meeting);
-        yield(); // the last to come gets no head start
+        yield(); // the last thread to arrive does not run first
     }
     void release(Meeting& meeting) {
         progress_ = true;
         next_.insert(next_.end(), meeting.waiting.begin(), meeting.waiting.end());
         meeting.waiting.clear();
     }
-    /// Threads that returned are no longer waited for at barriers; exchanges name them, so there they are missed.
+    /// A thread that has returned is not waited for at barriers. An exchange that needs it is an error.
     void leave(const Thread& self) {
         Block& block = blocks_[self.place.block];
         Warp& warp = block.warps[self.place.thread / 32];
@@ -262,17 +262,17 @@ private:
     void (*start_)();
     u32 block_threads_;
     std::vector<Block> blocks_;
-    std::vector<Thread> threads_; // those that run at a time, and their stacks
+    std::vector<Thread> threads_; // the threads that run at a time, and their stacks
     std::vector<Thread*> next_;
-    u32 next_block_ = 0;            // to start
-    std::vector<std::size_t> free_; // the first thread of blocks that have ended
+    u32 next_block_ = 0;            // the next block to start
+    std::vector<std::size_t> free_; // the first thread of each block that has ended
     Thread* running_ = nullptr;
     Fibre host_;
     bool progress_ = false;
     std::exception_ptr failure_;
 };
 
-// The grid that runs: fibres begin, and kernels call, without an argument that could lead to it.
+// The running grid: fibres start, and kernels call, without an argument that refers to it.
 Grid* grid = nullptr;
 Place place;
 bool loses_system_stores = false;

@@ -1,8 +1,8 @@
 // Executes generated kernels without a GPU: the kernel text is compiled by the host's compiler, and each thread of the
-// grid is a fibre. Barriers, warp exchanges and relaxed accesses are the points at which another thread gets to run.
+// grid is a fibre. Fibres switch at barriers, warp exchanges and relaxed accesses.
 //
-// This header is both sides: what kernel text calls (gf::emulator's functions, named by warp.cuh), and the launch.
-// Kernel text is compiled into shared objects of their own; they reach the running grid through a table of functions.
+// This header declares both the functions that kernel text calls (named by warp.cuh) and the launch. Kernel text is
+// compiled into separate shared objects, which call the running grid through a table of functions.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Place {
     u32 blocks = 0;
 };
 
-/// What a running grid does for its threads. Misuse (a misaligned access, say) throws std::runtime_error.
+/// The functions of a running grid for its threads. Misuse (a misaligned access, say) throws std::runtime_error.
 struct Machine {
     const Place* place;
     void (*barrier)();
@@ -35,10 +35,10 @@ struct Machine {
     const bool* loses_system_stores;
 };
 
-/// Tests: what threads store for the waiting host does not arrive from now on, or does again.
+/// For tests: from now on, words that threads store for the waiting host are lost, or not.
 void lose_system_stores(bool lose);
 
-/// Calls a kernel with the arguments at the given addresses, as cuLaunchKernel takes them.
+/// Calls a kernel with the arguments at the given addresses, like cuLaunchKernel.
 using Entry = void (*)(void** arguments);
 
 struct Parameter {
@@ -46,33 +46,33 @@ struct Parameter {
     bool is_pointer;
 };
 
-/// A kernel as its shared object lists it.
+/// A kernel in the list of its shared object.
 struct Kernel {
     Entry entry;
     std::span<const Parameter> parameters;
 };
 
-/// Which of the threads that can run goes first. Correct kernels give the same results under each. `last_block`: it
-/// runs alone for a while (in a grid of which all blocks run at a time), so that it waits for the others and not they
-/// for it. `starved`: half the warps, others from time to time, run only when no other can; and shuffled.
+/// The order in which runnable threads run. Correct kernels give the same results under each. `last_block`: the last
+/// block first runs alone (if all blocks run at a time), so that it waits for the others. `starved`: shuffled, and a
+/// half of the warps, which changes from time to time, runs only when no other can.
 enum class Order : std::uint8_t { forward, backward, shuffled, last_block, starved };
 inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuffled, Order::last_block,
                                     Order::starved};
 
 /// Runs a grid until every thread has returned. `threads` is a multiple of 32. Blocks start in the order of their
 /// index, and some 16,000 threads run at a time: the next block starts when one has ended. Throws std::runtime_error
-/// for misuse, for a barrier or exchange that not every thread reaches, for a race in shared memory and a read of what
-/// nobody wrote there, for an access to memory that is not there, for a grid that only polls, and for an overrun stack.
-/// One launch at a time in a process.
+/// for misuse, a barrier or exchange that not every thread reaches, a race in shared memory, a read of uninitialised
+/// shared memory, an access to unmapped memory, a grid that only polls, and a stack overflow. One launch at a time in a
+/// process.
 void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order = Order::forward,
             std::uint64_t seed = 0);
 
-/// The table that a shared object of kernels is given.
+/// The table that is passed to a shared object of kernels.
 const Machine& machine();
 
 #if defined(GRIDFOLD_EMULATED_KERNELS)
 
-#define __global__             // NOLINT(bugprone-reserved-identifier): kernel text is marked with them
+#define __global__             // NOLINT(bugprone-reserved-identifier): kernel text uses them
 #define __launch_bounds__(...) // NOLINT(bugprone-reserved-identifier)
 
 static const Machine* attached = nullptr;
@@ -83,7 +83,8 @@ inline u32 block_count() { return attached->place->blocks; }
 inline void barrier() { attached->barrier(); }
 inline u32 shuffle_xor_word(u32 value, u32 lanes) { return attached->shuffle_xor_word(value, lanes); }
 inline void yield() { attached->yield(); }
-/// The address of `count` bytes at `offset` of a block's shared memory of so many, about to be written, or read.
+/// The address of `count` bytes at `offset` of a block's shared array of `bytes`, which the caller then writes or
+/// reads.
 inline void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
     return attached->shared(declaration, bytes, offset, count, writes);
 }
@@ -98,7 +99,7 @@ inline void store_relaxed(u64* p, u64 word) {
     *static_cast<volatile u64*>(p) = word;
     attached->yield();
 }
-/// Two words that a GPU accesses as one; other threads come in between them here.
+/// Two words that a GPU may access at once; here other threads may run between them.
 inline void load_relaxed(const u64* p, u64& first, u64& second) {
     attached->require_aligned(p, 2 * sizeof(u64));
     first = load_relaxed(p);
@@ -135,7 +136,7 @@ template <class... P, void (*kernel)(P...)> struct KernelOf<kernel> {
     }
     static void entry(void** arguments) { call(arguments, std::index_sequence_for<P...>{}); }
 };
-/// What a shared object says of one of its kernels.
+/// A shared object's description of one of its kernels.
 template <auto kernel> constexpr Kernel listed() { return {KernelOf<kernel>::entry, KernelOf<kernel>::parameters}; }
 
 #endif

@@ -1,4 +1,4 @@
-// The emulator itself: it runs correct kernels, and finds what is wrong with others. Kernels here are hand-written.
+// The emulator runs correct hand-written kernels, and finds the errors of others.
 #include <array>
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace gf::emulator {
 namespace {
 
-/// A kernel of one block (two where it asks for the index) that sees `u64* memory`.
+/// A kernel with the parameter `u64* memory`, of one block (two if it uses the block's index).
 std::string kernel(const std::string& body) {
     return "#undef GRIDFOLD_NAMESPACE\n#define GRIDFOLD_NAMESPACE device\nnamespace device {\n"
            "using namespace ::gf::emulator;\n"

@@ -20,17 +20,17 @@ const void* faulted_at = nullptr;
 struct sigaction before_segv, before_bus;
 stack_t stack_before;
 pthread_t watched;
-// The fibre's stack may be what faulted.
+// The fault may be in the fibre's stack, so signals have their own.
 alignas(16) std::array<std::byte, 64 * 1024> signal_stack, report_stack;
 
 void go_on() { report(faulted_at); }
 
-/// Makes the interrupted code go on in go_on(), as if it had called it.
+/// Makes the interrupted code continue in go_on(), like a call.
 void redirect(void* context) {
     auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
     const auto top = reinterpret_cast<std::uintptr_t>(report_stack.data() + report_stack.size());
 #if defined(__x86_64__)
-    machine.gregs[REG_RSP] = static_cast<greg_t>(top - 8); // as a call leaves it
+    machine.gregs[REG_RSP] = static_cast<greg_t>(top - 8); // the alignment at a function's entry
     machine.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uintptr_t>(&go_on));
 #elif defined(__aarch64__)
     machine.sp = top;
@@ -42,7 +42,7 @@ void redirect(void* context) {
 
 void handle(int signal, siginfo_t* info, void* context) {
     if (is_ours == nullptr || pthread_equal(pthread_self(), watched) == 0 || !is_ours()) {
-        sigaction(signal, signal == SIGSEGV ? &before_segv : &before_bus, nullptr); // and fault again
+        sigaction(signal, signal == SIGSEGV ? &before_segv : &before_bus, nullptr); // the access faults again
         return;
     }
     faulted_at = info->si_addr;

@@ -15,7 +15,7 @@
 #endif
 
 #if defined(__x86_64__)
-// Saves the registers that a call preserves on the running stack, and takes up those of the other.
+// Saves the callee-saved registers on the running stack, and restores those of the other stack.
 extern "C" void gridfold_switch_stacks(void** from, void* to);
 asm(R"(
 .text
@@ -49,9 +49,9 @@ void forget_stack([[maybe_unused]] std::byte* stack, [[maybe_unused]] std::size_
 }
 
 Fibre::Fibre(std::byte* stack, std::size_t bytes, void (*start)()) : bottom_(stack), bytes_(bytes) {
-    forget_stack(stack, bytes); // an earlier fibre's
+    forget_stack(stack, bytes); // marks of an earlier fibre
 #if defined(__x86_64__)
-    // Six registers, then where `ret` goes to: at a function's entry the stack is 8 past a multiple of 16.
+    // Six registers, then the address for `ret`: at a function's entry the stack is 8 past a multiple of 16.
     auto** top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack + bytes) / 16 * 16);
     *--top = nullptr;
     *--top = reinterpret_cast<void*>(start);

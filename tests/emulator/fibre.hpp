@@ -1,5 +1,5 @@
-// Fibres: call stacks that hand over to one another on one thread of the host. On x86-64 a switch is a dozen
-// instructions (System V calling convention); elsewhere it is ucontext's.
+// Fibres: call stacks that switch to one another on one host thread. On x86-64 a switch is a dozen instructions (System
+// V calling convention); on other processors it is ucontext's.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace gf::emulator {
 
-/// Ends what AddressSanitizer knows of memory that was a stack.
+/// Clears AddressSanitizer's marks of memory that was a stack.
 void forget_stack(std::byte* stack, std::size_t bytes);
 
 /// A suspended call stack. Switching to it resumes it.
 class Fibre {
 public:
-    /// The thread that runs already.
+    /// The stack of the running thread.
     Fibre() = default;
-    /// A stack that will call `start`, which must never return. The memory stays the caller's.
+    /// A stack that will call `start`, which must never return. The caller owns the memory.
     Fibre(std::byte* stack, std::size_t bytes, void (*start)());
 
     /// Suspends `from`, which is running, and resumes `to`. `last`: `from` is never resumed.
     static void switch_to(Fibre& from, Fibre& to, bool last = false);
-    /// To be called first thing in `start`: the switch that entered it ends here.
+    /// `start` must call it first: it completes the switch that entered the fibre.
     static void entered(Fibre& from);
 
 private:
@@ -32,7 +32,7 @@ private:
 #else
     ucontext_t context_{};
 #endif
-    // For AddressSanitizer, which follows stacks.
+    // For AddressSanitizer, which tracks stacks.
     [[maybe_unused]] const void* bottom_ = nullptr;
     [[maybe_unused]] std::size_t bytes_ = 0;
     [[maybe_unused]] void* shadow_ = nullptr;

@@ -12,7 +12,7 @@ namespace gf::emulator {
 namespace {
 
 const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-constexpr std::size_t guard = std::size_t{1} << 20; // whole pages, wherever this is; costs addresses alone
+constexpr std::size_t guard = std::size_t{1} << 20; // whole pages on every system; takes addresses, no memory
 constexpr std::byte unwritten{0xcd};
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }

@@ -1,4 +1,4 @@
-// Memory with nothing around it: an access before its beginning or after its end faults, or is seen when it is checked.
+// Memory between guards: an access before its beginning or after its end faults, or is found by is_intact().
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace gf::emulator {
 
-/// Where the bytes touch the megabyte that nobody may access; the other side is watched for writes only. `at_end`: up
-/// to 15 bytes from it, aligned.
+/// The end of the bytes that touches an inaccessible guard; at the other end only writes are found, by padding.
+/// `at_end`: aligned, so up to 15 bytes before the guard.
 enum class Snug : std::uint8_t { at_begin, at_end, exactly_at_end };
 
 class GuardedMemory {
 public:
-    static constexpr std::size_t alignment = 256; // at the beginning; at the end 16, or none
+    static constexpr std::size_t alignment = 256; // of at_begin; at_end has 16, exactly_at_end none
 
     GuardedMemory() = default;
-    /// Filled with bytes of no meaning. Throws std::bad_alloc.
+    /// Filled with arbitrary bytes. Throws std::bad_alloc.
     GuardedMemory(std::size_t bytes, Snug snug);
     GuardedMemory(GuardedMemory&& other) noexcept { swap(other); }
     GuardedMemory& operator=(GuardedMemory&& other) noexcept {
@@ -29,7 +29,7 @@ public:
     std::size_t size() const { return size_; }
     /// True if the padding between the bytes and the guards is unchanged.
     bool is_intact() const;
-    /// Gives the memory back and keeps the addresses: every access faults from now on, and nobody else gets them.
+    /// Frees the memory and keeps the addresses reserved: every access faults from now on.
     void close();
 
 private:

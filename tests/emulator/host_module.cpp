@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of our own, removed with all it holds.
+/// Owns a new folder, removed with its contents.
 class ScratchFolder {
 public:
     ScratchFolder() {
@@ -37,7 +37,7 @@ public:
     fs::path path;
 };
 
-/// Each kernel text in a namespace of its own: texts define the same names. What they include is included before.
+/// Puts each kernel text in its own namespace, because texts define the same names. Includes come first.
 std::string translation_unit(std::span<const std::string> sources) {
     std::string text = "#define GRIDFOLD_EMULATED_KERNELS\n#include \"emulator.hpp\"\n";
     std::string list;
@@ -64,9 +64,9 @@ std::string contents(const fs::path& file) {
 
 /// Compiles kernels.cpp in `folder` to kernels.so, with a log.
 std::string command(const fs::path& folder, const std::string& flags) {
-    // Kernel text accesses elements as words, as device compilers let it. Hidden: templates of one name in two
-    // libraries would be taken for one. Rounding math: gcc would fold erfc of a constant, and to other bits than the
-    // library's. Clash protection: a large frame does not step over the guard of a stack.
+    // No strict aliasing: kernel text accesses elements as words, which device compilers allow. Hidden: otherwise
+    // templates of one name in two libraries would be merged. Rounding math: otherwise gcc folds erfc of a constant to
+    // other bits than the library's. Clash protection: a large frame cannot skip the guard of a stack.
     return fmt::format("'{0}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden "
                        "-ffp-contract=off -frounding-math -fno-strict-aliasing -fstack-clash-protection {1} -I '{2}' "
                        "-o '{3}/kernels.so' "
@@ -102,14 +102,14 @@ HostImage compile_on_host(std::span<const std::string> sources, const std::strin
     const ScratchFolder folder;
     std::ofstream(folder.path / "kernels.cpp") << translation_unit(sources);
     const int status = std::system(command(folder.path, flags).c_str());
-    // system() lets the compiler alone be interrupted.
+    // During system(), an interrupt ends only the compiler.
     if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) ||
         (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT))
         std::raise(SIGINT);
     return {status == 0 ? contents(folder.path / "kernels.so") : "", contents(folder.path / "log")};
 }
 HostModule::HostModule(const std::string& image) {
-    const ScratchFolder folder; // a name of its own: the loader takes one name for one library
+    const ScratchFolder folder; // a unique name: the loader returns the same library for the same name
     const fs::path file = folder.path / "kernels.so";
     std::ofstream(file, std::ios::binary) << image;
     library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

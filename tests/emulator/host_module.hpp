@@ -9,29 +9,28 @@
 
 namespace gf::emulator {
 
-/// The compiler that the tests were built with, if it is still there, else c++ on the PATH, else "".
+/// The compiler that the tests were built with, if it exists, else c++ on the PATH, else "".
 std::string host_compiler();
 
-/// All that decides what becomes of a kernel text: the compiler, how it is called, and what it is given besides the
-/// text.
+/// Everything besides the kernel text that determines an image: the compiler, its command, and the headers it reads.
 std::string compiler_identity();
 
-/// What a compiler made of kernel texts: the bytes of a shared object, or why there is none.
+/// The result of compiling kernel texts: the bytes of a shared object, or the compiler's errors.
 struct HostImage {
     std::string bytes; ///< "" if they do not compile
-    std::string log;   ///< lines of text number i are named "kernel_i:line"
+    std::string log;   ///< names lines of text number i "kernel_i:line"
 };
 
 /// Compiles the texts, each with its entry point gridfold_sweep, in one translation unit; `flags` are added to the
-/// compiler's (sanitizers, say). Costs a third of a second, and tens of milliseconds a kernel.
+/// compiler's (sanitizers, say). Takes a third of a second, and tens of milliseconds a kernel.
 HostImage compile_on_host(std::span<const std::string> sources, const std::string& flags = {});
 
 /// A shared object of kernels, loaded.
 class HostModule {
 public:
-    /// Throws std::runtime_error for what compile_on_host() did not make.
+    /// `image` is HostImage::bytes. Throws std::runtime_error for anything else.
     explicit HostModule(const std::string& image);
-    /// Compiles and loads. Throws std::runtime_error with what the compiler said.
+    /// Compiles and loads. Throws std::runtime_error with the compiler's errors.
     explicit HostModule(std::span<const std::string> sources, const std::string& flags = {});
     HostModule(const HostModule&) = delete;
     HostModule& operator=(const HostModule&) = delete;

@@ -20,7 +20,7 @@ namespace gf::emulator {
 namespace {
 
 constexpr std::uint64_t batches = 16;
-#if defined(GRIDFOLD_SANITIZED) // kernels with sanitizers of their own: a tenth
+#if defined(GRIDFOLD_SANITIZED) // kernels are sanitized, too: a tenth of the graphs
 constexpr std::uint64_t all_graphs = 32;
 constexpr const char* kernel_flags = "-fsanitize=address,undefined -fno-sanitize-recover=all -g1";
 #else
@@ -48,7 +48,7 @@ Subject subject(oracle::Case test, bool fused) {
     return {std::move(test), fused, std::move(plan), std::move(kernels)};
 }
 
-/// The same case with other sizes, where the graph leaves them open: the second launch's.
+/// The case of the second launch: other sizes of dims that the graph does not fix.
 oracle::Case resized(oracle::Case test) {
     for (std::size_t d = 0; d < test.extents.size(); ++d) {
         std::int64_t& extent = test.extents[d];
@@ -57,7 +57,7 @@ oracle::Case resized(oracle::Case test) {
     return test;
 }
 
-/// What is wrong with the results of a subject whose kernels stand in `module` from `first_entry` on; nothing, or that.
+/// The first difference in the results of a subject, or nothing. Its kernels are in `module` from `first_entry` on.
 std::optional<std::string> what_is_wrong(const Subject& s, const HostModule& module, std::size_t first_entry) {
     EmulatedPlan emulated(s.plan, s.kernels, module, first_entry);
     const Executable reference = compile(s.test.graph, {.device = "cpu"});
@@ -85,8 +85,7 @@ std::vector<std::string> sources_of(const std::vector<Subject>& subjects) {
     return sources;
 }
 
-/// Runs all cases' kernels, compiled together, and compares. The first that is wrong is tried again alone, and made
-/// small.
+/// Runs all cases' kernels, compiled together, and compares. The first wrong case is run again alone and minimised.
 void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
     constexpr int most_compilations = 300;
     const auto made_small = [](const Subject& s) {
@@ -100,7 +99,7 @@ void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
     std::optional<HostModule> compiled;
     try {
         compiled.emplace(sources, kernel_flags);
-    } catch (const std::exception&) { // which one?
+    } catch (const std::exception&) { // finds the case that does not compile
         for (const Subject& s : subjects)
             if (const auto small = made_small(s)) {
                 ADD_FAILURE() << *small;
@@ -118,7 +117,7 @@ void expect_the_cpus_bits(const std::vector<Subject>& subjects) {
         }();
         first_entry += s.kernels.size();
         if (!together) continue;
-        if (testing::Test::HasFailure()) { // making one small takes minutes, and says what there is to say
+        if (testing::Test::HasFailure()) { // minimising takes minutes, and one case is enough
             ++others;
             continue;
         }
@@ -179,7 +178,7 @@ TEST_F(RandomKernels, of_the_examples_give_the_cpus_bits) {
     expect_the_cpus_bits(subjects);
 }
 
-/// Cases that were wrong once (tests/random/regressions).
+/// Cases of earlier failures (tests/random/regressions).
 TEST_F(RandomKernels, that_were_wrong_once_give_the_cpus_bits) {
     std::vector<Subject> subjects;
     for (const auto& entry : std::filesystem::directory_iterator(GRIDFOLD_RANDOM_REGRESSIONS)) {

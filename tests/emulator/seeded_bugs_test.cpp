@@ -1,5 +1,5 @@
-// Deliberate defects in generated kernels, each of which the emulator must find: by a wrong bit or by refusing to go
-// on. They are those of tests/seeded/catalogue.txt that are edits of a kernel's text; one that no longer applies fails.
+// The emulator must find each deliberate defect in generated kernels, by a wrong bit or by an error. The defects are
+// the entries of tests/seeded/catalogue.txt that edit a kernel's text; an entry that does not apply fails.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -28,7 +28,7 @@ namespace {
 
 using seeded::Defect;
 
-/// The text with every `from` replaced; the same text where there is none.
+/// The text with every `from` replaced.
 std::string edited(std::string text, std::string_view from, std::string_view to) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
         text.replace(at, from.size(), to);
@@ -60,12 +60,12 @@ std::uint64_t one_misaligned_seed() {
     }
 }
 
-/// From the cheapest on. Five blocks of a single fold, aligned and not. One array that ends with a page and a slab,
-/// beside one that is not aligned. Narrow arrays that are not even aligned to words, and NaN in few places. Two dims,
-/// one of them broadcast. One block, aligned: a batch of slabs and a tail; folds in steps. Five blocks, several folds
-/// of different widths and monoids, a store, masks of which one accepts nothing: a state that many threads collect; and
-/// moments of few elements a lane about 0 (1.000475 is what y is where x is about to be 0.975). 37 blocks whose states
-/// two warps collect, 74 of which three do, two a lane, and 129 whose states one does, eight a lane.
+/// The cheapest first. Five blocks of a single fold, aligned and not. One array that ends with a page and a slab, and
+/// one that is not aligned. Narrow arrays that are not aligned to words, with few NaN. Two dims, one of them broadcast.
+/// One block, aligned: a batch of slabs and a tail; folds in steps. Five blocks with several folds of different widths
+/// and monoids, a store, and masks (one accepts nothing): a state that many threads collect; and moments of few
+/// elements a lane about 0 (y is 1.000475 where x is about 0.975). 37 blocks whose states two warps collect; 74 blocks,
+/// three warps, two states a lane; 129 blocks, one warp, eight states a lane.
 std::vector<oracle::Case> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -93,7 +93,7 @@ std::vector<oracle::Case> graphs_under_test() {
             {2, parse(sum), {2'100'000}}};
 }
 
-/// Numbers of no special value, other ones for each launch.
+/// Numbers without special values, different for each launch.
 oracle::Inputs inputs(const oracle::Case& test, int launch) {
     oracle::Inputs inputs;
     for (int node = 0; node < test.graph.node_count(); ++node) {
@@ -113,10 +113,10 @@ oracle::Inputs inputs(const oracle::Case& test, int launch) {
     return inputs;
 }
 
-/// One launch of a case: its order of threads, and what is bound and comes out of it.
+/// One launch of a case: its order of threads, its bindings and its expected results.
 struct Launch {
     Order order;
-    bool after_the_wrap; ///< as many launches went before as there are tags but one
+    bool after_the_wrap; ///< all tags but one have been used before
     oracle::Case test;
     oracle::Inputs inputs;
     std::vector<oracle::Result> expected;
@@ -138,10 +138,10 @@ public:
         add_launches(test);
     }
 
-    /// The defects that the kernel can show; the one at i is source i + 1, and source 0 has none.
+    /// The defects that apply to the kernel: number i is in source i + 1. Source 0 has none.
     const std::vector<const Defect*>& shown() const { return shown_; }
 
-    /// Launches a source under each order of threads, on one workspace. What is wrong, or nothing.
+    /// Launches a source under each order of threads, on one workspace. Returns the first error, or nothing.
     std::optional<std::string> outcome(std::size_t source) const {
         EmulatedPlan emulated(plan_, kernels_, *module_, source);
         try {
@@ -159,7 +159,7 @@ public:
     }
 
 private:
-    /// Between the first launch and the others as many pass as there are tags, the last of them in a single block.
+    /// Between the first launch and the others all tags are used, the last one by a single block.
     void add_launches(const oracle::Case& test) {
         oracle::Case short_test = test;
         short_test.extents[0] = 5;

@@ -9,7 +9,7 @@ namespace gf::emulator {
 
 namespace {
 
-constexpr std::uint64_t uninitialised = 0xcdcdcdcdcdcdcdcd; // what no correct kernel relies on
+constexpr std::uint64_t uninitialised = 0xcdcdcdcdcdcdcdcd; // the contents before the first write
 constexpr std::size_t word_bytes = 4;
 
 } // namespace

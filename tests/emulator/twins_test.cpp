@@ -1,5 +1,5 @@
-// What only a GPU has (PTX, the built-in variables and functions of CUDA) stands in device text where a host compiler
-// does not look, and has a twin for it there: else the emulator would not run what a GPU runs.
+// PTX and CUDA's built-in variables and functions are used only in device text that the host compiler skips, and every
+// function there has a twin for the host: otherwise the emulator would not run the same kernel as a GPU.
 #include <regex>
 #include <set>
 #include <string>
@@ -22,7 +22,7 @@ struct Sides {
     std::vector<std::string> strays;    // lines for both sides, or the host, that only a GPU understands
 };
 
-/// How many parameters a definition has whose list begins at `open`.
+/// The number of parameters of a definition whose list begins at `open`.
 int arity(std::string_view line, std::size_t open) {
     constexpr std::string_view opening = "([{<", closing = ")]}>";
     int depth = 0, commas = 0;
@@ -31,10 +31,10 @@ int arity(std::string_view line, std::size_t open) {
         commas += depth == 1 && line[i] == ',' ? 1 : 0;
         if (depth == 0) return line[i - 1] == '(' ? 0 : commas + 1;
     }
-    return -1; // it goes on in the next line
+    return -1; // the list continues on the next line
 }
 
-/// Reads text line by line, keeping track of which sides see it.
+/// Reads text line by line and tracks the sides that compile it.
 void read(std::string_view text, Sides& sides) {
     const std::regex condition(
         R"(^#(?:el)?if (!?)defined\(__CUDA(?:CC|CC_RTC|_ARCH)__\)(?: && __CUDA_ARCH__ >= \d+)?)");

@@ -1,5 +1,5 @@
-// Maps that the CPU backend computes otherwise than map.def's expression says: integer division, squares and select
-// give the expression's bits, by a scalar and by an array, on every instruction set.
+// Maps that the CPU backend computes by other code than map.def's expression (integer division, squares, select) give
+// the expression's bits, with a scalar and with an array, on every instruction set.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -67,7 +67,7 @@ template <class T> void expect_quotients(const std::vector<T>& dividends, const 
     }
 }
 
-/// Multiples of the divisors, and what lies beside them.
+/// Quotients of multiples of the divisors and of their neighbours.
 template <class T> void expect_quotients() {
     using U = std::make_unsigned_t<T>;
     const std::vector<T> divisors = edges<T>();

@@ -33,7 +33,7 @@ const std::vector<std::int64_t> sizes{1,     2,     3,     31,    32,    33,    
 
                                       16383, 16384, 16385, 20480, 65535, 65537, 9 * 2048, 37 * 2048 + 5};
 
-/// The accumulator and the result type of a reduction that leaves them to its rules.
+/// The accumulator and the result type that a reduction's rules give.
 template <class E, gf::AccumulatorRule rule> constexpr auto accumulator_of() {
     using enum gf::AccumulatorRule;
     if constexpr (rule == boolean)
@@ -61,7 +61,7 @@ template <class E, class A, gf::ResultRule rule> constexpr auto result_of() {
         return std::conditional_t<std::is_same_v<E, float>, float, double>{};
 }
 
-/// Elements of one kind: what minima and maxima tell apart.
+/// Kinds of elements that minima and maxima distinguish.
 enum class Kind { any, zeros, negative, positive, infinities, a_nan, a_negative_nan };
 
 template <class E> void fill(E* x, std::size_t n, Kind kind) {
@@ -79,8 +79,7 @@ template <class E> void fill(E* x, std::size_t n, Kind kind) {
     }
 }
 
-/// Runs one reduction over each size and instruction set, and compares it with what `expected` says of (x, size,
-/// accept).
+/// Runs one reduction over each size and instruction set, and compares it with expected(x, size, accept).
 template <class E, class R>
 void expect_reduction(const gf::ReduceOp& row, gf::ReduceOptions options, bool masked,
                       const std::function<R(const E*, std::int64_t, Mask)>& expected, Kind kind = Kind::any) {
@@ -116,7 +115,7 @@ void expect_reduction(const gf::ReduceOp& row, gf::ReduceOptions options, bool m
 
 } // namespace
 
-// What each reduction of reduce.def gives: its own tokens over the canonical state.
+// The expected result of each reduction of reduce.def: its finalize tokens applied to the canonical state.
 namespace gf::device {
 #define GRIDFOLD_MONOID_OP(...)
 #define GRIDFOLD_REDUCE_OP(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...) \

@@ -1,5 +1,5 @@
-// The CPU backend: any number of threads, arrays of every layout, and what a run leaves of the caller's thread. The
-// order of reductions: backend_cpu_order_test.cpp.
+// The CPU backend: numbers of threads, layouts of arrays, and the state of the caller's thread after a run. The order
+// of reductions is tested by backend_cpu_order_test.cpp.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -26,7 +26,7 @@ using gf::test::ChosenSet;
 using gf::test::Elements;
 using gf::test::ThreadCount;
 
-/// A dozen statistics in one sweep, folds of every kind beside each other.
+/// A dozen statistics in one sweep, with folds of every kind.
 gf::Graph dozen() {
     gf::Graph g;
     const gf::Value x = g.input<float>("x", {g.dim("n")});
@@ -75,7 +75,7 @@ TEST(BackendCpu, keeps_the_factors_of_a_summed_product_for_the_fold) {
     const gf::Value x = g.input<float>("x", {g.dim("n")});
     const gf::Value a = x + 1, b = x + 2;
     g.output("products", gf::sum(a * b));
-    g.output("others", gf::sum(a - 3)); // the last to read `a` but for the fold
+    g.output("others", gf::sum(a - 3)); // the last reader of `a` except the fold
     const std::vector<float> data{1, 2, 3, 4};
     BoundPlan run(g);
     run.extent("n", 4).array("x", data.data()).now();
@@ -242,9 +242,9 @@ TEST(BackendCpu, keeps_denormals_and_gives_the_callers_mode_back) {
     const auto set_mode_of_both = [](unsigned mode) {
 #pragma omp parallel num_threads(2)
         _mm_setcsr(mode);
-        _mm_setcsr(mode); // clang's runtime puts back what this thread had before, and gives the others what it has
+        _mm_setcsr(mode); // clang's runtime restores this thread's mode afterwards, and copies it to the other threads
     };
-    for (const std::int64_t n : {1, 1 << 20}) { // on this thread, and on both
+    for (const std::int64_t n : {1, 1 << 20}) { // on this thread alone, and on both
         set_mode_of_both(flushing);
         run.extent("n", n).array("x", data.data()).now();
         const unsigned after = _mm_getcsr();
@@ -275,7 +275,7 @@ TEST(BackendCpu, begins_anywhere_in_a_cache_line) {
             most = std::max(most, static_cast<std::int16_t>(source.data()[i] * 3));
         }
         for (std::size_t offset = 0; offset < line; ++offset) {
-            // Nothing behind the last element: a sanitizer sees what is read there.
+            // The allocation ends with the last element, so that a sanitizer finds reads beyond it.
             const auto size = (offset + n + line - 1) / line * line;
             const std::unique_ptr<std::int8_t, decltype(&std::free)> memory(
                 static_cast<std::int8_t*>(std::aligned_alloc(line, size)), std::free);

@@ -1,4 +1,4 @@
-// Folds that share a sweep against the same folds each in a sweep of its own, bit for bit.
+// Folds that share a sweep against the same folds in separate sweeps, bit for bit.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -16,12 +16,12 @@ using gf::test::Elements;
 using gf::test::sets_of_this_machine;
 using gf::test::ThreadCount;
 
-/// Blocks of up to four slabs, of a multiple of four, and others; with a slab that is not full, and without.
+/// Blocks of up to four slabs, of a multiple of four, and others; with and without a partial slab.
 const std::vector<std::int64_t> sizes{1, 2047, 7 * 2048, 8 * 2048 + 1, 1024 * 2048, (2048 + 256) * 2048 + 7};
 const std::vector<std::int64_t> few_sizes{7 * 2048 + 5, 1024 * 2048 - 1};
 static_assert(1024 * 2048 / gf::slab_elements == 8 * gf::block_count(1024 * 2048));
 
-/// The sources of the folds of one sweep: of x, of y of another type, of maps of them, with and without a mask.
+/// The operands of the folds of one sweep: x, y of another type, and maps of them, with and without a mask.
 template <class E> struct Inputs {
     explicit Inputs(gf::Graph& g)
         : n(g.dim("n")), x(g.input<E>("x", {n})), y(g.input<std::int8_t>("y", {n})), keep(g.input<bool>("keep", {n})) {}
@@ -31,7 +31,7 @@ template <class E> struct Inputs {
 
 using Outputs = std::vector<std::pair<std::string, gf::Value>>;
 
-/// Every built-in reduction that takes no function whose last digits depend on the compiler.
+/// Every built-in reduction without functions whose last digits depend on the compiler.
 template <class E> Outputs outputs(const Inputs<E>& in) {
     Outputs all;
     for (const bool masked : {false, true}) {

@@ -1,5 +1,5 @@
-// The CUDA backend on a real device, against the CPU backend bit for bit: bindings of every kind of memory, rebinding,
-// streams, capture, threads. Skipped, with the reason, where there is no device.
+// The CUDA backend on a real device against the CPU backend, bit for bit: bindings of every kind of memory, rebinding,
+// streams, capture, threads. Skipped, with the reason, if there is no device.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ constexpr int device = 0;
 
 std::int64_t extent_of(std::size_t n) { return static_cast<std::int64_t>(n); }
 
-/// Small integers, as floats too: sums are exact, and no element is like its neighbours.
+/// Small integers of any type: sums are exact, and each element differs from its neighbours.
 template <class T> std::vector<T> digits(std::size_t n, std::uint32_t seed = 1) {
     std::vector<T> values(n);
     for (T& value : values) {
@@ -89,7 +89,7 @@ protected:
         cpu = build_cpu(plan, {});
     }
 
-    /// Bindings: the inputs and outputs in the order of Plan::arrays, temporaries left out.
+    /// Bindings of the inputs and outputs, in the order of Plan::arrays without temporaries.
     Bound bound(std::vector<std::int64_t> extents, const std::vector<BoundArray>& arrays,
                 std::vector<std::uint64_t> parameters = {}) const {
         Bound b;
@@ -275,7 +275,7 @@ TEST_F(BackendCuda, a_captured_run_replays_with_what_memory_then_holds) {
     }
     EXPECT_EQ(std::memcmp(download<float>(out).data(), expected.data(), out.bytes()), 0);
 
-    runner->run(scalars, {}); // the runner's own launches are untouched by the graph's
+    runner->run(scalars, {}); // the graph's launches do not affect the runner's own
     runner.reset();
     cuda.reset();
     graph.launch(stream); // the graph owns what it needs
@@ -298,7 +298,7 @@ TEST_F(BackendCuda, a_captured_graph_owns_the_results_that_nobody_bound) {
         prepared.enqueue(stream);
         graph.end(stream);
     }
-    fill_bytes(y.address, 0, in.bytes(), stream); // an error, were it freed
+    fill_bytes(y.address, 0, in.bytes(), stream); // fails if the memory was freed
     graph.launch(stream);
     std::vector<float> twice(x.size());
     copy_to_host(twice.data(), y.address, in.bytes(), stream);
@@ -315,7 +315,7 @@ TEST_F(BackendCuda, everything_works_while_another_thread_captures) {
     auto captured_runner = cuda->runner();
     captured_runner->bind(bound({1000}, {on_device(there)}));
     UserGraph graph;
-    UserGraph::begin(stream); // in CUDA's strictest mode: calls that it holds to be unsafe fail in every thread
+    UserGraph::begin(stream); // in CUDA's strictest mode: unsafe calls fail in every thread
     std::thread([&] {
         const DeviceBuffer own = upload(x);
         auto runner = cuda->runner();

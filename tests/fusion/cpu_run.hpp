@@ -1,5 +1,5 @@
-// What tests of the CPU backend share: a plan bound to memory by name, the canonical order, elements that show what
-// goes wrong, and settings.
+// Shared by tests of the CPU backend: a plan bound to memory by name, the canonical order, elements that reveal errors,
+// and settings.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@
 #include "host_kernels/kernels.hpp"
 
 // clang-format off
-// Claims to be commutative and is not: it shows in what order elements and states are combined.
+// Declares itself commutative and is not: its result depends on the order of elements and states.
 GRIDFOLD_REDUCTION(ordered, "a monoid that shows the order of its elements",
     static constexpr bool associative_and_commutative = true;
     struct State { A sum, scale; };
@@ -129,13 +129,13 @@ private:
     std::vector<gf::ScalarResult> scalars_;
 };
 
-/// A mask, or none.
+/// An optional mask.
 struct Mask {
     const bool* keep = nullptr;
     bool operator()(std::int64_t i) const { return keep == nullptr || keep[i]; }
 };
 
-/// The canonical order, as order.hpp says it.
+/// A fold in the canonical order of order.hpp.
 template <class M, class E> typename M::State canonical(const E* x, std::int64_t n, Mask mask) {
     constexpr bool of_block = requires { typename M::OfBlock; };
     const std::int64_t blocks = gf::block_count(n);
@@ -166,7 +166,7 @@ template <class M, class E> typename M::State canonical(const E* x, std::int64_t
     return pairwise(of_blocks);
 }
 
-/// Elements that make a wrong order, a lost element and a wrong rounding visible.
+/// Elements whose fold changes with a wrong order, a lost element or a wrong rounding.
 template <class E> struct Elements {
     explicit Elements(std::size_t n, unsigned seed = 1) : memory(new E[n]) {
         std::mt19937_64 random(seed);

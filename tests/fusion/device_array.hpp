@@ -17,7 +17,7 @@ public:
         : buffer_(0, elements.size() * sizeof(float)), extents_{static_cast<std::int64_t>(elements.size())} {
         set(elements);
     }
-    /// Other elements, as many.
+    /// Replaces the elements by as many others.
     void set(const std::vector<float>& elements) const {
         const CurrentDevice current(0);
         const Stream stream(0, StreamKind::ordered_with_default);

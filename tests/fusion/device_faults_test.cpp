@@ -1,5 +1,5 @@
 // Whole programs on an emulated device that fails: at each of its calls, once or for good, in a kernel, or from the
-// start. Always a typed error or the CPU's right answer; objects stay usable, nothing is left behind, nothing hangs.
+// start. The outcome is a typed error or the CPU's right answer; objects stay usable, nothing leaks, nothing hangs.
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 
 #include "fusion/failing_device.hpp"
 
-// The same on both sides; but its kernel reads what is at no address.
+// A map whose kernel reads from a null address.
 GRIDFOLD_EXACT_MAP(at_null, 1, number, "what is at address a", a + *reinterpret_cast<const volatile T*>(u64(0)))
 
 namespace gf {
@@ -55,7 +55,7 @@ TEST_F(DeviceFaults, any_one_call_that_fails_is_an_error_after_which_all_goes_on
             int caught = 0;
             std::optional<Executable> exe;
             std::optional<Prepared> prepared;
-            // Whether there is a device is found out once: after that one, CUDA stays unusable in this process.
+            // The library looks for a device once: if that call fails, CUDA stays unusable in this process.
             try {
                 caught += attempt([&] { exe = compile(parse(text), {.device = "cuda"}); }).has_value();
             } catch (const DeviceError& error) {
@@ -112,7 +112,7 @@ TEST_F(DeviceFaults, a_device_that_is_lost_at_any_call_is_an_error_and_no_hang_a
             EXPECT_GT(n, 80);
             break;
         }
-        // The last two put back what the thread had current, with all results there: they are reported, not thrown.
+        // The last two calls restore the thread's context after all results have arrived: reported, not thrown.
         EXPECT_TRUE(lost || n >= in_use - 2) << "call " << n;
     }
 }
@@ -124,7 +124,7 @@ TEST_F(DeviceFaults, a_kernel_that_faults_loses_the_device_for_its_executables_a
     EXPECT_THAT(device->finding, HasSubstr("where it has no memory"));
     EXPECT_THAT([&] { exe.run({{"x", numbers}}); }, ::testing::ThrowsMessage<DeviceError>(HasSubstr("lost")));
     expect_right(compile(parse(text), {.device = "cpu"}).run({{"x", x}, {"k", 2.0F}}), x, 2);
-    device->reset(); // what CUDA itself cannot: another executable's
+    device->reset(); // the device recovers, which CUDA's cannot; another executable works
     expect_right(compile(parse(text), {.device = "cuda"}).run({{"x", x}, {"k", 2.0F}}), x, 2);
 }
 

@@ -13,7 +13,7 @@ inline bool is_emulated() {
     return emulated;
 }
 
-/// So many elements or rounds; a fiftieth of them, and 20 at least, where the device is emulated.
+/// `count` elements or rounds; on the emulated device a fiftieth, at least 20.
 template <class Count> Count scaled(Count count) {
     return is_emulated() ? std::min(count, std::max<Count>(20, count / 50)) : count;
 }

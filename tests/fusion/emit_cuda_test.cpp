@@ -1,4 +1,4 @@
-// The emitter: what a kernel's text holds, how a sweep is shared out, and that it compiles for every architecture.
+// The emitter: a kernel's text and shape, and its compilation for every architecture.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ constexpr std::string_view dozen =
     "stddev = stddev(x), low = min(x), high = max(x), positive = count(x > 0), some = any(x), every = all(x), "
     "product = product(x)";
 
-/// What differs between kernels: behind the library.
+/// The text after the library, which differs between kernels.
 std::string sweep_of(std::string_view graph, int sweep = 0, Problems problems = Problems::one) {
     const std::string text = emit(graph, sweep, problems).source;
     return text.substr(text.find("struct Sweep : "));
@@ -60,7 +60,7 @@ TEST(EmitCuda, a_kernel_includes_nothing_and_holds_only_what_it_uses) {
     EXPECT_LE(std::ranges::count(sweep, '\n'), 50);
 }
 
-/// The sweeps of tests/golden/kernel: what people read of a kernel. GRIDFOLD_WRITE_GOLDEN=1 writes them anew.
+/// The sweeps of tests/golden/kernel. GRIDFOLD_WRITE_GOLDEN=1 rewrites them.
 TEST(EmitCuda, golden_graphs_have_their_golden_sweeps) {
     const bool writes = std::getenv("GRIDFOLD_WRITE_GOLDEN") != nullptr;
     int files = 0;
@@ -91,7 +91,7 @@ TEST(EmitCuda, an_array_used_twice_is_loaded_once) {
 TEST(EmitCuda, what_is_accessed_by_whole_words_must_be_aligned) {
     const std::string text =
         sweep_of("f(x: f16[i, j], y: f64[i, j], b: i8[i, j], w: f32[j]) -> s = sum(x), t = sum(y), u = b + w");
-    // Checked of what is visited: arrays that are read in order, and stored.
+    // Arrays that are read in order or stored are visited, which checks their alignment.
     for (const char* visit : {"visit(of.in_0...)", "visit(of.in_1...)", "visit(of.in_2...)", "visit(of.out_0...)"})
         EXPECT_TRUE(holds(text, visit)) << visit;
     EXPECT_FALSE(holds(text, "visit(of.in_3"));
@@ -132,12 +132,12 @@ TEST(EmitCuda, a_block_s_threads_cover_a_slab_and_fit_a_block) {
 }
 
 TEST(EmitCuda, a_threads_states_fit_its_registers) {
-    // Sixteen elements of a byte each would be sixteen lanes of 4 words, or of 8 where there is a mask.
+    // Sixteen elements of a byte each would be sixteen lanes of 4 words, or of 8 with a mask.
     EXPECT_EQ(shape("s(x: i8[n]) -> s = sum(x)").width, 16);
     EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x)").width, 16);
     EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x), v = mean(x * 3), w = mean(x * 5)").width, 8);
     EXPECT_EQ(shape("s(x: i8[n], b: bool[n]) -> m = mean(x where b)").width, 8);
-    // Where the order does not matter, a thread has one state of a fold.
+    // Folds that are exact in any order have one state a thread.
     EXPECT_EQ(shape("s(x: i8[n]) -> p = product(x), s = sum(x), n = count(x), at = argmin(x), up = argmax(x)").width,
               16);
     EXPECT_EQ(shape("s(x: i8[n], y: i8[n], z: i8[n], b: bool[n]) -> m = mean(x where b), v = mean(y where b), w = "
@@ -169,7 +169,7 @@ TEST(EmitCuda, of_many_problems_more_and_smaller_blocks_are_under_way) {
     EXPECT_EQ(shape(cubes, Problems::many).threads, 256);
     EXPECT_TRUE(holds(emit(cubes, 0, Problems::many).source, "__launch_bounds__(256, 3)"));
     EXPECT_TRUE(holds(emit(cubes).source, "__launch_bounds__(512, 1)"));
-    // Neither where states are wide nor where nothing is folded.
+    // Neither sweeps with wide states nor sweeps that fold nothing have small blocks.
     EXPECT_EQ(shape(dozen, Problems::many).threads, 512);
     EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 256);
     EXPECT_EQ(shape("m(x: f32[n]) -> y = x * f32(2)", Problems::many).width, 4);
@@ -179,11 +179,11 @@ TEST(EmitCuda, the_tail_is_loaded_early_where_it_is_cheap) {
     EXPECT_TRUE(shape(cubes).tail_early);
     EXPECT_TRUE(shape("s(x: f32[n]) -> s = sum(x * f32(index(n)))").tail_early);
     EXPECT_FALSE(shape(dozen).tail_early);                                          // wide states need the registers
-    EXPECT_FALSE(shape("s(x: f32[i, j], y: f32[j]) -> s = sum(x * y)").tail_early); // y goes by its strides
+    EXPECT_FALSE(shape("s(x: f32[i, j], y: f32[j]) -> s = sum(x * y)").tail_early); // y is read by strides
     EXPECT_FALSE(shape("s(x: f32[i, j]) -> s = sum(x * f32(index(j)))").tail_early);
     EXPECT_FALSE(shape("s(a: f64[n], b: f64[n], c: f64[n], d: f64[n], e: f64[n], f: f64[n], g: f64[n], h: f64[n]) -> "
                        "s = sum(a * b * c * d * e * f * g * h)")
-                     .tail_early); // nor does a slab leave room
+                     .tail_early); // the slab leaves no registers
 }
 
 TEST(EmitCuda, few_words_of_all_blocks_are_collected_by_one_warp) {
@@ -192,7 +192,7 @@ TEST(EmitCuda, few_words_of_all_blocks_are_collected_by_one_warp) {
     EXPECT_EQ(shape("s(x: f32[n]) -> s = sum(x), p = product(x), low = min(x)").collects, 2);
     EXPECT_EQ(shape(dozen).collects, 2);
     EXPECT_EQ(shape("s(x: f32[n]) -> at = argmax(x)").collects, 1); // long code to combine two
-    EXPECT_EQ(shape("s(x: i8[n]) -> at = argmax(x)").collects, 2);  // a block of 128 threads, for 256 blocks
+    EXPECT_EQ(shape("s(x: i8[n]) -> at = argmax(x)").collects, 2);  // 128 threads for 256 blocks
 }
 
 TEST(EmitCuda, what_is_prefetched_is_read_by_one_problem_that_folds_arrays) {
@@ -206,7 +206,7 @@ TEST(EmitCuda, what_is_prefetched_is_read_by_one_problem_that_folds_arrays) {
     EXPECT_FALSE(prefetches("m(x: f32[n]) -> y = x * f32(2)"));
 }
 
-// Emulated kernels run one after the other: what comes before the wait is only seen in the text.
+// Checked in the text, because emulated kernels never overlap.
 TEST(EmitCuda, nothing_is_read_before_the_kernel_before_has_ended) {
     const std::string_view wait = "wait_for_previous_kernel();";
     const std::string text = emit("z(x: f32[n]) -> z = (x - mean(x)) / stddev(x)", 1).source;
@@ -252,7 +252,7 @@ TEST(EmitCuda, nothing_is_contracted_flushed_or_approximated_unless_asked_for) {
 TEST(EmitCuda, a_workspace_has_a_place_for_every_word_of_every_block) {
     const gf::cuda::Kernel three = emit("s(x: f32[n]) -> s = argmax(x)"), one = emit("s(x: f32[n]) -> s = sum(x)");
     EXPECT_EQ(three.words, 3);
-    EXPECT_EQ(gf::cuda::workspace_bytes(three), 8u * (16 + 4 * gf::max_blocks)); // slots go in pairs
+    EXPECT_EQ(gf::cuda::workspace_bytes(three), 8u * (16 + 4 * gf::max_blocks)); // slots are in pairs
     EXPECT_EQ(gf::cuda::workspace_bytes(one), 8u * (16 + gf::max_blocks));
 }
 

@@ -1,4 +1,4 @@
-// Expressions in one line: what is declared by what is bound.
+// gf::eval: parameters declared by bindings.
 #include <cmath>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Bindings and results in device memory. Skipped where CUDA can't be used.
+// Bindings and results in device memory. Skipped if CUDA cannot be used.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -68,7 +68,7 @@ TEST_F(GpuExecutable, an_output_may_be_the_input_in_place) {
     EXPECT_EQ(host, apart);
 }
 
-/// The library's own device memory, counted.
+/// A device allocator that counts its allocations.
 class CountedDeviceMemory final : public gf::DeviceMemoryResource {
 public:
     std::size_t given = 0, taken_back = 0;

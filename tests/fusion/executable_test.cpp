@@ -1,4 +1,4 @@
-// Compiling, binding and running: what an Executable, a Prepared and their Results promise.
+// Compiling, binding and running: the contracts of Executable, Prepared and their Results.
 #include <array>
 #include <cstdint>
 #include <numeric>

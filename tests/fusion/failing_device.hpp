@@ -1,4 +1,4 @@
-// Tests of whole programs on an emulated device that fails when it is told to.
+// Tests of whole programs on an emulated device with injected failures.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ protected:
         release_retired();
         OnEmulatedDevice::TearDown();
     }
-    /// The device as new, to be looked for anew; call number `n` will fail.
+    /// Resets the device and the library's probe of it; call number `n` will fail.
     void restart(long n, int code, bool for_good = false) {
         device->reset();
         driver::install(nullptr);
@@ -28,7 +28,7 @@ protected:
         device->fail_with = code;
         device->fails_for_good = for_good;
     }
-    /// What was released is gone, and no kernel did what it must not. `n`: the call that failed.
+    /// Checks that nothing has leaked and that the emulator found no error. `n`: the call that failed.
     void expect_nothing_left(long n) {
         ASSERT_EQ(leaked_memory(), 0) << "call " << n;
         ASSERT_EQ(leaked_objects(), 0) << "call " << n;
@@ -36,12 +36,12 @@ protected:
     }
 };
 
-/// The outcome of a step in which one call was to fail.
+/// The outcome of a step with one failing call.
 struct Failing {
     bool failed;
-    long calls; ///< of the device, by the step
+    long calls; ///< calls of the device in the step
 };
-/// Does a step whose call number `n` of the device fails; those after it do not.
+/// Runs a step in which only call number `n` of the device fails.
 template <class Device, class Step> Failing with_failing_call(Device& device, long n, Step&& step) {
     device.calls = 0;
     device.fail_at = n;
@@ -55,7 +55,8 @@ template <class Device, class Step> Failing with_failing_call(Device& device, lo
     return {failed, std::exchange(device.calls, 0)};
 }
 
-/// Does a step until it works: one call fails, so at the second try it must. What was caught, or nothing.
+/// Runs a step, and again if it throws: only one call fails, so the second try must succeed. Returns the exception's
+/// message, or nothing.
 template <class Step> std::optional<std::string> attempt(Step&& step) {
     try {
         step();

@@ -1,4 +1,4 @@
-// The passes from graph to graph: what each rewrites, and what it must leave alone.
+// The passes from graph to graph: the nodes that each rewrites, and those that it must not change.
 #include <string>
 #include <string_view>
 
@@ -14,7 +14,7 @@
 #include "passes/simplify.hpp"
 #include "plan/verify.hpp"
 
-// The type of its result says nothing of its accumulator's.
+// A reduction whose result type is not that of its accumulator.
 GRIDFOLD_REDUCTION(sum_is_large, "is the sum above 2^24?",
     static constexpr bool associative_and_commutative = true;
     struct State { A sum; };
@@ -30,7 +30,7 @@ using namespace plan;
 
 using GraphPass = Graph (*)(const Graph&, const FuseOptions&);
 
-/// The outputs `before`, after the pass and without what it left behind, are `after`. T stands for the type.
+/// The pass, followed by drop_dead, rewrites the outputs `before` to `after`. T is replaced by `type`.
 void expect_pass(GraphPass pass, std::string_view type, std::string before, std::string after,
                  FuseOptions options = {}) {
     const auto with_type = [&](std::string text) {
@@ -69,7 +69,7 @@ TEST(FoldConstants, rounds_to_f16_and_bf16_after_each_operation) {
     // 2048 + 1 is halfway between 2048 and 2050 in f16: it rounds to even.
     expect_pass(fold_constants, "f16", "r = x + (f16(2048) + f16(1))", "r = x + f16(2048)");
     expect_pass(fold_constants, "bf16", "r = x * (bf16(256) + bf16(1))", "r = x * bf16(256)");
-    // 1 + 2^-11 + 2^-40 rounds up from f64; by way of f32 it would be the tie 1 + 2^-11, which rounds down.
+    // 1 + 2^-11 + 2^-40 rounds up from f64; through f32 it would be the tie 1 + 2^-11, which rounds down.
     expect_pass(fold_constants, "f16", "r = x * f16(f64(1.00048828125090949470))", "r = x * f16(1.0009765625)");
 }
 
@@ -152,7 +152,7 @@ TEST(Simplify, applies_idempotence_and_involution) {
     expect_pass(simplify, "i32", "r = ~~x", "r = x");
     expect_pass(simplify, "f32", "r = !!(x > y)", "r = x > y");
     expect_untouched(simplify, "f32", "r = abs(floor(x))");
-    expect_pass(simplify, "f32", "r = !!x", "r = bool(x)"); // a float is not its truth
+    expect_pass(simplify, "f32", "r = !!x", "r = bool(x)"); // !! gives a bool, not the float
     expect_untouched(simplify, "i32", "r = x + x");
 }
 
@@ -160,7 +160,7 @@ TEST(Simplify, decides_selections) {
     expect_pass(simplify, "f32", "r = select(bool(true), x, y)", "r = x");
     expect_pass(simplify, "f32", "r = select(bool(false), x, y)", "r = y");
     expect_pass(simplify, "f32", "r = select(c, x, x)", "r = x");
-    expect_untouched(simplify, "f32", "r = select(c, a, a)"); // over n, where a has no dims
+    expect_untouched(simplify, "f32", "r = select(c, a, a)"); // the result has dim n, a has none
     expect_untouched(simplify, "f32", "r = select(c, x, y)");
 }
 
@@ -178,7 +178,7 @@ TEST(Simplify, keeps_casts_that_change_values_on_the_way) {
     expect_untouched(simplify, "i32", "r = i32(f32(x))");
     expect_untouched(simplify, "i32", "r = i32(u32(x)) + i32(i16(x))");
     expect_untouched(simplify, "i8", "r = u8(f32(x))");    // saturates: -1 becomes 0, not 255
-    expect_untouched(simplify, "i32", "r = bf16(f64(x))"); // rounds once; by way of f32 it would round twice
+    expect_untouched(simplify, "i32", "r = bf16(f64(x))"); // rounds once; through f32 it would round twice
     expect_untouched(simplify, "u8", "r = bool(i8(x))");
 }
 
@@ -186,7 +186,7 @@ TEST(Simplify, drops_a_mask_that_is_true) {
     expect_pass(simplify, "f32", "r = sum(x where bool(true))", "r = sum(x)");
     expect_untouched(simplify, "f32", "r = sum(x where bool(false))");
     expect_untouched(simplify, "f32", "r = sum(x where c)");
-    expect_untouched(simplify, "f32", "r = variance(x where bool(true))"); // rounds otherwise where there is no mask
+    expect_untouched(simplify, "f32", "r = variance(x where bool(true))"); // without a mask it rounds differently
 }
 
 TEST(Simplify, keeps_a_permuted_inputs_value) {

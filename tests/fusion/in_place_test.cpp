@@ -1,5 +1,4 @@
-// Outputs in the memory of inputs: right where it is allowed, refused where an element would be read after it is
-// written.
+// Outputs in the memory of inputs: right if allowed, refused if an element would be read after it is written.
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -24,7 +23,7 @@ protected:
     gf::Executable compile(const char* text, bool verify = false) {
         return gf::compile(gf::parse(text), {.device = "cpu", .verify = verify});
     }
-    /// The output `z` over input `x` has the bits that it has in memory of its own.
+    /// The output `z` in the memory of input `x` has the same bits as in separate memory.
     void expect_right(const char* text, gf::Bindings inputs) {
         const gf::Executable exe = compile(text);
         const std::vector<float> apart = exe.run(inputs).to_vector<float>("z");

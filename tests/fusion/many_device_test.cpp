@@ -1,5 +1,5 @@
-// Many problems on a GPU: arrays in device memory, the caller's streams and captures, threads and forks. Skipped where
-// CUDA can't be used.
+// Many problems on a GPU: arrays in device memory, the caller's streams and captures, threads and forks. Skipped if
+// CUDA cannot be used.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -53,7 +53,7 @@ protected:
             z.emplace_back(std::vector<float>(lengths[i], -1));
         }
     }
-    /// In device memory, with k = the problem's number.
+    /// Bindings in device memory, with k = the problem's number.
     std::vector<gf::Bindings> problems() const {
         std::vector<gf::Bindings> all;
         for (std::size_t i = 0; i < x.size(); ++i) all.push_back({{"x", x[i].view()}, {"k", static_cast<float>(i)}});
@@ -64,7 +64,7 @@ protected:
         for (const DeviceArray& one : z) all.push_back({{"z", one.view()}});
         return all;
     }
-    /// Other elements in the device's arrays, and in what is expected.
+    /// Replaces the elements of the device's arrays and of the expected results.
     void change(std::uint32_t seed) {
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i].set(columns[i] = digits(lengths[i], seed + 10 * static_cast<std::uint32_t>(i)));
@@ -77,7 +77,7 @@ protected:
             EXPECT_EQ(results[i].get<float>("top"), right.get<float>("top")) << "problem " << i;
         }
     }
-    /// `z_of(i)`: a view of problem i's array, wherever it is.
+    /// `z_of(i)`: a view of problem i's array, in any memory.
     template <class ZOf> void expect_arrays(ZOf&& z_of) const {
         for (std::size_t i = 0; i < columns.size(); ++i) {
             const auto right = alone(i).span<float>("z");
@@ -88,7 +88,7 @@ protected:
     void expect_bound_arrays() const {
         expect_arrays([&](std::size_t i) { return z[i].view(); });
     }
-    /// Problem i by itself, on the CPU.
+    /// The results of problem i alone, on the CPU.
     gf::Results alone(std::size_t i) const { return on_cpu.run({{"x", columns[i]}, {"k", static_cast<float>(i)}}); }
 
     const gf::Executable on_cpu = gf::compile(gf::parse(text), {.device = "cpu"});
@@ -155,7 +155,7 @@ TEST_F(ManyOnDevice, runs_in_several_streams_come_one_after_the_other) {
         column[0] = static_cast<float>(300 + round);
         many.enqueue(first);
         column[0] = static_cast<float>(-round);
-        many.enqueue(second); // must not take the other's elements, nor give it its own
+        many.enqueue(second); // the two runs must not mix their elements
         EXPECT_EQ(many.results()[0].get<float>("m"), alone(2).get<float>("m")) << round;
         EXPECT_EQ(many.results()[0].get<float>("top"), alone(2).get<float>("top")) << round;
     }
@@ -167,7 +167,7 @@ TEST_F(ManyOnDevice, a_captured_run_replays_with_what_memory_then_holds) {
     UserGraph graph;
     {
         gf::PreparedMany many = exe->prepare_many(problems(), outputs());
-        many.enqueue(stream); // its results are not the graph's
+        many.enqueue(stream); // a run whose results differ from the graph's
         UserGraph::begin(stream);
         many.enqueue(stream);
         graph.end(stream);
@@ -180,7 +180,7 @@ TEST_F(ManyOnDevice, a_captured_run_replays_with_what_memory_then_holds) {
             expect_bound_arrays();
         }
         change(80);
-        expect_scalars(many.run()); // its own launches, between those of the graph
+        expect_scalars(many.run()); // a run between launches of the graph
         expect_bound_arrays();
         change(90);
         graph.launch(stream);
@@ -210,7 +210,7 @@ TEST_F(ManyOnDevice, graphs_that_capture_it_one_after_the_other_all_replay) {
         graphs[round % 2].launch(stream);
         stream.wait();
         expect_bound_arrays();
-        if (round % 2 == 1) expect_scalars(many.results()); // of the last capture: each has memory of its own
+        if (round % 2 == 1) expect_scalars(many.results()); // the last capture's: each capture has its own memory
     }
     change(10);
     graphs[0].launch(stream);
@@ -270,7 +270,7 @@ TEST_F(ManyOnDevice, everything_works_while_another_thread_captures) {
     const gf::CurrentDevice current(0);
     const gf::Stream stream(0, gf::StreamKind::independent);
     UserGraph graph;
-    UserGraph::begin(stream); // in CUDA's strictest mode: calls that it holds to be unsafe fail in every thread
+    UserGraph::begin(stream); // in CUDA's strictest mode: unsafe calls fail in every thread
     std::thread([&] {
         gf::PreparedMany many = exe->prepare_many(problems());
         expect_scalars(many.run());
@@ -299,7 +299,7 @@ TEST_F(ManyOnDevice, threads_share_an_executable) {
     };
     std::vector<std::thread> threads;
     for (std::size_t first = 0; first < columns.size(); ++first)
-        threads.emplace_back([&, first] { // each with as many problems as no other
+        threads.emplace_back([&, first] { // each with another number of problems
             const std::vector<gf::Bindings> all = problems();
             const std::span<const gf::Bindings> own = std::span(all).subspan(first);
             gf::PreparedMany many = exe->prepare_many(own);

@@ -1,5 +1,5 @@
 // Many problems on an emulated device that fails: at each of its calls, once or for good, in a capture or in a kernel.
-// Always a typed error; what failed works when it is tried again, and nothing is left behind.
+// The outcome is a typed error; a second try works, and nothing leaks.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -16,7 +16,7 @@
 #include "fusion/failing_device.hpp"
 #include "fusion/user_graph.hpp"
 
-// The same on both sides; but its kernel reads what is at no address.
+// A map whose kernel reads from a null address.
 GRIDFOLD_EXACT_MAP(at_null_of_many, 1, number, "what is at address a",
                    a + *reinterpret_cast<const volatile T*>(u64(0)))
 
@@ -71,7 +71,7 @@ TEST_F(ManyFaults, any_one_call_that_fails_is_an_error_after_which_all_goes_on) 
         try {
             caught += attempt([&] { exe = compile(parse(text), {.device = "cuda"}); }).has_value();
         } catch (const DeviceError&) {
-            continue; // the call that looks for a device: CUDA stays unusable
+            continue; // the call that looks for a device failed: CUDA stays unusable
         }
         caught += attempt([&] { prepared = exe->prepare_many(first); }).has_value();
         caught += attempt([&] { expect_right(prepared->run(), first); }).has_value();
@@ -93,7 +93,7 @@ TEST_F(ManyFaults, any_one_call_that_fails_is_an_error_after_which_all_goes_on) 
     }
 }
 
-// What a failed run has asked for may still be on its way, in another stream than the next run's.
+// Work that a failed run has enqueued may still be running, in another stream than the next run's.
 TEST_F(ManyFaults, a_run_that_fails_anywhere_does_not_reach_into_the_next) {
     const Executable exe = compile(parse(text), {.device = "cuda"});
     const CurrentDevice current(0);
@@ -149,7 +149,7 @@ TEST_F(ManyFaults, a_device_that_is_lost_at_any_call_is_an_error_and_no_hang) {
             EXPECT_GT(n, 80);
             break;
         }
-        // The last two put back what the thread had current, with all results there: they are reported, not thrown.
+        // The last two calls restore the thread's context after all results have arrived: reported, not thrown.
         EXPECT_TRUE(lost || n >= in_use - 2) << "call " << n;
     }
 }
@@ -195,7 +195,7 @@ TEST_F(ManyFaults, a_kernel_that_faults_loses_the_device_for_its_executables_and
     EXPECT_THAT(device->finding, HasSubstr("where it has no memory"));
     EXPECT_THAT([&] { (void)exe.run_many(problems); }, ::testing::ThrowsMessage<DeviceError>(HasSubstr("lost")));
     EXPECT_THAT([&] { (void)exe.run(problems[0]); }, ::testing::ThrowsMessage<DeviceError>(HasSubstr("lost")));
-    device->reset(); // what CUDA itself cannot: another executable's
+    device->reset(); // the device recovers, which CUDA's cannot; another executable works
     expect_right(compile(parse(text), {.device = "cuda"}).run_many(first), first);
 }
 

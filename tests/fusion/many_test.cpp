@@ -1,4 +1,4 @@
-// Many problems in one call: the bits that each has alone, on the CPU and (as many_gpu_test) on a GPU.
+// Many problems in one call: each has the same bits as alone, on the CPU and (as many_gpu_test) on a GPU.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -36,7 +36,7 @@ protected:
     const std::string device = GRIDFOLD_TEST_DEVICE;
 };
 
-/// Byte for byte.
+/// Compares results byte for byte.
 void expect_same(const gf::Results& one, const gf::Results& of_many, std::size_t problem) {
     ASSERT_EQ(one.entries().size(), of_many.entries().size());
     for (std::size_t i = 0; i < one.entries().size(); ++i) {
@@ -51,7 +51,7 @@ void expect_same(const gf::Results& one, const gf::Results& of_many, std::size_t
     }
 }
 
-// One block and several, whole slabs and not, none at all, and arrays that are not aligned.
+// One block and several, whole and partial slabs, and unaligned arrays.
 constexpr std::size_t lengths[]{1, 5, 2048, 10'000, 16'384, 16'385, 40'000, 300'001, 2049, 7};
 
 TEST_F(Many, has_the_bits_of_one_by_one) {
@@ -118,7 +118,7 @@ TEST_F(Many, fetches_results_once) {
     many.enqueue({});
     (void)many.results();
     EXPECT_EQ(y[1], 4);
-    y[1] = -1; // the caller's, from here on
+    y[1] = -1; // the caller may write y from here on
     (void)many.results();
     EXPECT_EQ(y[1], -1);
 }
@@ -153,7 +153,7 @@ TEST_F(Many, can_be_bound_anew_one_by_one_and_a_refusal_changes_nothing) {
     EXPECT_THROW((void)many.results(), gf::InvalidResult);
     (void)many.run();
     EXPECT_EQ(y, (std::vector<float>{5, 10, 15}));
-    // Other extents, together; then what is refused.
+    // Other extents, bound together; then refused bindings.
     std::vector<float> w(7);
     many.rebind(1, {{"x", c}, {"y", w}});
     const std::vector<gf::Results> right = many.run();
@@ -161,7 +161,7 @@ TEST_F(Many, can_be_bound_anew_one_by_one_and_a_refusal_changes_nothing) {
     expect_refused<gf::InvalidBinding>([&] { many.rebind(1, "x", a); }, {"problem 1 of 2", "\"n\""});
     expect_refused<gf::InvalidBinding>([&] { many.rebind(1, {{"x", a}, {"y", y}}); }, {"overlaps", "of problem"});
     expect_refused<gf::InvalidBinding>([&] { many.rebind(2, "k", 1); }, {"problem 2", "of 2", "numbered from 0"});
-    many.rebind(0, "k", 5); // with what stands, not with what was refused
+    many.rebind(0, "k", 5); // with the old bindings, not the refused ones
     const std::vector<gf::Results> again = many.run();
     for (std::size_t i = 0; i < right.size(); ++i) expect_same(right[i], again[i], i);
     EXPECT_EQ(w[0], c[0] * 3);
@@ -197,7 +197,7 @@ TEST_F(Many, says_which_problem_is_wrong) {
                                                              {{"z", gf::view(z.data() + 1, {2})}}});
         },
         {"z of problem", "overlaps z of problem", "same time"});
-    // It stays usable.
+    // The executable stays usable.
     EXPECT_EQ(exe.run_many(problems)[1].get<float>("peak"), 2);
     expect_refused<gf::InvalidBinding>([&] { (void)exe.prepare_many({}); }, {"no problem"});
     gf::PreparedMany many = exe.prepare_many(problems);

@@ -1,4 +1,4 @@
-// The canonical order: the number of blocks for a number of elements. Every reduction's bits follow from it.
+// The canonical order: the number of blocks for a number of elements, which determines every reduction's bits.
 #include <gtest/gtest.h>
 
 #include <gridfold/fusion/order.hpp>

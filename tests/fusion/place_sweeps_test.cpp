@@ -1,4 +1,4 @@
-// From graphs to sweeps: how many, over what, in which order, and what each holds.
+// From graphs to sweeps: their number, domains, order and contents.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -144,7 +144,7 @@ TEST(PlaceSweeps, a_scalar_of_two_sweeps_is_made_by_the_later_one) {
     EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
     EXPECT_EQ(values_where(plan.sweeps[1], is_once_before), std::vector{0});
     EXPECT_EQ(plan.sweeps[0].yields.size(), 1U);
-    EXPECT_EQ(plan.sweeps[1].yields.size(), 1U); // the quotient alone: nobody reads the second sum
+    EXPECT_EQ(plan.sweeps[1].yields.size(), 1U); // only the quotient: no sweep reads the second sum
 }
 
 TEST(PlaceSweeps, scalars_without_a_sweep_have_one_over_the_empty_domain) {
@@ -245,7 +245,7 @@ TEST(PlaceSweeps, emptiness_goes_with_scalars_from_sweep_to_sweep) {
         fused("f(x: i32[n], y: i32[m], c: bool[n]) -> r = min(x where c) + max(y), e = y - min(x where c)");
     const auto& result = plan.scalars[static_cast<std::size_t>(plan.outputs[0].scalar)];
     EXPECT_TRUE(result.may_be_empty);
-    EXPECT_FALSE(fused("f(x: f32[n], c: bool[n]) -> r = min(x where c)").scalars[0].may_be_empty); // NaN says it
+    EXPECT_FALSE(fused("f(x: f32[n], c: bool[n]) -> r = min(x where c)").scalars[0].may_be_empty); // NaN instead
     EXPECT_FALSE(fused("f(x: i32[n]) -> r = min(x)").scalars[0].may_be_empty);                     // n = 0 is refused
 }
 

@@ -1,4 +1,4 @@
-// The placement of random graphs, held against the transitive closure of their DAG.
+// The placement of random graphs against the transitive closure of their DAG.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -70,10 +70,10 @@ public:
                 << placement.arrays[a].name;
     }
 
-    /// A stage is as late as the longest chain of reductions before it asks, and no later.
+    /// A value's stage is the length of the longest chain of reductions before it.
     void expect_minimal(const Placement& placement) const {
         std::vector<int> chain(
-            static_cast<std::size_t>(graph_.node_count())); // reductions that must be done before a value is
+            static_cast<std::size_t>(graph_.node_count())); // by node: the longest chain of reductions before it
         for (int n = 0; n < graph_.node_count(); ++n) {
             for (int r = 0; r < n; ++r)
                 if (leads(r, n)) chain[at(n)] = std::max(chain[at(n)], chain[at(r)]);

@@ -1,4 +1,4 @@
-// The plan's text and picture: golden files, and every sweep a cluster.
+// The plan's text and Graphviz form: golden files, and a cluster for each sweep.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -1,4 +1,4 @@
-// How far Options::verify lets a result be from the CPU's.
+// The bound on the difference from the CPU's results that Options::verify allows.
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,4 +1,4 @@
-// What is read off results, and where their arrays get their memory.
+// Reading results, and the allocation of their arrays.
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -79,7 +79,7 @@ TEST(Handles, read_results_as_the_type_that_was_checked_when_they_were_named) {
     expect_refused<gf::InvalidGraph>([&] { g.output_array<double>("mean", gf::mean(x)); },
                                      {"no dims", "use output<T>"});
     expect_refused<gf::InvalidGraph>([&] { g.output<double>("none", gf::Value()); }, {"has no value"});
-    const auto mean = g.output<double>("mean", gf::mean(x)); // what was refused has named nothing
+    const auto mean = g.output<double>("mean", gf::mean(x)); // the refused output has not taken the name
     const std::vector<std::int32_t> data{1, 2, 3};
     const gf::Results r = gf::compile(g, {.device = "cpu"}).run({{"x", data}});
     EXPECT_EQ(r[cubes], 36);
@@ -106,7 +106,7 @@ TEST(Copies, of_nothing_are_empty) {
     EXPECT_TRUE(results_of("f(x: f32[n]) -> y = x + 1", {{"x", none}}).to_vector<float>("y").empty());
 }
 
-/// Counts what it gives; refuses once it has been told to.
+/// Counts allocations; can be set to refuse them.
 class Counting : public std::pmr::memory_resource {
 public:
     std::size_t given = 0, taken_back = 0;
@@ -133,7 +133,7 @@ TEST(MemoryResource, gives_array_results_their_memory_and_gets_it_back) {
             gf::compile(gf::parse("f(x: f32[n]) -> y = x * 2, s = sum(x)"), {.device = "cpu", .memory = {&counting}});
         std::optional<gf::Results> first = exe.run({{"x", x}});
         EXPECT_EQ(counting.given, 12u);
-        const gf::Results second = exe.run({{"x", x}}); // the first is held: other memory
+        const gf::Results second = exe.run({{"x", x}}); // the first is alive, so this run allocates
         EXPECT_EQ(counting.given, 24u);
         first.reset();
         std::vector<float> y(3);

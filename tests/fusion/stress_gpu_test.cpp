@@ -19,7 +19,7 @@ using test::scaled;
 
 constexpr int device = 0;
 
-/// i mod 1000, and more by `more`.
+/// Element i is i mod 1000 + more.
 std::vector<std::int32_t> numbers(std::size_t n, int more) {
     std::vector<std::int32_t> x(n);
     for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<std::int32_t>(i % 1000) + more;
@@ -52,7 +52,7 @@ protected:
     void SetUp() override {
         if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     }
-    /// Two sweeps: the second adds to each element what the first yields.
+    /// Two sweeps: the second adds the first one's scalar to each element.
     static Executable compiled() {
         return compile(parse("s(x: i32[n], k: i64) let total = sum(x); "
                              "-> total = total, scaled = sum(x * k), shifted = sum(x + total)"),

@@ -1,4 +1,4 @@
-// A CUDA Graph that a user captures, by the driver's own calls.
+// A CUDA Graph that a user captures with driver calls.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@ struct CUgraphExec_st;
 
 namespace gf::test {
 
-/// The outcome of a driver call that only a user makes: capturing and running a graph of their own.
+/// The outcome of a driver call that the library does not make, to capture and run a graph.
 template <class... Args> int outcome_of(const char* symbol, Args... args) {
     static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     int (*function)(Args...) = nullptr;

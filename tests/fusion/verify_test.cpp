@@ -1,4 +1,4 @@
-// The verifier: plans and graphs broken by hand, each refused by the rule it breaks.
+// The verifier refuses plans and graphs broken by hand, each by the rule it breaks.
 #include <functional>
 #include <string>
 
@@ -89,7 +89,7 @@ TEST(VerifyPlan, refuses_what_no_backend_runs_in_one_sweep) {
                 i.domain = DimSet::of(0);
             }
     });
-    expect_broken("one phase of folds", [](Plan& p) { // a fold of what is read off a fold
+    expect_broken("one phase of folds", [](Plan& p) { // a fold of a finalised value
         Sweep& sweep = p.sweeps[0];
         sweep.folds.push_back(
             {reduce_op::any.monoid, DType::boolean, DType::boolean, yield_of_empty(p).empty, -1, {}, 1});

@@ -1,4 +1,4 @@
-// A test case: a graph, the extents of its dims, and inputs that follow from a seed.
+// A test case: a graph, the extents of its dims, and a seed that determines the inputs.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Case {
     std::vector<std::int64_t> extents; ///< by the graph's dims
 };
 
-/// What the seed binds to an input or scalar called `name`: small numbers, numbers of any size, or mixtures with the
-/// special ones (NaN, infinities, zeros, denormals, extremes). Depends on nothing else of the graph.
+/// The elements of an input or scalar called `name`: small numbers, numbers of any size, or mixtures with special ones
+/// (NaN, infinities, zeros, denormals, extremes). They depend only on the arguments.
 std::vector<Bits> random_elements(std::uint64_t seed, std::string_view name, DType type, std::size_t count);
 
 /// All inputs of a case.
@@ -47,10 +47,10 @@ Inputs inputs_of(const Case& test);
 /// The elements of a node's domain (one, without dims).
 std::int64_t element_count(const Case& test, const Node& node);
 
-/// The case as the text of a regression file: "# seed 7, n = 5", whose inputs follow from the seed, and the graph.
+/// The case as the text of a regression file: "# seed 7, n = 5", then the graph.
 std::string describe(const Case& test);
-/// The case that such a text describes. Lines of comment before the one with the seed are not read. Throws
-/// std::runtime_error for any other text, InvalidGraph for a graph that is none.
+/// The case of the text of a regression file. Comments before the line with the seed are skipped. Throws
+/// std::runtime_error for any other text, InvalidGraph for an invalid graph.
 Case read_case(std::string_view text);
 
 } // namespace gf::oracle

@@ -1,18 +1,14 @@
-// Counting, and what is to be counted. See coverage.hpp.
+// Counts the features of cases and plans. See coverage.hpp.
 #include "coverage.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <set>
 #include <string_view>
 
 #include <cuda/emit_cuda.hpp>
 #include <fmt/format.h>
-#include <gridfold/core/view.hpp>
 #include <gridfold/ops/type_rule.hpp>
 
-#include "generate.hpp"
 #include "plan/plan_text.hpp"
 
 namespace gf::oracle {
@@ -29,7 +25,7 @@ std::set<int> live_nodes(const Graph& graph) {
     return live;
 }
 
-/// What a constant is to the passes and to the text.
+/// The name of a constant that passes or the text form treat specially, else "number".
 std::string_view special_name(DType type, Bits bits) {
     if (is_floating(type)) {
         const double number = number_of(bits, type);
@@ -51,7 +47,7 @@ void count_map(const Graph& graph, const Node& node, const std::vector<int>& ope
     ++coverage[fmt::format("map {}", node.map->name)];
     ++coverage[fmt::format("compute {}", to_text(node.compute))];
     ++coverage[fmt::format("map {} in {}", node.map->name, to_text(node.compute))];
-    // What simplify looks for.
+    // The patterns of simplify's rules.
     for (std::size_t slot = 0; slot < operands.size(); ++slot)
         if (const Node& operand = graph.node(operands[slot]); operand.kind == NodeKind::constant)
             ++coverage[fmt::format("{} with {} as {} {}", node.map->name, special_name(operand.type, operand.bits),
@@ -93,8 +89,8 @@ void count_input(const Case& test, const Node& node, Coverage& coverage) {
 
 // Plans --------------------------------------------------------------------------------------------------------------
 
-/// By value: whether it may be empty. linearize makes such a value of a read, or as a select whose other operand is a
-/// constant: of a reduction that accepted nothing, or of a map or cast (perhaps rounded) that has an empty operand.
+/// By value: true if it may be empty. linearize writes such a value as a read, or as a select with a constant operand:
+/// for a reduction that accepted nothing, or for a map or cast (perhaps rounded) with an empty operand.
 std::vector<bool> maybe_empty_values(const Plan& plan, const Sweep& sweep) {
     std::vector<bool> maybe_empty(sweep.code.size());
     const auto code = [&](int v) -> const Instruction& { return sweep.code[static_cast<std::size_t>(v)]; };
@@ -129,7 +125,7 @@ void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
         if (i.opcode == Opcode::finalize)
             ++coverage[what + (i.reduce->on_empty == OnEmpty::undefined ? " what may be nothing" : " a value")];
         if (!maybe_empty[static_cast<std::size_t>(v)]) continue;
-        // What the select takes where it is not empty says what was computed.
+        // The other operand of the select is the computed value.
         const bool of_reduction =
             i.opcode != Opcode::read && sweep.code[static_cast<std::size_t>(i.operands[1])].opcode == Opcode::finalize;
         const Instruction& made =
@@ -188,180 +184,6 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
         if (sweep.reason.find(reason) != std::string::npos) ++coverage[fmt::format("sweep because of {}", reason)];
 }
 
-// What is wanted -----------------------------------------------------------------------------------------------------
-
-/// The type that a map computes in where all operands have `type`; none where the rule refuses that.
-std::optional<DType> compute_type(const MapOp& row, DType type) {
-    std::vector<OperandType> operands(static_cast<std::size_t>(row.arity), OperandType(type));
-    if (row.rule == TypeRule::select) operands[0] = OperandType(DType::boolean);
-    try {
-        return map_typing(row, operands).compute;
-    } catch (const InvalidGraph&) {
-        return {};
-    }
-}
-
-bool takes_accumulator(const ReduceOp& row, DType element, DType accumulator) {
-    try {
-        return accumulator_type(row, element, accumulator) != accumulator_type(row, element, {});
-    } catch (const InvalidGraph&) {
-        return false;
-    }
-}
-
-/// The rules of simplify, by the row, the constant and the kind of numbers.
-constexpr std::array simplified{
-    "add with 0 as integer",
-    "add with -0 as floating",
-    "add with 0 as floating",
-    "sub with 0 as integer",
-    "sub with 0 as floating",
-    "mul with 1 as integer",
-    "mul with 1 as floating",
-    "mul with 0 as integer",
-    "mul with all ones as integer",
-    "divide with 1 as floating",
-    "floor_div with 1 as integer",
-    "bitwise_and with all ones as integer",
-    "bitwise_and with 0 as integer",
-    "bitwise_or with 0 as integer",
-    "bitwise_or with all ones as integer",
-    "bitwise_xor with 0 as integer",
-    "shift_left with 0 as integer",
-    "shift_right with 0 as integer",
-    "logical_and with all ones as integer",
-    "logical_and with 0 as integer",
-    "logical_or with 0 as integer",
-    "logical_or with all ones as integer",
-    "logical_xor with 0 as integer",
-};
-
-void want_combinations(std::vector<std::string>& wanted) {
-    for (const MapOp* row : all_maps()) {
-        if (row->builtin < 0) continue;
-        std::set<std::string> types;
-        for (const DType type : all_dtypes())
-            if (const auto compute = compute_type(*row, type))
-                types.insert(fmt::format("map {} in {}", row->name, to_text(*compute)));
-        wanted.insert(wanted.end(), types.begin(), types.end());
-        if (row->facts.idempotent)
-            wanted.push_back(fmt::format("{} {}", row->name, row->arity == 1 ? "twice" : "of equals"));
-    }
-    for (const ReduceOp* row : all_reductions()) {
-        if (row->builtin < 0) continue;
-        for (const DType type : all_dtypes()) {
-            const std::string reduce = fmt::format("reduce {} of {}", row->name, to_text(type));
-            wanted.push_back(reduce);
-            wanted.push_back(reduce + " masked");
-            for (const DType accumulator : all_dtypes())
-                if (takes_accumulator(*row, type, accumulator))
-                    wanted.push_back(fmt::format("{} in {}", reduce, to_text(accumulator)));
-        }
-        for (int ddof = 0; row->takes_ddof && ddof < 3; ++ddof)
-            wanted.push_back(fmt::format("ddof {} of {}", ddof, row->name));
-        for (const char* how : {"of all", "masked"})
-            wanted.push_back(fmt::format("fold {} {}", row->monoid->name, how));
-    }
-    for (const DType from : all_dtypes())
-        for (const DType to : all_dtypes())
-            if (from != to) wanted.push_back(fmt::format("cast {} to {}", to_text(from), to_text(to)));
-    for (const DType type : all_dtypes()) wanted.push_back(fmt::format("constant {}", to_text(type)));
-    for (const char* special : {"nan", "inf", "-inf", "0", "-0", "1", "all ones", "lowest", "highest"})
-        wanted.push_back(fmt::format("constant {}", special));
-}
-
-void want_branches(std::vector<std::string>& wanted) {
-    for (const std::string_view rule : simplified) {
-        const MapOp& row = *find_map(rule.substr(0, rule.find(' ')));
-        for (const int slot : {0, 1})
-            if (slot == 1 || row.facts.commutative) wanted.push_back(fmt::format("{} {}", rule, slot));
-    }
-    for (const char* what : {"neg twice",
-                             "logical_not twice",
-                             "bitwise_not twice",
-                             "select of equals",
-                             "select with all ones as integer 0",
-                             "select with 0 as integer 0",
-                             "select with 0 as floating 0",
-                             "select with all ones as floating 0",
-                             "cast of a cast",
-                             "mask true",
-                             "mask false",
-                             "mask a scalar",
-                             "mask of fewer dims",
-                             "reduce a scalar",
-                             "input permuted",
-                             "input broadcast",
-                             "input empty",
-                             "dim fixed",
-                             "one value as two outputs",
-                             "prologue constant",
-                             "prologue parameter",
-                             "prologue read",
-                             "prologue map",
-                             "prologue cast",
-                             "prologue round",
-                             "body load in order",
-                             "body load by strides",
-                             "body index of one",
-                             "body index of several",
-                             "body map",
-                             "body cast",
-                             "body round",
-                             "epilogue map",
-                             "epilogue cast",
-                             "epilogue round",
-                             "epilogue finalize a value",
-                             "epilogue finalize what may be nothing",
-                             "epilogue finalize integer maybe empty",
-                             "prologue read integer maybe empty",
-                             "prologue read floating maybe empty",
-                             "fold of a prologue value",
-                             "fold masked by a prologue value",
-                             "steps alone",
-                             "steps beside others",
-                             "shape width 4",
-                             "shape width 8",
-                             "shape width 16",
-                             "shape in flight 1",
-                             "shape in flight 2 to 3",
-                             "shape in flight 4 to 11",
-                             "shape in flight 12 to 16",
-                             "words above 0",
-                             "words above 1",
-                             "words above 6",
-                             "words above 8",
-                             "words above 16",
-                             "words above 24",
-                             "words odd",
-                             "sweep that stores",
-                             "sweep that yields without folding",
-                             "sweep that stores and folds",
-                             "sweep of several stores",
-                             "sweep of no dims",
-                             "sweep without arrays in order",
-                             "sweep of 0 arrays",
-                             "sweep of 4 arrays",
-                             "sweep of many arrays",
-                             "sweep because of another domain",
-                             "sweep because of words for four lanes",
-                             "sweep because of most 64 arrays",
-                             "sweep because of →",
-                             "yield maybe empty",
-                             "yield a value",
-                             "plan of 1 sweep",
-                             "plan of many sweeps"})
-        wanted.emplace_back(what);
-    for (const char* section : {"prologue", "epilogue"}) {
-        for (const char* what : {"map integer", "map floating", "cast integer", "cast floating", "round floating"})
-            wanted.push_back(fmt::format("{} {} maybe empty", section, what));
-        for (const int slot : {0, 1, 2}) wanted.push_back(fmt::format("{} select of maybe empty {}", section, slot));
-    }
-    for (int rank = 1; rank <= max_rank; ++rank) wanted.push_back(fmt::format("rank {}", rank));
-    for (int stage = 0; stage <= 6; ++stage) wanted.push_back(fmt::format("stages {}", stage));
-    for (int outputs = 1; outputs <= 20; ++outputs) wanted.push_back(fmt::format("outputs {}", outputs));
-}
-
 } // namespace
 
 void count(const Case& test, Coverage& coverage) {
@@ -413,27 +235,6 @@ void count(const Plan& plan, Coverage& coverage) {
     ++coverage[plan.sweeps.size() == 1  ? "plan of 1 sweep"
                : plan.sweeps.size() < 6 ? "plan of some sweeps"
                                         : "plan of many sweeps"];
-}
-
-std::vector<std::string> rows(const GenerateOptions& options) {
-    std::vector<std::string> wanted{"other constant", "other index", "other mask", "rank 1", "rank 2", "rank 3"};
-    for (const MapOp* row : all_maps())
-        if (row->builtin >= 0 && (row->facts.exact || options.inexact != Inexact::never))
-            wanted.push_back(fmt::format("map {}", row->name));
-    for (const ReduceOp* row : all_reductions())
-        if (row->builtin >= 0 && (row->ulps == 0 || options.inexact != Inexact::never))
-            wanted.push_back(fmt::format("reduce {}", row->name));
-    for (const DType type : all_dtypes())
-        for (const char* role : {"input", "scalar", "compute", "cast to", "store", "yield"})
-            wanted.push_back(fmt::format("{} {}", role, to_text(type)));
-    return wanted;
-}
-
-std::vector<std::string> everything() {
-    std::vector<std::string> wanted = rows({.inexact = Inexact::anywhere});
-    want_combinations(wanted);
-    want_branches(wanted);
-    return wanted;
 }
 
 std::vector<std::string> missing(const Coverage& coverage, const std::vector<std::string>& wanted, int at_least) {

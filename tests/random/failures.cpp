@@ -24,7 +24,7 @@ std::optional<std::string> outcome(const Check& check, const Case& test) {
     }
 }
 
-/// The place of a file in the folder of failures; "" where none is wanted.
+/// The path of a file in the folder of failures; "" if no folder is set.
 std::filesystem::path place(std::string name) {
     const char* const folder = std::getenv("GRIDFOLD_RANDOM_FAILURES");
     if (folder == nullptr) return {};
@@ -33,7 +33,7 @@ std::filesystem::path place(std::string name) {
     return std::filesystem::path(folder) / name;
 }
 
-/// A comment of a regression file: no line of it is read as anything else.
+/// The text as comment lines of a regression file.
 std::string commented(std::string_view text) {
     std::string comment = "# ";
     for (const char c : text) comment += c == '\n' ? std::string("\n# ") : std::string(1, c);
@@ -58,7 +58,7 @@ std::optional<std::string> failure(std::string_view what, const Check& check, co
     if (seen) {
         const Case small = minimise(
             test, [&](const Case& c) { return outcome(check, c).has_value(); }, most_checks);
-        // The text form may number nodes otherwise: what it shows is what the text itself does.
+        // The text form may number nodes differently, so the parsed text is checked again.
         const Case again = read_case(describe(small));
         text = commented(fmt::format("{}: {}", what, outcome(check, again).value_or("not seen again from this text"))) +
                describe(again);

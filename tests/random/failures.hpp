@@ -1,4 +1,4 @@
-// What to do with a case on which the library is wrong: tell, and keep it.
+// Failing cases: minimises, describes and stores them.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +11,10 @@
 
 namespace gf::oracle {
 
-/// What is wrong with the library's answer to a case; nothing where it is right. What it throws is wrong as well.
+/// Describes what is wrong with the library's answer to a case; nothing if it is right. An exception is wrong, too.
 using Check = std::function<std::optional<std::string>(const Case&)>;
 
-/// While it lives, a case that ends the process is a file in the folder that GRIDFOLD_RANDOM_FAILURES names, if it is
-/// set.
+/// While it lives, a case that ends the process is written to a file in the folder that GRIDFOLD_RANDOM_FAILURES names.
 class Running {
 public:
     Running(std::string_view what, const Case& test);
@@ -27,10 +26,9 @@ private:
     std::filesystem::path file_;
 };
 
-/// Checks a case. What is wrong, if anything: what was checked, what was seen, and the text of a regression file with
-/// as small a case as `check` (called at most `most_checks` times more) still finds something wrong with. With
-/// GRIDFOLD_RANDOM_FAILURES in the environment, that text is also a file in the folder it names; so is a case that ends
-/// the process.
+/// Checks a case. Returns nothing if it is right, else a message: `what`, the difference, and the text of a regression
+/// file with a minimised case (after at most `most_checks` more calls of `check`). If GRIDFOLD_RANDOM_FAILURES names a
+/// folder, that text is also written to a file there; so is a case that ends the process.
 std::optional<std::string> failure(std::string_view what, const Check& check, const Case& test, int most_checks = 3000);
 
 } // namespace gf::oracle

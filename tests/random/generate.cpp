@@ -1,4 +1,4 @@
-// The generator: declares dims and inputs, then keeps applying random rows to what it has.
+// The generator: declares dims and inputs, then repeatedly applies random rows to existing values.
 #include "generate.hpp"
 
 #include <algorithm>
@@ -14,34 +14,34 @@ namespace gf::oracle {
 
 namespace {
 
-/// What a graph is to have much of, so that what is rare in most graphs is reached all the same.
+/// The kinds of graphs, so that features that are rare in most graphs are reached, too.
 struct Profile {
-    int share;       ///< of 1,000 graphs
+    int share;       ///< graphs of 1,000
     int steps;       ///< in hundredths of GenerateOptions::max_steps
     int maps, folds; ///< of 100 steps; the rest are casts
-    int stages;      ///< reductions one after the other, at most
-    int recent;      ///< of so many draws, the latest candidate is taken
+    int stages;      ///< most reductions on a path
+    int recent;      ///< number of draws; the latest candidate of them is taken
     int most_inputs, most_outputs;
     int least_rank, most_rank;
     double nothing; ///< probability that a mask accepts no element
-    double scalars; ///< probability that an operand is a scalar that was folded
+    double scalars; ///< probability that an operand is the result of a fold
     bool hollow;    ///< one extent is 0
 };
 constexpr Profile profiles[] = {
     {660, 100, 65, 25, 3, 2, 4, 5, 1, 3, 0.05, 0, false},
     {70, 250, 20, 75, 1, 1, 4, 24, 1, 2, 0.05, 0, false},       // wide: states of many words, sweeps that split
     {80, 250, 45, 50, 12, 5, 2, 5, 1, 2, 0.05, 0.1, false},     // deep: chains of sweeps
-    {120, 150, 45, 40, 4, 1, 3, 8, 1, 2, 0.8, 0.5, false},      // empty: what is computed from folds of nothing
+    {120, 150, 45, 40, 4, 1, 3, 8, 1, 2, 0.8, 0.5, false},      // empty: values computed from folds of nothing
     {40, 100, 65, 30, 2, 2, 4, 5, 4, max_rank, 0.05, 0, false}, // high: many dims
     {25, 100, 65, 25, 2, 2, 4, 5, 1, 3, 0.05, 0, true},         // hollow: extents of 0
-    {5, 100, 80, 15, 1, 1, 75, 75, 1, 3, 0.05, 0, false},       // broad: more arrays than a sweep takes
+    {5, 100, 80, 15, 1, 1, 75, 75, 1, 3, 0.05, 0, false},       // broad: more arrays than a sweep can have
 };
 
 /// A value to build on.
 struct Candidate {
     Value value;
     std::vector<int> dims; ///< increasing
-    int stage = 0;         ///< reductions that lie behind it, one after the other
+    int stage = 0;         ///< most reductions on a path to it
 };
 
 class Generator {
@@ -52,7 +52,7 @@ public:
     Case generate() {
         declare();
         const auto steps = random_.between(2, std::max(2, options_.max_steps * profile_.steps / 100));
-        // A row can refuse what was drawn for it (a literal that does not fit, say): draw again.
+        // A row can refuse its operands (a literal that does not fit, say): draws again.
         for (int step = 0, refusals = 0; step < steps && refusals < 100; ++step) {
             try {
                 advance();
@@ -77,7 +77,7 @@ private:
     Graph& graph() { return test_.graph; }
     bool is_broad() const { return profile_.most_inputs > 64; }
 
-    /// Every input and the next: as outputs, more stores and loads than one sweep has.
+    /// Adds each input to the next as an output: more stores and loads than one sweep can have.
     void pair_inputs() {
         for (std::size_t i = 1; i < static_cast<std::size_t>(profile_.most_inputs) - 8; ++i) {
             const Operand pair[] = {candidates_[i - 1].value, candidates_[i].value};
@@ -159,7 +159,7 @@ private:
 
     // Drawing operands ------------------------------------------------------------------------------------------------
 
-    /// Any candidate, later ones more often; scalars and arrays, or as the profile has it.
+    /// Any candidate, later ones more often; folded scalars with the profile's probability.
     const Candidate& any() {
         if (random_.chance(profile_.scalars))
             for (int attempt = 0; attempt < 8; ++attempt)
@@ -170,7 +170,7 @@ private:
         return candidates_[latest];
     }
 
-    /// One whose type is allowed: drawn, or cast to such a type.
+    /// A candidate of an allowed type: drawn, or cast to such a type.
     template <class Allowed> Candidate any_of(const Allowed& allowed) {
         for (int attempt = 0; attempt < 8; ++attempt) {
             const Candidate& drawn = any();
@@ -248,7 +248,7 @@ private:
         }
     }
 
-    /// A type that suits the slot: often that of some candidate.
+    /// A type for the slot: often that of some candidate.
     DType constant_type(TypeRule rule, std::size_t slot) {
         for (DType type = any().value.type();; type = random_.pick(all_dtypes()))
             if (suits(rule, slot, type)) return type;
@@ -284,7 +284,7 @@ private:
             keep(value, stage + 1);
     }
 
-    /// A bool value whose dims are among the operand's: one that is there, or a comparison.
+    /// A bool value whose dims are among the operand's: an existing one, or a comparison.
     Candidate mask_for(const Candidate& operand) {
         if (random_.chance(0.03)) return {constant(DType::boolean), {}, 0};
         const bool nothing = random_.chance(profile_.nothing);
@@ -295,7 +295,7 @@ private:
             if (other.value.type() == DType::boolean && !nothing) return other;
             drawn = other;
         }
-        if (nothing) { // no number is below itself
+        if (nothing) { // x < x accepts nothing
             const Operand itself[] = {drawn.value, drawn.value};
             keep(graph().map(map_op::less, itself), drawn.stage);
             return candidates_.back();
@@ -315,7 +315,7 @@ private:
 
     // Outputs ---------------------------------------------------------------------------------------------------------
 
-    /// Values that nothing reads, the latest first, and now and then another.
+    /// Declares outputs: values that nothing reads, the latest first, and sometimes another.
     void yield_outputs() {
         std::set<int> nodes;
         const auto most = static_cast<std::size_t>(profile_.most_outputs);
@@ -341,7 +341,7 @@ private:
     const Profile& profile_;
     Case test_;
     std::vector<Candidate> candidates_;
-    std::vector<Value> last_; ///< only to be yielded
+    std::vector<Value> last_; ///< values that may only be outputs
 };
 
 } // namespace

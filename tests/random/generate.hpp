@@ -9,20 +9,20 @@
 
 namespace gf::oracle {
 
-/// Where functions may stand whose bits differ between backends (exp, logsumexp …).
+/// The allowed places of functions whose bits differ between backends (exp, logsumexp …).
 enum class Inexact : std::uint8_t {
     never,
-    last,     ///< only as outputs, of operands within the row's interval: to be compared within the row's ulps
-    anywhere, ///< for backends that call the same libm
+    last,     ///< only outputs, with operands in the row's interval: results can be compared within the row's ulps
+    anywhere, ///< everywhere, for backends that call the same libm
 };
 
 struct GenerateOptions {
     Inexact inexact = Inexact::anywhere;
-    std::int64_t max_elements = 70'000; ///< of the largest domain
-    int max_steps = 12;                 ///< rows applied one after the other
+    std::int64_t max_elements = 70'000; ///< most elements of a domain
+    int max_steps = 12;                 ///< most rows that are applied
 };
 
-/// The same case for the same seed and options. Counts what its live nodes reach.
+/// The case of a seed and options. Counts its features in `coverage`.
 Case generate(std::uint64_t seed, const GenerateOptions& options, Coverage& coverage);
 
 } // namespace gf::oracle

@@ -1,4 +1,4 @@
-// The minimiser: proposes smaller cases, one change each, and takes those that still fail, until none does.
+// The minimiser: proposes smaller cases with one change each, and accepts those that still fail, until none does.
 #include "minimise.hpp"
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace {
 
 /// One change to a graph.
 struct Change {
-    int drop_output = -1; ///< or, with `becomes`, have it be that node
-    bool splits = false;  ///< or all the operands of what it was
-    int node = -1;        ///< and what becomes of it:
+    int drop_output = -1; ///< the output to remove, or with `becomes` to replace by that node
+    bool splits = false;  ///< replaces the output by all operands of its node
+    int node = -1;        ///< the node to replace by:
     int becomes = -1;     ///< an earlier node
     bool becomes_input = false;
     bool loses_mask = false;
-    int reads = -1; ///< the same, but of another first operand
+    int reads = -1; ///< itself with another first operand
 };
 
-/// A name that no input has.
+/// An unused name for an input.
 std::string new_name(const Graph& graph) {
     std::set<std::string> taken;
     for (int n = 0; n < graph.node_count(); ++n) taken.insert(graph.node(n).name);
@@ -34,10 +34,10 @@ std::string new_name(const Graph& graph) {
     return fmt::format("m{}", number);
 }
 
-/// The graph with a change made, without what no output needs then. Dims that no input has any more are fixed.
+/// The case with a change, without nodes that no output needs. Dims that no input has any more are fixed.
 Case changed(const Case& test, const Change& change) {
     const Graph& old = test.graph;
-    std::vector<int> stands_for(static_cast<std::size_t>(old.node_count())); // a node, or the one it becomes
+    std::vector<int> stands_for(static_cast<std::size_t>(old.node_count())); // by node: itself or its replacement
     std::vector<bool> live(stands_for.size(), false);
     const auto at = [](auto& by_node, int n) -> decltype(auto) { return by_node[static_cast<std::size_t>(n)]; };
     for (int n = 0; n < old.node_count(); ++n)
@@ -98,7 +98,7 @@ Case changed(const Case& test, const Change& change) {
     return result;
 }
 
-/// The nodes behind a node, from far away to near.
+/// The nodes that a node depends on, from far to near.
 std::vector<int> behind(const Graph& graph, int node) {
     std::set<int> open{node};
     std::vector<int> found;
@@ -112,14 +112,15 @@ std::vector<int> behind(const Graph& graph, int node) {
     return found;
 }
 
-/// True if this cast or fold could take a value of another type and stay as it is.
+/// True if this cast or fold could take an operand of another type without any other change.
 bool reads_as_well(const Node& node, DType type) {
     if (node.kind == NodeKind::cast) return type != node.type;
     return node.kind == NodeKind::reduce && accumulator_type(*node.reduce, type, {}) == node.accumulator &&
            result_type(*node.reduce, type, {}) == node.type;
 }
 
-/// The values behind a node that may replace it: at most `most` of each kind, those that remove most nodes first.
+/// Adds the dependencies of a node that may replace it: at most `most` of each kind, those that remove most nodes
+/// first.
 void add_shortcuts(const Graph& graph, int n, int most, std::vector<Change>& list) {
     const Node& node = graph.node(n);
     const std::vector<int> operands = graph.operands(n);
@@ -146,7 +147,7 @@ std::vector<Change> changes(const Graph& graph, int shortcuts) {
         const Node& node = graph.node(n);
         const std::vector<int> operands = graph.operands(n);
         add_shortcuts(graph, n, shortcuts, list);
-        for (int other = 0; other < n; ++other) // one input for several, the first that there is
+        for (int other = 0; other < n; ++other) // replaces an input by the first equal one
             if (const Node& earlier = graph.node(other);
                 graph.operands(other).empty() && earlier.type == node.type && earlier.dims == node.dims) {
                 list.push_back({.node = n, .becomes = other});
@@ -185,11 +186,11 @@ Case minimise(Case test, const std::function<bool(const Case&)>& fails, int most
             std::vector<Change> list = changes(test.graph, shortcuts);
             for (std::size_t i = 0; i < list.size();)
                 if (take(changed(test, list[i])))
-                    list = changes(test.graph, shortcuts); // what was refused before i is tried in the next round
+                    list = changes(test.graph, shortcuts); // the next round tries changes before i again
                 else
                     ++i;
             for (std::size_t d = 0; d < test.extents.size(); ++d) {
-                std::int64_t too_few = 0; // if any number is
+                std::int64_t too_few = 0; // an extent at which the case passes
                 while (!test.graph.dims()[d].extent && test.extents[d] - too_few > 1) {
                     Case candidate = test;
                     candidate.extents[d] = too_few == 0 ? 1 : (too_few + test.extents[d]) / 2;

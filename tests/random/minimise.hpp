@@ -1,4 +1,4 @@
-// Makes a failing case small: what a person is shown.
+// Minimises a failing case for people to read.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace gf::oracle {
 
-/// Drops outputs, nodes, masks and elements of `test` for as long as `fails` holds of what is left. `fails` is true of
-/// `test` itself; it is called at most `most_calls` times.
+/// Removes outputs, nodes, masks and elements of `test` as long as `fails` is true for the rest. Requires fails(test);
+/// calls it at most `most_calls` times.
 Case minimise(Case test, const std::function<bool(const Case&)>& fails, int most_calls = 3000);
 
 } // namespace gf::oracle

@@ -1,4 +1,4 @@
-// Failures become small: predicates that stand for bugs, on large random graphs. And what is shown is what failed.
+// Minimising large random graphs with predicates in the role of bugs; the minimised case still fails.
 #include <algorithm>
 #include <functional>
 #include <vector>
@@ -33,7 +33,7 @@ bool has_path(const Graph& graph, const std::function<bool(const Node&)>& first,
     return found;
 }
 
-/// Makes cases small that `fails` holds of, out of large ones.
+/// Minimises large cases for which `fails` is true.
 void expect_small(const Fails& fails, std::int64_t max_elements = 70'000) {
     constexpr int wanted = 25;
     const GenerateOptions large{.max_elements = max_elements, .max_steps = 120};
@@ -41,7 +41,7 @@ void expect_small(const Fails& fails, std::int64_t max_elements = 70'000) {
     int made = 0;
     for (std::uint64_t seed = 1; made < wanted && seed < 2'000; ++seed) {
         Case test = oracle::generate(seed, large, coverage);
-        test.graph = drop_dead(test.graph, {}); // no bug is in what nothing computes
+        test.graph = drop_dead(test.graph, {}); // dead nodes cannot fail
         if (test.graph.node_count() < 60 || !fails(test)) continue;
         ++made;
         int calls = 0;
@@ -84,7 +84,7 @@ TEST(Minimise, folds_of_several_kinds_side_by_side) {
     });
 }
 
-/// The graph as a library would see it that swaps the operands of `sub`.
+/// The graph with swapped operands of every `sub`, in the role of a faulty library.
 Graph swapped(const Graph& graph) {
     Graph result = graph.like();
     for (int n = 0; n < graph.node_count(); ++n) {

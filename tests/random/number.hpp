@@ -1,5 +1,5 @@
 // Numbers as bits, for the oracle: every element type to and from 64-bit words, and every conversion between types.
-// Written apart from the library's own conversions (prelude.cuh), which it is held against.
+// Independent of the library's conversions (conversions.cuh), which are tested against it.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ inline Bits encode(long double value, Format format) {
     std::frexp(magnitude, &above);
     const int quantum = std::max(above - 1, 1 - format.bias()) - format.fraction;
     const long double steps = std::nearbyint(std::ldexp(magnitude, -quantum));
-    // The bits of consecutive magnitudes are consecutive integers: a carry out of the fraction moves the exponent on.
+    // The bits of consecutive magnitudes are consecutive integers: a carry out of the fraction increments the exponent.
     const Bits biased = static_cast<Bits>(quantum + format.fraction + format.bias());
     const Bits bits = static_cast<Bits>(steps) + ((biased - 1) << format.fraction);
     return sign | std::min(bits, infinity);
@@ -103,14 +103,14 @@ inline Wide highest_of(DType type) {
     return (Wide{1} << (kind_of(type) == Kind::signed_integer ? bits - 1 : bits)) - 1;
 }
 
-/// Keeps the low bytes of `value`: how integers wrap.
+/// Wraps an integer: keeps the low bytes of `value`.
 inline Bits wrap(Wide value, DType type) {
     const auto bits = static_cast<Bits>(value);
     return size_of(type) == 8 ? bits : bits & ((Bits{1} << 8 * size_of(type)) - 1);
 }
 
-/// A conversion as the numerics contract has it: to bool by ≠ 0, to integers saturating with NaN → 0 (from integers
-/// wrapping), to floating types by one rounding to nearest even; from integers to 16-bit types by way of f32.
+/// A conversion by the numerics contract: to bool by ≠ 0, to integers saturating with NaN → 0 (from integers wrapping),
+/// to floating types by one rounding to nearest even; from integers to 16-bit types through f32.
 inline Bits convert(Bits bits, DType from, DType to) {
     if (from == to) return bits;
     if (is_floating(from)) {

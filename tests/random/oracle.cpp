@@ -1,4 +1,4 @@
-// The oracle's walk over the nodes of a graph: each node's value is worked out for every element of its domain.
+// Evaluates each node of a graph for every element of its domain.
 #include "oracle.hpp"
 
 #include <array>
@@ -31,7 +31,7 @@ public:
             const Evaluated& value = values_[static_cast<std::size_t>(output.node)];
             std::vector<int> dims = node.dims;
             std::sort(dims.begin(), dims.end());
-            // As a floating result, none is NaN.
+            // An empty floating result is NaN.
             Result result{output.name, node.type, !dims.empty(), value.empty && !is_floating(node.type), {}};
             for (std::int64_t i = 0; i < size_of_domain(dims); ++i)
                 result.elements.push_back(at(output.node, coordinates(dims, i)));
@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    using Coordinates = std::array<std::int64_t, max_rank>; // by the graph's dims, of which there are no more
+    using Coordinates = std::array<std::int64_t, max_rank>; // by the graph's dims
 
     std::int64_t extent(int dim) const { return extents_[static_cast<std::size_t>(dim)]; }
 
@@ -61,7 +61,7 @@ private:
         return place;
     }
 
-    /// The element of an evaluated node at a place of any domain that has its dims.
+    /// The element of an evaluated node at coordinates of any domain that contains its dims.
     Bits at(int node, const Coordinates& place) const {
         std::int64_t i = 0;
         for (int dim : graph_.node(node).dims) i = i * extent(dim) + place[static_cast<std::size_t>(dim)];
@@ -91,7 +91,7 @@ private:
         throw InternalError("oracle: a node of no kind");
     }
 
-    /// Applies f to the operands' elements at each place. A scalar from an empty scalar is empty too.
+    /// Applies f to the operands' elements at each place. A scalar computed from an empty scalar is empty, too.
     template <class F> Evaluated elementwise(const Node& node, const std::vector<int>& operands, F f) const {
         Evaluated value;
         if (node.dims.empty()) value.empty = is_empty(node, operands);
@@ -116,7 +116,7 @@ private:
         return false;
     }
 
-    /// What an empty scalar holds where an array meets it.
+    /// The value of an empty scalar when it is combined with an array.
     static Bits nothing(DType type) {
         return is_floating(type) ? convert(to_bits(std::numeric_limits<double>::quiet_NaN()), DType::f64, type) : 0;
     }

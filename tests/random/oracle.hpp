@@ -1,8 +1,8 @@
-// The naive oracle: evaluates a Graph one element at a time, straight from its nodes. It shares no lowering, kernel or
-// conversion with the library: neither plans, nor map.def's expressions, nor monoid.cuh; of the canonical order of a
-// reduction only the number of blocks.
+// The naive oracle: evaluates a Graph one element at a time, directly from its nodes. It shares no lowering, kernel or
+// conversion with the library (no plans, expressions of map.def, or monoid.cuh), only the number of blocks in the
+// canonical order.
 //
-// Its results can be compared by bits, NaN with NaN, for every graph whose maps are exact or call the same libm.
+// Its results are equal in bits, any NaN for any NaN, for every graph whose maps are exact or call the same libm.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace gf::oracle {
 
-/// What is bound to the inputs and scalars of a graph, by name; arrays in memory order, a scalar has one element.
+/// The values of the inputs and scalars of a graph, by name; arrays in memory order, a scalar has one element.
 using Inputs = std::map<std::string, std::vector<Bits>, std::less<>>;
 
 /// One result of a graph.
@@ -39,14 +39,14 @@ using Function = Bits (*)(Bits a, Bits b, Bits c);
 /// The map `name` computing in `compute` (f32 or f64 for floating types). Throws InternalError for an unknown one.
 Function map_function(std::string_view name, DType compute);
 
-/// A folded value, or none: integers and indices are empty, and hold 0, where no element was accepted.
+/// A folded value. If no element was accepted, integers and indices are empty and 0.
 struct Reduced {
     Bits bits = 0;
     bool empty = false;
 };
 
-/// The reduction `name` over `elements` of type `element` (never f16 or bf16), skipping those whose `mask` is 0 (no
-/// mask: none), with state in `accumulator`, read off as `result`.
+/// The reduction `name` over `elements` of type `element` (never f16 or bf16), without those whose `mask` is 0 (if
+/// there is a mask), accumulated in `accumulator`, with a result of type `result`.
 Reduced reduce(std::string_view name, std::span<const Bits> elements, DType element, std::span<const Bits> mask,
                DType accumulator, DType result, int ddof);
 

@@ -1,4 +1,4 @@
-// The oracle's maps, by name, from what NumPy and the numerics contract (README.md) say of each.
+// The oracle's maps, by name, written from NumPy's definitions and the numerics contract (README.md).
 #include "oracle.hpp"
 
 #include <unordered_map>
@@ -9,7 +9,7 @@ namespace {
 
 using Table = std::unordered_map<std::string_view, Function>;
 
-/// Makes a Function of f: an operand is read as the type of f's parameter.
+/// Converts f to a Function: operands are read as the types of f's parameters.
 template <class A, class B, class C, class F> Function on_bits(F) {
     return [](Bits a, Bits b, Bits c) { return to_bits(F{}(from_bits<A>(a), from_bits<B>(b), from_bits<C>(c))); };
 }
@@ -51,7 +51,7 @@ Table bools() {
     return table;
 }
 
-/// a and b divided, the quotient rounded down; nothing is divided by 0, and the result wraps.
+/// Integer division: the quotient is rounded down; division by 0 gives 0; the result wraps.
 struct Division {
     Wide quotient = 0, remainder = 0;
     Division(Wide a, Wide b) {
@@ -83,7 +83,7 @@ template <class T> T shifted(T a, T count, bool left) {
 template <class T> Table integers() {
     Table table;
     add_comparisons<T>(table);
-    // In 128 bits nothing overflows; the conversion to T keeps the low bits.
+    // 128 bits do not overflow; the conversion to T keeps the low bits.
     table["add"] = binary<T>([](T a, T b) { return T(Wide{a} + b); });
     table["sub"] = binary<T>([](T a, T b) { return T(Wide{a} - b); });
     table["mul"] = binary<T>([](T a, T b) { return T(Wide{a} * b); });
@@ -129,7 +129,7 @@ template <class T> T modulo(T a, T b) {
     return std::signbit(rest) == std::signbit(b) ? rest : rest + b;
 }
 
-/// NumPy's floor_divide: from the exact remainder, so that it agrees with it.
+/// NumPy's floor_divide: computed from the exact remainder, so that both agree.
 template <class T> T floor_divided(T a, T b) {
     if (b == 0) return a / b;
     const T rest = std::fmod(a, b);

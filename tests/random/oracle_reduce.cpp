@@ -10,7 +10,7 @@ namespace gf::oracle {
 
 namespace {
 
-/// What is folded: the accepted elements keep their index in the domain.
+/// The elements of a fold. Accepted elements keep their index in the domain.
 struct Elements {
     std::span<const Bits> bits;
     std::span<const Bits> mask;
@@ -39,11 +39,11 @@ auto tree(std::int64_t first, std::int64_t width, std::int64_t count, const Leaf
     return combine(left, tree(first + width / 2, width / 2, count, leaf, combine));
 }
 
-/// Folds in the canonical order: lanes of blocks, then lanes, then blocks. No element accepted: the identity.
-/// `start(i)`: what the lanes of a block begin with, of which i is the first element.
+/// Folds in the canonical order: lanes of blocks, then lanes, then blocks. Without accepted elements: the identity.
+/// `start(i)`: the initial state of the lanes of the block whose first element is i.
 template <class Start, class Accumulate, class Combine>
 auto canonical(const Elements& x, const Start& start, const Accumulate& accumulate, const Combine& combine) {
-    // 2,048 is written out: the oracle shares the number of blocks with the library, and nothing else of the order.
+    // 2,048 is written out: the oracle shares only the number of blocks with the library.
     const std::int64_t n = x.count(), lanes = 2048, blocks = block_count(n);
     const auto block = [&](std::int64_t b) {
         const auto lane = [&](std::int64_t l) {
@@ -103,7 +103,7 @@ std::optional<std::int64_t> extreme(const Elements& x, int sign, bool signed_zer
     return best;
 }
 
-/// Sums about an element: for the lanes of a block its first, or, where there is a mask, for each its own.
+/// Sums about an origin: the block's first element, or with a mask each lane's own first element.
 struct Moments {
     double count = 0, origin = 0, sum = 0, squares = 0;
 
@@ -142,7 +142,7 @@ double variance(const Moments& s, int ddof) {
     return (squares < 0 ? 0.0 : squares) / divisor;
 }
 
-/// The largest element, and the sum of the exponentials of all, as it were divided by its own; in A.
+/// The largest element, and the sum of e^(x − largest) over all elements; in A.
 template <class A> A log_sum_exp(const Elements& x, DType accumulator) {
     struct State {
         A largest, sum;

@@ -1,4 +1,4 @@
-// Random graphs on the CPU backend against the naive oracle, by bits; and those that were wrong once.
+// Random graphs and regressions on the CPU backend against the naive oracle, by bits.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -76,7 +76,7 @@ TEST(RandomGraphs, reach_every_row_in_every_type_and_every_branch) {
                wanted.size(), all_graphs, rarest, coverage[rarest]);
 }
 
-/// Cases that were wrong once: what a failure printed, as a file. Each is here before it is fixed.
+/// Regressions: the printed texts of earlier failures, each added before its fix.
 TEST(Regressions, give_the_oracles_bits_on_the_cpu) {
     int files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(GRIDFOLD_RANDOM_REGRESSIONS)) {
@@ -91,7 +91,7 @@ TEST(Regressions, give_the_oracles_bits_on_the_cpu) {
     EXPECT_GT(files, 0);
 }
 
-// The most blocks there are, of several slabs each, and a ragged end.
+// The most blocks, of several slabs each, and a tail.
 TEST(LargeReduction, gives_the_oracles_bits_on_the_cpu) {
     constexpr std::int64_t n = (std::int64_t{2} * 1024 * 4 + 3) * 1024 + 5;
     const Case test{

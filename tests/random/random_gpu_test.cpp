@@ -1,5 +1,5 @@
-// Random graphs on the CUDA backend against the CPU backend: by bits, but for outputs of maps whose functions the two
-// take from different libraries; those within the ulps that their rows state.
+// Random graphs on the CUDA backend against the CPU backend: by bits, except outputs of maps whose functions come from
+// different libraries, which are compared within their rows' ulps.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -36,7 +36,7 @@ double ulps_between(Bits expected, Bits actual, DType type, double least_magnitu
     return std::abs(a - e) / std::ldexp(1.0, exponent - fraction);
 }
 
-/// As difference(), but the elements of outputs that are inexact are compared within their rows' ulps.
+/// difference(), but with elements of inexact outputs compared within their rows' ulps.
 std::optional<std::string> difference_within_ulps(const Graph& graph, const std::vector<Result>& expected,
                                                   std::vector<Result> actual) {
     for (std::size_t i = 0; i < actual.size() && i < expected.size(); ++i) {
@@ -44,9 +44,9 @@ std::optional<std::string> difference_within_ulps(const Graph& graph, const std:
         const bool map = node.kind == NodeKind::map && !node.map->facts.exact;
         const bool reduction = node.kind == NodeKind::reduce && node.reduce->ulps > 0;
         if ((!map && !reduction) || expected[i].elements.size() != actual[i].elements.size()) continue;
-        // A result of 16 bits is a rounded f32: one that lies next to a tie may go either way.
+        // A result of 16 bits is a rounded f32: near a tie it may round either way.
         const double bound = std::max(map ? node.map->ulps : node.reduce->ulps, 1.0);
-        // logsumexp's bound is in ulps of its largest element where that is the larger; here elements reach 20.
+        // logsumexp's bound is in ulps of the larger of its result and its largest element, here at most 20.
         const double least = reduction ? 20.0 : 0.0;
         for (std::size_t k = 0; k < expected[i].elements.size(); ++k) {
             const double ulps = ulps_between(expected[i].elements[k], actual[i].elements[k], node.type, least);
@@ -60,7 +60,7 @@ std::optional<std::string> difference_within_ulps(const Graph& graph, const std:
 
 Executable on_the_gpu(const Case& test) { return compile(test.graph, {.device = "cuda"}); }
 
-/// What is wrong with the device's answer. `compiled` gives the executable, or throws.
+/// The first difference in the device's answer, or nothing. `compiled` returns the executable, or throws.
 std::optional<std::string> compare(const Case& test, const std::function<Executable()>& compiled) {
     const Inputs inputs = inputs_of(test);
     const auto cpu = run(compile(test.graph, {.device = "cpu"}), test, inputs);
@@ -116,7 +116,7 @@ protected:
             seen = error.what();
         }
         if (!seen) return;
-        // On a device that is lost nothing can be tried again.
+        // A lost device cannot run a case again.
         const auto again = [](const Case& c) { return compare(c, [&] { return on_the_gpu(c); }); };
         const auto small = failure("on the GPU", again, test, lost ? 0 : 3000);
         ADD_FAILURE() << *seen << "\n" << describe(test) << "\n" << small.value_or("not seen again");

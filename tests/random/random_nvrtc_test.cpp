@@ -23,7 +23,7 @@
 namespace gf::oracle {
 namespace {
 
-// Small graphs: a compilation takes as long as its kernel is. And functions of libm take the longest: in a few graphs.
+// Small graphs, because compilation time grows with the kernel; functions of libm, the slowest, only in a few graphs.
 constexpr GenerateOptions exact{.inexact = Inexact::never, .max_steps = 3}, inexact{.max_steps = 3};
 
 struct Compilation {
@@ -32,7 +32,7 @@ struct Compilation {
     std::string target;
 };
 
-/// Compiles all, on every core, and shows each to `look`, one at a time. Returns what went wrong.
+/// Compiles all on every core and calls `look` for each, one at a time. Returns the errors.
 std::vector<std::string> compile_all(
     const std::vector<Compilation>& compilations, const std::vector<std::string>& more_flags = {},
     const std::function<void(const Compilation&, const nvrtc::Compiled&)>& look = [](auto&...) {}) {
@@ -65,7 +65,7 @@ std::vector<std::string> compile_all(
     return errors;
 }
 
-/// Adds the kernels of a graph, each for every target.
+/// Adds each kernel of a graph for every target.
 void add_kernels(std::vector<Compilation>& to, const Case& test, const std::vector<const char*>& targets,
                  cuda::Problems problems = cuda::Problems::one) {
     const std::string text = describe(test);
@@ -95,7 +95,7 @@ bool spills(const std::string& log) {
     return false;
 }
 
-/// The graphs, out of a fixed set of 100, that have a kernel with spills.
+/// The graphs of a fixed set of 100 that have a kernel with spills.
 std::set<std::string> spilling(cuda::Problems problems) {
     std::vector<Compilation> compilations;
     Coverage coverage;

@@ -1,4 +1,4 @@
-// How many random graphs, and from which seed on: from the environment, for long runs and for going back to one seed.
+// The number of random graphs and the first seed, from the environment: for long runs and for repeating one seed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gf::oracle {
 
-/// Under AddressSanitizer everything is slower by far, and less of it does.
+/// AddressSanitizer is much slower, so tests run fewer graphs under it.
 #if defined(GRIDFOLD_SANITIZED)
 inline constexpr bool sanitized = true;
 #else

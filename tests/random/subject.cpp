@@ -1,4 +1,4 @@
-// Bindings for a case, and results back as the oracle's.
+// Bindings for a case, and conversion of results to the oracle's form.
 #include "subject.hpp"
 
 #include <array>
@@ -36,7 +36,7 @@ HostArray::HostArray(DType type, std::span<const Bits> elements, std::size_t off
     : HostArray(type, elements.size(), offset) {
     auto* to = static_cast<std::byte*>(address());
     for (const Bits bits : elements) {
-        std::memcpy(to, &bits, size_of(type)); // little-endian, as gridfold is
+        std::memcpy(to, &bits, size_of(type)); // little-endian
         to += size_of(type);
     }
 }
@@ -82,7 +82,7 @@ std::vector<Result> run(const Executable& executable, const Case& test, const In
                                                    extents_of(test, node.dims, true), Memory::host, true));
         }
     }
-    // Now and then as one of two problems: the bits are the same.
+    // Sometimes as one of two problems: the bits must be the same.
     const bool as_one_of_two = random.chance(0.1);
     const Results run = as_one_of_two
                             ? executable.run_many(std::array{bindings, bindings}, std::array{Bindings{}, outputs})[1]

@@ -1,4 +1,4 @@
-// Runs cases through the library, and says how results differ.
+// Runs cases through the library, and describes differences of results.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace gf::oracle {
 
-/// An array in host memory, off the allocation's alignment by some whole elements and ending where its memory ends.
+/// An array in host memory, misaligned by whole elements, that ends where its allocation ends.
 class HostArray {
 public:
     HostArray(DType type, std::size_t count, std::size_t offset);
@@ -31,11 +31,10 @@ private:
 /// The elements behind a host view.
 std::vector<Bits> elements_of(const View& view);
 
-/// Runs a case with host memory, misaligned by whole elements that follow from the seed; on some seeds the outputs are
-/// bound too.
+/// Runs a case with host memory. The seed determines the misalignment, and whether outputs are bound, too.
 std::vector<Result> run(const Executable& executable, const Case& test, const Inputs& inputs);
 
-/// The first difference between results, in words, or nothing. NaN equals NaN.
+/// A description of the first difference between results, or nothing. NaN equals NaN.
 std::optional<std::string> difference(const std::vector<Result>& expected, const std::vector<Result>& actual);
 
 } // namespace gf::oracle

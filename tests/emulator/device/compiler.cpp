@@ -1,4 +1,4 @@
-// NVRTC's entry points: "compiling" is the host's compiler. An image is a shared object, which holds the one kernel.
+// NVRTC's entry points, implemented by the host's compiler. An image is a shared object with one kernel.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -21,7 +21,7 @@ struct Program {
 constexpr int success = 0, compilation_failed = 6;
 constexpr int architecture = 90;
 
-/// The host compiler's "kernel_0:12:5: error: …" as NVRTC has it: "kernel(12): error: …".
+/// The host compiler's "kernel_0:12:5: error: …" in NVRTC's form: "kernel(12): error: …".
 std::string in_nvrtcs_words(const std::string& log) {
     static const std::regex place(R"(kernel_0:(\d+)(:\d+)?: )");
     return std::regex_replace(log, place, "kernel($1): ");
@@ -40,7 +40,7 @@ EXPORT const char* nvrtcGetErrorString(int code) {
     return code == compilation_failed ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_EMULATED";
 }
 EXPORT int nvrtcVersion(int* major, int* minor) {
-    // Kernels are cached by their compiler's version.
+    // The kernel cache compares the compiler's version.
     return *major = 13,
            *minor = static_cast<int>(std::hash<std::string>()(gf::emulator::compiler_identity()) % 1'000'000'000),
            success;

@@ -1,34 +1,34 @@
-// What a test asks of the emulated device, and makes it do.
+// Control of the emulated device by a test: settings and counts.
 #pragma once
 
 #include <cstdint>
 
 namespace gf::emulator {
 
-/// Settings and counts are for while the device has nothing to do.
+/// To be used only while the device is idle.
 struct Control {
-    // To be set. Calls are counted from 0; looking up an error's words is none.
+    // Settings. Calls are counted from 0, without those that look up an error's text.
     long fail_at = -1;           ///< the number of the call that fails; −1 = none
     int fail_with = 2;           ///< its CUresult
-    bool fails_for_good = false; ///< and so does every later one: the device is lost
-    bool loses_words = false;    ///< kernels run, but what they store for the waiting host does not arrive
-    std::uint64_t seed = 1;      ///< of the order of a kernel's threads; GRIDFOLD_EMULATED_SEED at first
+    bool fails_for_good = false; ///< every later call fails, too: the device is lost
+    bool loses_words = false;    ///< words that kernels store for the waiting host are lost
+    std::uint64_t seed = 1;      ///< of the order of a kernel's threads; initially GRIDFOLD_EMULATED_SEED
 
-    /// Undoes all settings and counts, and what lost the device. Not while it works.
+    /// Resets all settings and counts and recovers a lost device. Not while it works.
     void (*reset)() = nullptr;
-    /// true: what streams are asked for begins only when somebody waits for it, or some time has passed.
+    /// true: work in streams begins only when a thread waits for it, or after some time.
     void (*work_late)(bool late) = nullptr;
 
-    // To be read.
+    // Counts.
     long calls = 0;
     long memory = 0;  ///< device and page-locked allocations that live
     long objects = 0; ///< streams, events, modules, graphs, instantiated graphs and user objects that live
     long allocations = 0, instantiations = 0, updates = 0, compilations = 0, launches = 0, waits = 0; ///< so far
     long overlaps = 0;        ///< edges of graphs along which kernels may overlap, so far
-    const char* finding = ""; ///< what the emulator found wrong with a kernel, the first time
+    const char* finding = ""; ///< the emulator's first finding in a kernel
 };
 
-/// The symbol of the emulated device that gives its Control.
+/// The symbol of the function of the emulated device that returns its Control.
 inline constexpr const char* control_symbol = "gridfold_emulated_device";
 using ControlFunction = Control* (*)();
 

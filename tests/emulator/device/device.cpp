@@ -70,7 +70,7 @@ int Device::allocate(void** address, std::size_t bytes, Where where) {
     if (bytes == 0) return invalid_value;
     const std::lock_guard lock(mutex);
     try {
-        // Both ends of an array are tried: more often the one that is overrun more often.
+        // Guards either end of an array, more often the end, which is overrun more often.
         const std::uint64_t number = control.seed + static_cast<std::uint64_t>(control.allocations);
         GuardedMemory memory(bytes, number % 4 == 0 ? Snug::at_begin : Snug::at_end);
         *address = memory.data();
@@ -119,7 +119,7 @@ void Device::execute(const KernelCall& call) {
         const std::lock_guard lock(mutex);
         for (std::size_t i = 0; i < values.size(); ++i) {
             arguments.push_back(&values[i]);
-            // One past the end of an array may be given: where nothing is read.
+            // An argument may be one past the end of an array, if it is not read.
             const auto known = [&](std::uint64_t address) {
                 return find(reinterpret_cast<const void*>(address)) != nullptr;
             };

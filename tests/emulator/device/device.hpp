@@ -1,4 +1,4 @@
-// The state of the emulated device: its memory, what was made on it, and whether it is lost.
+// The state of the emulated device: its memory, its work, and its loss.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace gf::emulator {
 
-// CUresult values that the emulated driver gives.
+// CUresult values that the emulated driver returns.
 inline constexpr int invalid_value = 1, out_of_memory = 2, no_context = 201, invalid_image = 200, not_found = 500,
                      illegal_address = 700, launch_failed = 719, not_permitted = 800, capture_unsupported = 900,
                      capture_invalidated = 901, capture_implicit = 906;
@@ -33,9 +33,9 @@ struct Allocation {
 
 /// One kernel with its arguments.
 struct KernelCall {
-    std::weak_ptr<const HostModule> module; ///< gone if it was unloaded in the meantime
+    std::weak_ptr<const HostModule> module; ///< expired if it was unloaded in the meantime
     std::uint32_t blocks = 0, threads = 0;
-    std::vector<std::uint64_t> values; ///< of the parameters, none of which is larger
+    std::vector<std::uint64_t> values; ///< the parameters' values; none is larger
 };
 
 class Device {
@@ -45,35 +45,35 @@ public:
     Control control = first_control();
     Queue queue;
 
-    /// The outcome of a call that can fail: counts it.
+    /// Counts a call that can fail, and returns its outcome.
     int gate();
-    /// As new, but for the memory and the objects that live.
+    /// Resets everything except allocated memory and living objects.
     void reset();
-    /// Nothing works from now on. `finding`: what the emulator found, if it was that.
+    /// Loses the device: every later call fails. `finding`: the emulator's finding, if that is the cause.
     void lose(int code, const std::string& finding = {});
     int lost() const { return lost_; }
-    /// What the emulator found, if that lost it; "" else.
+    /// The emulator's finding if it lost the device, else "".
     const std::string& finding() const { return finding_; }
 
-    // Memory. All throw nothing; 0 is success.
+    // Memory. The functions do not throw; 0 is success.
     int allocate(void** address, std::size_t bytes, Where where);
     int release(void* address, Where where);
-    /// The allocation that holds these bytes; null if none does.
+    /// The allocation that contains these bytes; null if none does.
     const Allocation* find(const void* address, std::size_t bytes = 1) const;
 
-    /// Launches; for the queue's thread. Does nothing on a lost device.
+    /// Launches a kernel, in the queue's thread. Does nothing on a lost device.
     void execute(const KernelCall& call);
-    /// `held`: which of both sides the device knows; they must not have been freed since.
+    /// `held`: those of the two addresses that are the device's allocations; they must not have been freed since.
     void copy(void* to, const void* from, std::size_t bytes, std::initializer_list<const void*> held);
     void fill(void* to, unsigned char byte, std::size_t bytes);
 
-    mutable std::recursive_mutex mutex; ///< of all that is not atomic and not the queue's
+    mutable std::recursive_mutex mutex; ///< guards all members except atomics and the queue
 
 private:
     static Control first_control();
 
     std::map<const std::byte*, Allocation> allocations_; // by address
-    std::deque<GuardedMemory> freed_;                    // the last ones, closed: who still uses them is found
+    std::deque<GuardedMemory> freed_;                    // the latest ones, closed: later accesses fault
     std::atomic<int> lost_{0};
     std::string finding_;
     std::uint64_t launches_ = 0;

@@ -1,4 +1,4 @@
-// For tests that steer the emulated device. They are started with it in LD_LIBRARY_PATH (gridfold_emulated_test()).
+// For tests that control the emulated device. They are started with it in LD_LIBRARY_PATH (gridfold_emulated_test()).
 #pragma once
 
 #include <cstring>
@@ -11,17 +11,17 @@
 
 namespace gf::emulator {
 
-/// The device's Control; null where the driver is another one, or none.
+/// The device's Control; null if another driver is loaded, or none.
 inline Control* emulated_device() {
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     void* symbol = driver == nullptr ? nullptr : dlsym(driver, control_symbol);
     if (symbol == nullptr) return nullptr;
     ControlFunction control = nullptr;
-    std::memcpy(&control, &symbol, sizeof control); // POSIX's way from an object to a function pointer
+    std::memcpy(&control, &symbol, sizeof control); // POSIX's conversion of an object to a function pointer
     return control();
 }
 
-/// Each test finds the device as new, and must leave nothing on it.
+/// Resets the device before each test, and checks after it that nothing is left on it.
 class OnEmulatedDevice : public testing::Test {
 protected:
     void SetUp() override {

@@ -1,4 +1,4 @@
-// The emulated device finds what a GPU would make of misuse, which most programs survive by luck.
+// The emulated device reports misuse of CUDA that often has no visible effect on a GPU.
 #include <array>
 #include <cstdint>
 #include <string>

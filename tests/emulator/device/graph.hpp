@@ -1,4 +1,4 @@
-// CUDA Graphs of the emulated device: kernels, what each waits for, and what a graph owns.
+// CUDA Graphs of the emulated device: kernels, their dependencies, and a graph's user objects.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gf::emulator {
 
-/// What CUDA calls when the last graph that owned it is gone; itself it may call nothing of CUDA.
+/// An object whose `destroy` is called after its last owning graph is gone. `destroy` may not call CUDA.
 struct UserObject {
     void* pointer;
     void (*destroy)(void*);
@@ -25,7 +25,7 @@ struct Node {
     std::vector<const Node*> after;
 };
 
-/// References to user objects, given back at the end.
+/// Owned references to user objects.
 struct Ownership {
     std::vector<UserObject*> objects;
     Ownership() = default;
@@ -43,9 +43,9 @@ struct Graph {
 class Exec {
 public:
     explicit Exec(const Graph& graph);
-    /// Puts another call in place of a node's.
+    /// Replaces a node's call.
     int update(const Node* node, KernelCall call);
-    /// Asks for a run after the ones before, the nodes in an order that their dependencies allow.
+    /// Pushes a run after all earlier ones. Its nodes run in a random order that their dependencies allow.
     void launch(const Stream* stream);
 
 private:
@@ -61,7 +61,7 @@ private:
     };
     std::vector<const Node*> nodes_;
     std::vector<Step> steps_;
-    std::shared_ptr<const Ownership> owned_; // also by the runs under way
+    std::shared_ptr<const Ownership> owned_; // shared with runs in progress
     std::uint64_t last_ = 0, launches_ = 0;
 };
 

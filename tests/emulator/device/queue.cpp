@@ -9,7 +9,7 @@ namespace gf::emulator {
 
 std::uint64_t Queue::push(const Stream* stream, Work work, std::uint64_t after) {
     const std::lock_guard lock(mutex_);
-    if (!started_) std::thread([this] { run(); }).detach(); // for as long as the process
+    if (!started_) std::thread([this] { run(); }).detach(); // runs until the process ends
     started_ = true;
     pending_.push_back(
         {++last_, stream == nullptr ? 0 : stream->id, stream == nullptr || stream->blocking, after, std::move(work)});
@@ -83,7 +83,7 @@ void Queue::run() {
         const auto by_number = [&](const Item& item) { return item.number == number; };
         const bool dawdles = random_() % 8 == 0;
         {
-            // What work holds may take other locks when it goes: it goes while this one is not held.
+            // Destroying work may take other locks, so it happens while this mutex is unlocked.
             const Work work = std::move(std::ranges::find_if(pending_, by_number)->work);
             lock.unlock();
             if (dawdles) std::this_thread::sleep_for(std::chrono::microseconds(100));

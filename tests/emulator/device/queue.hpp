@@ -1,5 +1,5 @@
-// Streams and events: what was asked of each stream is done in its order, by one thread; among the streams the order is
-// drawn.
+// Streams and events: one thread does the work of all streams, each stream's in its order; the order among streams is
+// random.
 #pragma once
 
 #include <atomic>
@@ -15,39 +15,39 @@
 namespace gf::emulator {
 
 struct Stream {
-    bool blocking = true; ///< is in order with the legacy default stream
+    bool blocking = true; ///< ordered with the legacy default stream
     std::uint64_t id = next_id();
-    static std::uint64_t next_id() { // from 1 on: others may get the address of one that was destroyed
+    static std::uint64_t next_id() { // from 1 on; unlike addresses, ids are not reused
         static std::atomic<std::uint64_t> last = 0;
         return ++last;
     }
 };
 struct Event {
-    std::uint64_t recorded = 0; ///< the number of the work after which it is reached; 0 = none
+    std::uint64_t recorded = 0; ///< the number of the work that reaches it; 0 = none
 };
 
 class Queue {
 public:
     using Work = std::function<void()>;
 
-    /// Work is numbered from 1 in the order in which it is asked for. `stream` null: the legacy default stream, which
-    /// is in order with all blocking ones. `after`: work that must be done before. Starts the thread at the first call.
+    /// Appends work to a stream and returns its number, from 1 on. `stream` null: the legacy default stream, which is
+    /// ordered with all blocking ones. `after`: work that must be done before. The first call starts the thread.
     std::uint64_t push(const Stream* stream, Work work, std::uint64_t after = 0);
     bool is_done(std::uint64_t number) const;
     void wait_for(std::uint64_t number);
     void wait_for_all();
-    /// The last work asked of a stream; 0 if all of it is done.
+    /// The number of a stream's last work; 0 if all of it is done.
     std::uint64_t last_of(const Stream& stream) const;
-    /// Waits for all work; the next orders are drawn from `seed`, and work begins when it can.
+    /// Waits for all work. Later orders are drawn from `seed`, and begin_late(false).
     void begin_anew(std::uint64_t seed);
-    /// true: work begins only when somebody waits, or some time has passed.
+    /// true: work begins only when a thread waits for it, or after some time.
     void begin_late(bool late);
 
 private:
     struct Item {
         std::uint64_t number;
         std::uint64_t stream; // its id; 0: the legacy default stream
-        bool blocking;        // of the stream, which may be destroyed before
+        bool blocking;        // copied from the stream, which may be destroyed before
         std::uint64_t after;
         Work work;
     };
@@ -58,7 +58,7 @@ private:
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Item> pending_; // in the order of their numbers; what runs is among them
+    std::deque<Item> pending_; // in the order of their numbers, including the running one
     std::uint64_t last_ = 0;
     std::mt19937_64 random_;
     bool started_ = false, late_ = false;
