@@ -1,11 +1,11 @@
-// The graph of a dozen statistics of one column, which the CPU's and the GPU's benchmark both run.
+// The graph of a dozen statistics of one column, for the benchmarks of CPU and GPU.
 #pragma once
 
 #include <gridfold/gridfold.hpp>
 
 namespace bench {
 
-/// With `indices`, argmin and argmax in place of any and all.
+/// With `indices`, argmin and argmax replace any and all.
 inline gf::Graph dozen(bool indices) {
     gf::Graph g("dozen");
     const gf::Value x = g.input<float>("x", {g.dim("n")});

@@ -1,4 +1,4 @@
-// Google Benchmark's reporters, with names as they were registered.
+// Google Benchmark's reporters with the registered names.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace bench {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-/// Reports the runs that `keep` accepts, without what Google Benchmark appends to a name (iterations:1, repeats:9,
+/// Reports the runs that `keep` accepts, without Google Benchmark's suffixes of names (iterations:1, repeats:9,
 /// manual_time).
 template <class Reporter, bool (*keep)(const Run&)> class PlainNames final : public Reporter {
 public:

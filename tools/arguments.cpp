@@ -1,4 +1,4 @@
-// Command lines in words.
+// See arguments.hpp.
 #include "arguments.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::optional<Literal> parse_number(std::string_view text) {
     return {};
 }
 
-/// `is_scalar`: a run-time scalar, which a file may also hold; else a dim.
+/// The number in `text`. `is_scalar`: for a run-time scalar, which a file may hold instead; else for a dim.
 Literal require_number(const std::string& name, const std::string& text, bool is_scalar, bool many) {
     if (const auto number = parse_number(text)) return *number;
     if (is_scalar)
@@ -65,7 +65,7 @@ Extents parse_extents(const std::string& word, std::string_view text) {
     }
 }
 
-/// The files of a command line. "-" is stdin, which one of them can be.
+/// The files of a command line. One of them may be "-", stdin.
 class Source {
 public:
     npy::FileBytes open(const std::string& word, const std::string& path) {
@@ -109,7 +109,7 @@ npy::Array open_array(Source& source, const std::string& word, const std::string
                                 : npy::open_raw(std::move(file), *type, parse_extents(word, extents_text));
 }
 
-/// The input or run-time scalar of that name; null if there is none.
+/// The input or run-time scalar of that name, or null.
 const Node* find_input(const Graph& graph, std::string_view name) {
     for (int i = 0; i < graph.node_count(); ++i) {
         const Node& node = graph.node(i);
@@ -122,7 +122,7 @@ bool is_dim(const Graph& graph, std::string_view name) {
     return std::ranges::any_of(graph.dims(), [&](const Graph::DimInfo& dim) { return dim.name == name; });
 }
 
-/// Everything has a value? The library would refuse it too, but knows no command line.
+/// Throws InvalidOption unless every input and scalar has a value. The library's message would not explain the options.
 void check_complete(const Graph& graph, const std::vector<std::string>& names) {
     const auto is_given = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
     std::vector<bool> used(graph.dims().size()), has_extent(graph.dims().size());
@@ -148,7 +148,7 @@ bool has_problems(const Node& node, const View& view) {
     return view.extents.rank() == static_cast<int>(node.dims.size()) + 1;
 }
 
-/// A raw file has one dim unless it says others. (Another type is the library's to refuse.)
+/// Checks the rank of an array. A raw file has one dim unless its word gives extents. (The library checks the type.)
 void check_rank(const std::string& word, const Node& node, const View& view, bool many) {
     const bool with_problems = has_problems(node, view);
     if (view.extents.rank() == static_cast<int>(node.dims.size()) || (many && with_problems) || view.type != node.type)
@@ -161,7 +161,7 @@ void check_rank(const std::string& word, const Node& node, const View& view, boo
                                     with_problems ? ", or run a problem for each index of the first with --many" : ""));
 }
 
-/// Checks that an array holds the values of a run-time scalar, one a problem.
+/// Checks that an array holds one value of a run-time scalar for each problem.
 void check_values(const std::string& word, const Node& node, const View& view, bool many) {
     if (!many || !has_problems(node, view))
         throw InvalidOption(word,
@@ -177,13 +177,13 @@ void check_values(const std::string& word, const Node& node, const View& view, b
             fmt::format("bind elements of {}, or declare it as {}", to_text(node.type), to_text(view.type)));
 }
 
-/// True if the value of a run-time scalar is not a number but a file that holds it.
+/// True if the value of a run-time scalar names a file instead of a number.
 bool names_file(const std::string& value) {
-    std::error_code error; // of a name that no file can have
+    std::error_code error; // set for names that no file can have
     return !parse_number(value) && (value == "-" || value.starts_with("raw:") || std::filesystem::exists(value, error));
 }
 
-/// What a word binds to `name`. Opens the file, if it names one.
+/// The binding of `name` in a word. Opens the file if the word names one.
 Given give(const Graph& graph, const std::string& word, const std::string& name, const std::string& value, bool many,
            Source& source, std::vector<npy::Array>& files) {
     Given given{word, Binding(name, 0)};
@@ -206,7 +206,7 @@ Given give(const Graph& graph, const std::string& word, const std::string& name,
         }
     } else if (input != nullptr || is_dim(graph, name)) {
         given.shared.scalar = require_number(name, value, input != nullptr, many);
-    } // else the run refuses it, with the nearest name there is
+    } // the run refuses an unknown name, and suggests the nearest one
     return given;
 }
 

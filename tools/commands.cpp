@@ -1,4 +1,4 @@
-// devices, explain, run.
+// The commands devices, explain and run.
 #include "commands.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::size_t input_bytes(const Inputs& inputs) {
     return bytes;
 }
 
-/// The first run is with cold files; the best of the next ones, for up to a second, is what the machine does.
+/// Reports the first run, which reads cold files, and the best of the next runs, for up to a second.
 template <class Run>
 std::string time_runs(Run&& run, const Executable& executable, const Inputs& inputs, double compile_seconds,
                       double first_seconds) {
@@ -103,7 +103,7 @@ std::string run(const RunArguments& arguments) {
     check_json(arguments, files);
 
     progress.now(fmt::format("running on {}", executable.device()));
-    std::optional<PreparedMany> prepared; // so that what is timed is not binding again
+    std::optional<PreparedMany> prepared; // prepared once, so that binding is not timed again
     const auto run = [&]() -> std::vector<Results> {
         if (!arguments.many) return {executable.run(inputs.problems.front())};
         if (!prepared) prepared = executable.prepare_many(inputs.problems);

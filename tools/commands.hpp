@@ -1,4 +1,4 @@
-// The commands of the tool. Each returns what goes to stdout, and throws where it fails.
+// The commands of the tool. Each returns the text for stdout, and throws if it fails.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gf::tool {
 
-/// What there is to run on, and why not where it is not.
+/// The devices, and the reasons why others cannot be used.
 std::string list_devices();
 
 enum class Explain { words, text, dot, source, full_source };
@@ -21,7 +21,7 @@ struct RunArguments {
     Options options;
     bool many = false; ///< the inputs hold many problems
     bool json = false;
-    bool time = false; ///< also says on stderr how long compiling and running took
+    bool time = false; ///< also prints the times of compiling and running to stderr
 };
 std::string run(const RunArguments& arguments);
 

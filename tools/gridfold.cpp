@@ -1,4 +1,4 @@
-// The command `gridfold`: command line, exit codes, and nothing on stdout unless all went well.
+// The command `gridfold`: command line and exit codes. It writes to stdout only on success.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -19,13 +19,13 @@ namespace {
 
 enum ExitCode { right = 0, users_mistake = 1, device_failed = 2, our_mistake = 3 };
 
-/// Prints the message to stderr and gives the code back.
+/// Prints the message to stderr and returns the code.
 int fail(ExitCode code, const char* message) noexcept {
     std::fprintf(stderr, "gridfold: %s\n", message);
     return code;
 }
 
-/// Prints what a command gave.
+/// Prints the text of a command.
 int print(const std::string& text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
         return fail(users_mistake, fmt::format("stdout can't be written: {}", std::strerror(errno)).c_str());
@@ -55,7 +55,7 @@ Values of a run-time scalar and of a dim:
 Where an array goes to stdout (-o y=-), nothing else may: every other result needs a file.
 The functions that a graph may use: gridfold ops)";
 
-/// Throws what goes wrong.
+/// Runs the command; errors are exceptions.
 int run_command(int argc, char** argv) {
     CLI::App app("Fuses map-reduce graphs and runs them on arrays in files, on a GPU or the CPU.", "gridfold");
     app.require_subcommand(1);

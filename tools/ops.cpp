@@ -1,4 +1,4 @@
-// Rows of the tables in words. What a reduction gives for nothing is found by running it.
+// Rows of the tables in words. The result of a reduction over nothing is determined by running it.
 #include "ops.hpp"
 
 #include <algorithm>
@@ -93,11 +93,11 @@ std::string as_call(const MapOp& map) {
 std::string error_bound(const MapOp& map) { return map.facts.exact ? "exact" : fmt::format("{} ulps", map.ulps); }
 std::string error_bound(const ReduceOp& row) { return row.ulps == 0 ? "exact" : fmt::format("{} ulps", row.ulps); }
 
-/// What the reduction gives where a mask leaves nothing to fold.
+/// The result of the reduction if its mask accepts nothing.
 std::string of_nothing(const ReduceOp& row) {
     const auto given = [&](std::string_view type) {
         const Graph graph = parse(fmt::format("f(x: {}[n]) -> y = {}(x where x > x)", type, row.name));
-        const std::int32_t element = 0; // the same bits in f32
+        const std::int32_t element = 0; // 0 in f32, too
         const View one(const_cast<std::int32_t*>(&element), *dtype_from_text(type), {1}, Memory::host, false);
         return scalar_text(compile(graph, {.device = "cpu"}).run({{"x", one}}).entries().front());
     };

@@ -1,15 +1,15 @@
-// What a graph can compute, from the tables of operations.
+// Lists and describes operations, from their tables.
 #pragma once
 
 #include <string>
 
 namespace gf::tool {
 
-/// Every map and reduction, a line each, with the rules that the lines name.
+/// Every map and reduction, one line each, and the rules that the lines name.
 std::string list_ops();
 
-/// All that is known of the operations with this name or symbol. Throws InvalidOption, with the nearest name, where
-/// there is none.
+/// The full description of the operations with this name or symbol. Throws InvalidOption, suggesting the nearest name,
+/// if there is none.
 std::string describe_ops(const std::string& name);
 
 /// The page docs/ops.md.

@@ -1,4 +1,4 @@
-// Results in files.
+// See outputs.hpp.
 #include "outputs.hpp"
 
 #include <algorithm>
@@ -47,12 +47,12 @@ std::vector<std::byte> scalars(const std::string& name, std::span<const Results>
     return values;
 }
 
-/// The array that a file holds, in parts that follow one another.
+/// The array of a file, in consecutive parts.
 struct FileContent {
     DType type;
     Extents extents;
     std::vector<View> parts;
-    std::vector<std::byte> scalars; ///< what the one part views, where problems give a scalar each
+    std::vector<std::byte> scalars; ///< the memory of the only part, for scalars of many problems
 };
 
 FileContent content(const std::string& name, std::span<const Results> results, bool many) {

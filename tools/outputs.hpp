@@ -1,4 +1,4 @@
-// The files that results go to.
+// The output files of results.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@
 
 namespace gf::tool {
 
-/// The path that is stdout.
+/// The path that means stdout.
 inline constexpr std::string_view stdout_path = "-";
 
 /// Paths by output.
 using Files = std::map<std::string, std::string>;
 
-/// "name=path.npy" or "name=-", checked against the plan and the file system. Where an array goes to stdout, nothing
-/// else may: all other outputs must have files. `many`: scalars, too, go to files, of one value a problem.
+/// Parses "name=path.npy" or "name=-" and checks it against the plan and the file system. If an array goes to stdout,
+/// all other outputs must have files. `many`: scalars may have files, too, with one value for each problem.
 Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, bool many);
 
-/// Writes all files, or none. `many`: each file holds the results of all problems, with their dim in front.
+/// Writes all files, or none. `many`: each file holds the results of all problems, with an additional first dim.
 void write_files(const Files& files, std::span<const Results> results, bool many);
 
 /// Writes the array that goes to stdout; false if none does.

@@ -1,4 +1,4 @@
-// Values as text.
+// See print.hpp.
 #include "print.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::uint64_t element(const View& view, std::int64_t index) {
     return bits;
 }
 
-/// Nested lists, from axis `axis` on, of an array that has elements; `index` is the next one's.
+/// Appends nested lists, from axis `axis` on, of an array that has elements; `index` is the next element's.
 void print_nested(std::string& text, const View& view, int axis, std::int64_t& index) {
     if (axis == view.extents.rank()) {
         text += number_text(view.type, element(view, index++), Form::json);
@@ -84,7 +84,7 @@ std::string file_line(const Results::Entry& entry, const Extents& extents, const
     return fmt::format("{} = {}{} in {}\n", entry.name, to_text(entry.type), to_text(extents), path);
 }
 
-/// `index`: ", " and the problem's, where files hold several.
+/// `index`: the text `, "index": i` if files hold several problems, else "".
 void print_object(std::string& text, std::span<const Results::Entry> entries, const Files& files,
                   const std::string& index) {
     text += '{';
@@ -95,7 +95,7 @@ void print_object(std::string& text, std::span<const Results::Entry> entries, co
         if (file != files.end())
             text += fmt::format("{{\"file\": {}{}}}", quoted(file->second), index);
         else if (entry.is_array && element_count(entry.array.extents) == 0)
-            text += "[]"; // not its 10^12 empty rows
+            text += "[]"; // an extent of 0 after one of 10^12 would print as many empty rows
         else if (entry.is_array)
             print_nested(text, entry.array, 0, first);
         else

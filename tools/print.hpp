@@ -1,4 +1,4 @@
-// Results as people and programs read them.
+// Results as text: lines for people, JSON for programs.
 #pragma once
 
 #include <span>
@@ -13,16 +13,16 @@ namespace gf::tool {
 /// A scalar result, or "empty".
 std::string scalar_text(const Results::Entry& entry);
 
-/// "name = value", a line an output. Numbers are as short as they can be and still be read back the same; arrays show
-/// their type, extents and first elements, or their file.
+/// "name = value", one line an output. Numbers have the shortest text that reads back the same; arrays show their type,
+/// extents and first elements, or their file.
 std::string print_lines(std::span<const Results::Entry> entries, const Files& files);
-/// Of many problems: "[i] name = value"; what went to files comes last, once.
+/// For many problems: "[i] name = value"; outputs in files come last, once.
 std::string print_lines(std::span<const Results> problems, const Files& files);
 
-/// One JSON object, outputs in order: numbers, "nan", "inf" and "-inf" as strings, null for empty; an array is nested
-/// lists of its elements, or {"file": path}.
+/// One JSON object with the outputs in order: numbers, "nan", "inf" and "-inf" as strings, null for empty; an array is
+/// nested lists of its elements, or {"file": path}.
 std::string print_json(std::span<const Results::Entry> entries, const Files& files);
-/// Of many problems: a list of such objects, a line each; of files, also where in them the problem is: {"file": path,
+/// For many problems: a list of such objects, one line each; files with the problem's index in them: {"file": path,
 /// "index": i}.
 std::string print_json(std::span<const Results> problems, const Files& files);
 

@@ -1,4 +1,4 @@
-// Arrays of problems, cut along their first dim.
+// See problems.hpp.
 #include "problems.hpp"
 
 #include <cstring>
@@ -26,7 +26,7 @@ Literal number_at(const View& all, std::int64_t i) {
     return with_type(all.type, [&](auto value) -> Literal {
         const std::byte* const from =
             static_cast<const std::byte*>(all.address) + static_cast<std::size_t>(i) * sizeof value;
-        if constexpr (std::is_same_v<decltype(value), bool>) return *from != std::byte{0}; // as arrays of bool are read
+        if constexpr (std::is_same_v<decltype(value), bool>) return *from != std::byte{0}; // any byte is a valid bool
         std::memcpy(static_cast<void*>(&value), from, sizeof value);
         if constexpr (std::is_arithmetic_v<decltype(value)>)
             return value;

@@ -1,5 +1,4 @@
-// The problems of `run --many`: arrays with one dim more than in the graph, in front, hold one problem at each index of
-// it.
+// The problems of `run --many`: arrays with an additional first dim hold one problem at each of its indices.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +10,24 @@
 
 namespace gf::tool {
 
-/// What one word of the command line binds: the same in all problems, or something of its own in each.
+/// The binding of one word of the command line: the same in all problems, or a different one in each.
 struct Given {
     std::string word;
-    Binding shared;              ///< only its name counts where there is `each`
-    std::optional<View> each{};  ///< along its first dim: the problems' arrays …
-    bool each_is_number = false; ///< … or their values of a run-time scalar
+    Binding shared;              ///< if `each` is set, only its name is used
+    std::optional<View> each{};  ///< the problems' arrays, or values of a run-time scalar, along its first dim
+    bool each_is_number = false; ///< `each` holds values of a run-time scalar
 
-    /// Of problem number `i`.
+    /// The binding of problem number `i`.
     Binding binding(std::int64_t i) const;
 };
 
 /// Element number `i` of an array, as the value of a run-time scalar.
 Literal number_at(const View& array, std::int64_t i);
 
-/// How many problems the words hold. Throws InvalidOption where none has the problems' dim, two disagree, or there is
-/// no problem.
+/// The number of problems. Throws InvalidOption if no word has the problems' dim, two disagree, or the number is 0.
 std::int64_t count_problems(std::span<const Given> given);
 
-/// The extents of `count` arrays that have these.
+/// The extents of `count` arrays with these extents: `count` in front.
 Extents with_problems_in_front(std::int64_t count, const Extents& extents);
 
 } // namespace gf::tool

@@ -1,4 +1,4 @@
-// The clock runs in a thread of its own: what is waited for says nothing until it is done.
+// A separate thread updates the line, because the steps block.
 #include "progress.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A line on a terminal that says what takes long.
+// A progress line on a terminal.
 #pragma once
 
 #include <condition_variable>
@@ -8,15 +8,15 @@
 
 namespace gf::tool {
 
-/// While it lives: once a second has passed, shows on stderr, if that is a terminal, what is being done and for how
-/// long. Removes its line when it ends.
+/// While it lives, after one second: if stderr is a terminal, shows the current step and its time. Removes the line at
+/// the end.
 class Progress {
 public:
     explicit Progress(std::string doing);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
     ~Progress();
-    /// What is being done now.
+    /// Sets the current step.
     void now(std::string doing);
 
 private:

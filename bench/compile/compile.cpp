@@ -1,5 +1,5 @@
-// Workload compile: what gf::compile of a sum of cubes costs a process that has a context and has compiled nothing,
-// with an empty cache of kernels and with a filled one. Each repetition is two fresh processes, cold and then warm.
+// Workload compile: the time of gf::compile of a sum of cubes in a process that has a context and has compiled nothing,
+// with an empty and with a filled kernel cache. Each repetition is two fresh processes, cold and then warm.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -26,7 +26,7 @@ struct Costs {
     double compiled, first_result; ///< microseconds from the start
 };
 
-/// In a process of its own, with that folder as its cache.
+/// The costs in a new process with that folder as its cache.
 Costs in_fresh_process(const fs::path& cache) {
     const std::string command = "GRIDFOLD_CACHE_DIR='" + cache.string() + "' '" +
                                 fs::canonical("/proc/self/exe").string() + "' " + compile_once_flag;
@@ -37,7 +37,7 @@ Costs in_fresh_process(const fs::path& cache) {
     return costs;
 }
 
-/// A new folder, removed when it goes.
+/// Owns a new folder.
 class TemporaryFolder {
 public:
     TemporaryFolder() {

@@ -1,6 +1,6 @@
 // Contender `ceiling`: loops that only read the column, a vector of 64 bytes at a time, and add up its 64-bit words.
-// Which is fastest depends on where the column is: one thread in the caches of a core; and several streams a thread
-// keep more of memory moving than one does.
+// One thread is fastest for a column in the caches of a core; several streams a thread keep more memory accesses in
+// flight.
 #include <cstring>
 
 #include <benchmark/benchmark.h>
@@ -20,7 +20,7 @@ Line line(const char* x, std::size_t i) {
     return words;
 }
 
-/// The sum of lines [begin, end), read as several streams side by side.
+/// The sum of lines [begin, end), read as several parallel streams.
 template <std::size_t streams> std::uint64_t read(const char* x, std::size_t begin, std::size_t end) {
     Line sums[streams]{};
     const std::size_t lines = (end - begin) / streams;

@@ -6,7 +6,7 @@
 namespace bench::cpu {
 namespace {
 
-/// The upper bits of a mixed index: SplitMix64's last two steps (Steele, Lea and Flood, 2014).
+/// Mixes an index: SplitMix64's last two steps (Steele, Lea and Flood, 2014).
 std::uint64_t mixed(std::uint64_t i) {
     i = (i + 1) * 0x9e3779b97f4a7c15U;
     i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9U;

@@ -1,4 +1,4 @@
-// A column of made-up elements.
+// A column of pseudo-random elements.
 #pragma once
 
 #include <cstdlib>
@@ -8,9 +8,9 @@
 
 namespace bench::cpu {
 
-/// n elements, each written first by the thread that a static OpenMP schedule has read it. The i-th is the same in
-/// every column of its type. Integers are odd, of i8 any and else between ±2,048; floating-point numbers are such, over
-/// 2,048: exact in every type, f16 included. None is 0, and sums of them are exact in f64.
+/// n elements, each first written by the thread that reads it in a static OpenMP schedule. Element i is the same in
+/// every column of its type. Integers are odd, of i8 any, of wider types between ±2,048; floating-point numbers are
+/// such integers divided by 2,048, exact in every type. None is 0, and their sums are exact in f64.
 class Column {
 public:
     Column(Type type, std::size_t n);

@@ -1,5 +1,5 @@
-// Contender `eigen`: Array expressions of Eigen 3, which vectorise and run on one thread. One expression a statistic;
-// what follows from another (a root, a mean) is taken from that one.
+// Contender `eigen`: Array expressions of Eigen 3, which vectorise and run on one thread. One expression a statistic,
+// except those computed from another (a root, a mean).
 #include <cmath>
 
 #include <Eigen/Core>

@@ -1,5 +1,5 @@
-// Contender `gridfold`: the library's CPU backend. Compiling and binding are not timed; a call is Prepared::run and
-// reading all scalar results.
+// Contender `gridfold`: the library's CPU backend. A timed call is Prepared::run and reading all scalar results;
+// compiling and binding are not timed.
 #include <cstring>
 #include <memory>
 #include <string>

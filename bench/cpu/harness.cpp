@@ -18,11 +18,11 @@ constexpr bool has_several_statistics(Workload workload) {
     return workload != Workload::sum && workload != Workload::cubes;
 }
 
-/// Of the same name: the fastest counts.
+/// Contenders of one name are variants: the fastest is reported.
 struct Contender {
     std::string name;
     Call run;
-    double tolerance = 1e-5; ///< of what a statistic adds up (reference.hpp)
+    double tolerance = 1e-5; ///< relative to Reference::scale
     std::size_t batch = 1;   ///< calls that are timed together
     std::vector<double> seconds{};
 };
@@ -31,7 +31,7 @@ std::vector<Contender> contenders(const Task& task) {
     std::vector<Contender> all{{"gridfold", gridfold(task)}, {"loop", loop(task)}, {"omp_simd", omp_simd(task)}};
     if (has_several_statistics(task.workload)) all.push_back({"omp_fused", omp_fused(task)});
 #if GRIDFOLD_HAS_EIGEN
-    // Its sums are as narrow as the column's elements: of 2^28 they keep two digits.
+    // Its sums have the type of the elements: of 2^28 elements they keep two digits.
     all.push_back({"eigen", eigen(task), 1.0 / 32});
 #endif
     for (Call& read : read_loops(task)) all.push_back({"ceiling", std::move(read)});
@@ -92,7 +92,7 @@ std::vector<Timings> measure(const Case& what) {
     std::vector<Contender> all = contenders(task);
     for (Contender& contender : all) {
         check(contender, task, reference);
-        // The second call pays for nothing but itself.
+        // Times the second call: the first includes one-time costs.
         contender.batch = static_cast<std::size_t>(shortest_timing / seconds_of(contender, 1)) + 1;
     }
     for (int round = 0; round < what.rounds; ++round)

@@ -1,4 +1,4 @@
-// Measures one case: every contender's answer is checked, then all take turns, round after round, over the same column.
+// Measures one case: checks every contender's answer, then times all in turns over the same column.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace bench::cpu {
 
-/// What one call of a contender took, round by round.
+/// The times of one call of a contender, by round.
 struct Timings {
     std::string contender;
     std::vector<double> seconds;
@@ -21,16 +21,16 @@ struct Case {
     int rounds;
 
     std::size_t elements() const { return bytes / size_of(type); }
-    /// The least that a call can read and write: zscore reads its column twice, and writes as much.
+    /// The least bytes that a call reads and writes: zscore reads its column twice and writes as much.
     std::size_t traffic() const { return workload == Workload::zscore ? 3 * bytes : bytes; }
     /// "sum/f32/bytes:4096/cpu"
     std::string name() const;
 };
 
-/// The contenders of a workload in the order in which they take turns.
+/// The contenders of a workload in the order of their turns.
 std::vector<std::string> contender_names(Workload workload);
 
-/// In the order of contender_names. Throws std::runtime_error, which names the contender, for a wrong answer.
+/// The timings in the order of contender_names. Throws std::runtime_error, naming the contender, for a wrong answer.
 std::vector<Timings> measure(const Case& what);
 
 } // namespace bench::cpu

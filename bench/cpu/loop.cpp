@@ -1,4 +1,4 @@
-// Contender `loop`: one plain loop on one thread. Floating-point sums are f64: a float of 2^24 no longer counts by
+// Contender `loop`: one plain loop on one thread. Floating-point sums are f64, because a float at 2^24 cannot count by
 // ones.
 #include <algorithm>
 #include <cmath>

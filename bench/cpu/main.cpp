@@ -1,10 +1,10 @@
-// gridfold's CPU backend beside what a user would write without it, as one Google Benchmark: JSON by --benchmark_out, a
-// part by --benchmark_filter. A name is workload/type/bytes:B/cpu/contender.
+// Compares gridfold's CPU backend with code written without it, as one Google Benchmark: --benchmark_out writes JSON,
+// --benchmark_filter selects. A name is workload/type/bytes:B/cpu/contender.
 //
 //     bench_cpu [--max_bytes=N, 2^30 unless told] [--rounds=N, 15 unless told; half as many of columns above 16 MiB]
 //
-// All contenders of a case are measured when the first of them is asked for, and take turns; a repetition is one round.
-// Columns are walked again and again: those that fit a cache are read from it.
+// All contenders of a case are measured in turns when the first of them runs; a repetition is one round. Columns are
+// read repeatedly: those that fit a cache are read from it.
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -26,12 +26,12 @@ namespace {
 
 using namespace bench::cpu;
 
-/// Medians, and what failed: versions of the library differ in how a run says that, but it counted nothing.
+/// True for medians and failed runs. Versions of Google Benchmark mark failures differently, but without counters.
 bool is_for_people(const bench::Run& run) {
     return run.aggregate_name == "median" || (bench::is_round(run) && run.counters.empty());
 }
 
-/// A case and, once it was measured, its timings, or why there are none.
+/// A case and, after measuring, its timings or the reason for none.
 struct Measured {
     Case what;
     std::optional<std::vector<Timings>> timings{};
@@ -47,7 +47,7 @@ struct Measured {
     }
 };
 
-/// Takes `--flag=<number>` out of the arguments.
+/// Removes `--flag=<number>` from the arguments and returns the number.
 std::size_t take_flag(int& count, char** arguments, std::string_view flag, std::size_t standard) {
     for (int i = 1; i < count; ++i) {
         const std::string_view argument = arguments[i];

@@ -1,5 +1,5 @@
-// Contender `omp_fused`: all statistics of a workload in one OpenMP SIMD loop, fused by hand; on all threads where
-// there is enough to do.
+// Contender `omp_fused`: all statistics of a workload in one OpenMP SIMD loop, fused by hand, on all threads if the
+// column is large enough.
 #include <cmath>
 #include <limits>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// Sums of d and d², d the distance from the first element.
+/// Sums of d and d², where d is the difference from the first element.
 struct Moments {
     double origin, sum = 0, squares = 0;
 

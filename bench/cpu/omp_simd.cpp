@@ -1,4 +1,4 @@
-// Contender `omp_simd`: one OpenMP SIMD loop a statistic, on all threads where there is enough to do.
+// Contender `omp_simd`: one OpenMP SIMD loop a statistic, on all threads if the column is large enough.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -13,7 +13,7 @@
 namespace bench::cpu {
 namespace {
 
-/// The sum over all pieces of sum_of_piece(elements, how many).
+/// The sum over all pieces of sum_of_piece(elements, count).
 template <class Total, class T, class SumOfPiece> double total(const T* x, std::size_t n, SumOfPiece sum_of_piece) {
     Total sum = 0;
 #pragma omp parallel for reduction(+ : sum) schedule(static) if (n >= worth_threads)
@@ -22,7 +22,7 @@ template <class Total, class T, class SumOfPiece> double total(const T* x, std::
     return static_cast<double>(sum);
 }
 
-/// The sum of term(x[i]), that of a piece in a Sum.
+/// The sum of term(x[i]); each piece is summed in a Sum.
 template <class Sum, class T, class Term> double total_of(const T* x, std::size_t n, Term term) {
     using Total = std::conditional_t<std::is_integral_v<Sum>, std::int64_t, double>;
     return total<Total>(x, n, [term](const T* piece, std::size_t size) {
@@ -33,7 +33,7 @@ template <class Sum, class T, class Term> double total_of(const T* x, std::size_
     });
 }
 
-/// Compilers do not vectorise the conversion of halves by themselves.
+/// Written with intrinsics: compilers do not vectorise the conversion of halves.
 double sum_of_halves(const gf::f16* x, std::size_t n) {
 #if defined(__AVX__) && defined(__F16C__)
     return total<double>(x, n, [](const gf::f16* piece, std::size_t size) {
@@ -65,7 +65,7 @@ double mean(const float* x, std::size_t n) {
     return total_of<float>(x, n, [](float v) { return v; }) / static_cast<double>(n);
 }
 
-/// About the first element, in one loop.
+/// The variance from sums about the first element, in one loop.
 double variance(const float* x, std::size_t n) {
     const double origin = x[0], count = static_cast<double>(n);
     double sum = 0, sum_of_squares = 0;

@@ -8,7 +8,7 @@
 namespace bench::cpu {
 namespace {
 
-/// Sums of a column's powers, and of their absolute values; what is not a sum; exact but for the cubes' last digits.
+/// Sums of a column's powers and of their absolute values, and other statistics; exact except the cubes' last digits.
 struct Facts {
     double sum = 0, squares = 0, cubes = 0, absolute = 0, absolute_cubes = 0;
     double least = std::numeric_limits<double>::infinity(), most = -least, positive = 0, product = 1;
@@ -56,7 +56,7 @@ Reference refer(const Task& task) {
         return {};
     });
     const double n = static_cast<double>(task.n), mean = f.sum / n;
-    const double variance = f.squares / n - mean * mean; // the mean is all but 0: no digit is lost
+    const double variance = f.squares / n - mean * mean; // the mean is nearly 0: no digits cancel
     const double norm = std::sqrt(f.squares), stddev = std::sqrt(variance);
     Reference r{{}, {}, words_of(task), mean, stddev};
     switch (task.workload) {

@@ -1,4 +1,4 @@
-// What the contenders must answer, computed in f64 and with no regard to speed.
+// The right answers of the contenders, computed in f64 without regard to speed.
 #pragma once
 
 #include "workloads.hpp"
@@ -7,9 +7,8 @@ namespace bench::cpu {
 
 struct Reference {
     Numbers numbers; ///< the right answer
-    Numbers
-        scale; ///< what an error is measured by: the sum of what is added, as absolute values; 0 where none is allowed
-    double words; ///< the sum of the column's 64-bit words, which wraps
+    Numbers scale;   ///< the unit of errors: the sum of the absolute values of the terms; 0 if no error is allowed
+    double words;    ///< the wrapping sum of the column's 64-bit words
     double mean, stddev;
 
     /// True if task.z is the z-score, within `tolerance` standard deviations.

@@ -1,5 +1,4 @@
-// What is measured on the CPU: the workloads, the types of their columns, and the form in which every contender
-// answers.
+// The workloads of the CPU benchmark, the types of their columns, and the form of every contender's answer.
 #pragma once
 
 #include <array>
@@ -16,27 +15,27 @@ namespace bench::cpu {
 enum class Workload {
     sum,
     cubes,  ///< the sum of the cubes
-    five,   ///< sum, sum of squares, min, max, how many are positive
+    five,   ///< sum, sum of squares, min, max, the number of positive elements
     dozen,  ///< ../dozen.hpp
     zscore, ///< (x − mean) / standard deviation, an array
 };
 
-/// Of a column. Sums are measured of each, everything else of f32.
+/// The element type of a column. Sums are measured for each, other workloads for f32.
 enum class Type { i8, i32, i64, f16, f32, f64 };
 
 std::string_view to_text(Workload workload);
 std::string_view to_text(Type type);
 std::size_t size_of(Type type);
 
-/// The statistics of a workload, in the order of its name's comment. The rest, and all of zscore's, are 0.
+/// The statistics of a workload, in the order of the enumerator's comment; the rest, and all of zscore's, are 0.
 using Numbers = std::array<double, 12>;
 
-/// An element as a number of the language.
+/// An element as an arithmetic type of C++.
 template <class T> T number(T element) { return element; }
 inline float number(gf::f16 element) { return static_cast<float>(element); }
 
-/// A column of n elements, not 0, and for zscore room for its result. Integers are at most 2,048 from 0, floating-point
-/// numbers at most 1.
+/// A column of n elements, none of them 0, and for zscore room for its result. The absolute values of integers are at
+/// most 2,048, of floating-point numbers at most 1.
 struct Task {
     Workload workload;
     Type type;
@@ -48,7 +47,7 @@ struct Task {
 /// Does the task once.
 using Call = std::function<Numbers()>;
 
-// The contenders. Each is prepared here, outside of what is timed.
+// The contenders. These functions prepare them, outside of the timed calls.
 Call gridfold(const Task& task);
 Call loop(const Task& task);
 Call omp_simd(const Task& task);
@@ -57,10 +56,10 @@ Call omp_fused(const Task& task);
 #if GRIDFOLD_HAS_EIGEN
 Call eigen(const Task& task);
 #endif
-/// Ways to do nothing but read the column; the fastest is the ceiling. They answer with zeros.
+/// Loops that only read the column; the fastest is the ceiling. Their answers are zeros.
 std::vector<Call> read_loops(const Task& task);
 
-/// Calls f with the task's column as a pointer to its own type.
+/// Calls f with a pointer to the task's column.
 template <class F> Call with_column(const Task& task, F f) {
     switch (task.type) {
     case Type::i8: return f(static_cast<const std::int8_t*>(task.x));

@@ -8,7 +8,7 @@ namespace bench {
 
 namespace {
 
-constexpr unsigned long long waited_ns = 100'000; // a graph of 300 nodes is submitted in less
+constexpr unsigned long long waited_ns = 100'000; // submitting a graph of 300 nodes takes less
 
 __global__ void wait_ns(unsigned long long duration) {
     unsigned long long start, now;

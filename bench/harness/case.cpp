@@ -1,4 +1,4 @@
-// Makes a case when it is measured: room, contenders, and how they are timed.
+// Creates a case when it is measured: checks memory, adds contenders, and times them.
 #include "harness/case.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t rotated_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t most_copies = 64;
 
-/// Throws NoRoom unless that much device memory is free, and some for contenders' own.
+/// Throws NoRoom unless that much device memory is free, and some more for the contenders.
 void expect_room(double bytes) {
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total));

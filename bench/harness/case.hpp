@@ -1,11 +1,11 @@
-// Cases as entries of a Suite, in the two ways that work is timed.
+// Cases as entries of a Suite, timed in one of two modes.
 //
-// graph: a CUDA Graph a contender, captured from as many calls as there are copies of the input (as many as fit into
-//        1 GiB; 1 to 64), timed by events. Contenders take turns, for 15 rounds (9 from 256 MiB on). Each graph starts
-//        with an L2 that other data fills, unless Settings say otherwise, so that every call finds its input and its
-//        workspace cold; and it is launched behind a kernel that waits, so that no time of the host is in it.
-// call:  the host's clock, from the call until the result is in the host's hands, on one input that stays where it is.
-//        Contenders take turns in batches; reported are percentiles.
+// graph: one CUDA Graph a contender, captured from one call for each copy of the input (1 to 64 copies, within 1 GiB)
+//        and timed by events. Contenders take turns, for 15 rounds (9 from 256 MiB on). Unless Settings say otherwise,
+//        other data fills the L2 before each graph, so that every call finds its input and its workspace cold. A kernel
+//        that waits precedes the graph, so that the time contains no time of the host.
+// call:  the host's clock, from the call until the host has the result, on one input. Contenders take turns in batches;
+//        percentiles are reported.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace bench {
 
-/// What a case is, beside its name.
+/// The facts about a case.
 struct CaseFacts {
     std::string workload, type;
-    std::int64_t bytes; ///< of the inputs that one call reads
+    std::int64_t bytes; ///< bytes of the inputs that one call reads
     std::int64_t elements;
     std::vector<std::string> contenders;
     double writes = 0; ///< bytes that one call writes, as a multiple of those it reads
-    double extra = 0;  ///< device memory beside the inputs, as a multiple of theirs
+    double extra = 0;  ///< device memory besides the inputs, as a multiple of theirs
 };
 
-/// Adds to the case the contenders that it wants, each with what its results must be.
+/// Adds the wanted contenders to a case, each with its expected results.
 using Make = std::function<void(Case&)>;
 
 Spec graph_case(CaseFacts facts, Make make);

@@ -1,4 +1,4 @@
-// The shapes that are tried.
+// The shapes of the ceilings' kernels.
 #include "harness/ceiling.hpp"
 
 #include <algorithm>

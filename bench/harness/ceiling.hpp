@@ -1,5 +1,5 @@
-// Ceilings: fixed best-effort kernels that only read, or only copy, what a contender reads or copies. Several shapes
-// run as variants; the best of a size is its ceiling.
+// Ceilings: fixed best-effort kernels that only read, or only copy, the bytes of a contender. Several shapes run as
+// variants; the best at a size is the ceiling.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Contenders and cases. A case is one workload at one size: the contenders that were asked for, on shared inputs, each
-// with what its results must be. Everything that a contender needs is owned by its functions, so a case frees its
-// memory when it goes.
+// Contenders and cases. A case is one workload at one size: the wanted contenders, on shared inputs, each with its
+// expected results. A contender's functions own its memory, so a case frees it when it is destroyed.
 #pragma once
 
 #include <algorithm>
@@ -18,30 +17,30 @@
 
 namespace bench {
 
-/// What a result must be.
+/// An expected result.
 struct Expected {
     double value;     ///< NaN: anything
     double tolerance; ///< absolute
 };
 inline Expected exactly(double value) { return {value, 0}; }
-/// A float that was added up from parts whose absolute values sum to `scale`.
+/// A float sum of terms whose absolute values sum to `scale`.
 inline Expected about(double value, double scale) { return {value, 1e-5 * (scale + 1)}; }
 inline Expected about(double value) { return about(value, std::abs(value)); }
 inline constexpr Expected anything{std::numeric_limits<double>::quiet_NaN(), 0};
 
-/// Contenders of the same name are variants of one: the name reports the one with the best median.
+/// Contenders of the same name are variants: the one with the best median is reported.
 struct Contender {
     std::string name;
-    /// Puts one call on copy number `copy` of the input into the stream. Empty for what can only be called.
+    /// Enqueues one call on copy number `copy` of the input. Empty if the contender can only be called.
     std::function<void(cudaStream_t, int copy)> enqueue{};
-    /// One call on copy 0, until the host knows the result. Empty for what can only be enqueued.
+    /// One call on copy 0, until the host has the result. Empty if the contender can only be enqueued.
     std::function<void()> call{};
-    /// The results of the last call on a copy, once it is done. Empty for ceilings, which have none.
+    /// The results of the last call on a copy, after it is done. Empty for ceilings, which have none.
     std::function<std::vector<double>(int copy)> results{};
     std::vector<Expected> expected{};
     std::string variant{};
-    int calls = 0; ///< in a captured graph, where that is to be fewer than there are copies
-    /// What its last call counted itself; reported are medians over the rounds. Empty for most.
+    int calls = 0; ///< calls in a captured graph if fewer than copies; 0: one for each copy
+    /// Counters of its last call, reported as medians over the rounds. Usually empty.
     std::function<std::map<std::string, double>()> counters{};
 };
 
@@ -49,7 +48,7 @@ class Case {
 public:
     Case(int copies, std::set<std::string> wanted) : copies_(copies), wanted_(std::move(wanted)) {}
 
-    /// How many copies of the input there are, and calls in a captured graph.
+    /// The number of copies of the input, and of calls in a captured graph.
     int copies() const { return copies_; }
     bool wants(const std::string& name) const { return wanted_.contains(name); }
 

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-/// As "3.0.1".
+/// "3.0.1"
 std::string cub_version();
 
 } // namespace bench

@@ -1,4 +1,4 @@
-// What the benchmarks need of the CUDA runtime: checked calls, owners of streams, events and graphs, and device memory.
+// The CUDA runtime for benchmarks: checked calls, owners of streams, events and graphs, and device memory.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct CudaError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// This device has too little memory for a case: it is skipped, which is no failure.
+/// The device has too little memory for a case, which is then skipped, not failed.
 struct NoRoom : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -37,7 +37,7 @@ using Event = std::unique_ptr<CUevent_st, Destroy<cudaEventDestroy>>;
 using CudaGraph = std::unique_ptr<CUgraph_st, Destroy<cudaGraphDestroy>>;
 using CudaGraphExec = std::unique_ptr<CUgraphExec_st, Destroy<cudaGraphExecDestroy>>;
 
-/// A stream that the default stream has nothing to do with.
+/// A stream that is not ordered with the default stream.
 inline Stream make_stream() {
     cudaStream_t stream = nullptr;
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -61,7 +61,7 @@ template <class T> std::shared_ptr<T[]> device_array(std::int64_t count) {
     return owner;
 }
 
-/// A copy of what the device has there by now.
+/// A host copy of the current elements.
 template <class T> std::vector<T> to_host(const T* device, std::int64_t count) {
     std::vector<T> host(static_cast<std::size_t>(count));
     check(cudaMemcpy(host.data(), device, host.size() * sizeof(T), cudaMemcpyDeviceToHost));

@@ -1,5 +1,5 @@
-// What inputs hold: digits, -4 … 5, or 0 … 9 where the type has no sign. Sums of so small whole numbers stay exact in
-// f32 for long, and how often each digit occurs gives what every statistic must be.
+// The elements of inputs: digits -4 … 5, or 0 … 9 for unsigned types. Sums of small whole numbers stay exact in f32 for
+// long, and the counts of the digits determine the right value of every statistic.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 namespace bench {
 
 inline constexpr int digit_kinds = 10;
-inline constexpr int lowest_digit = -4; ///< of a type with a sign
+inline constexpr int lowest_digit = -4; ///< for signed types
 
 /// The digit 0 … 9 of element i of the input with that seed.
 BENCH_BOTH constexpr int digit_of(std::uint64_t i, std::uint64_t seed) {
     return static_cast<int>(((i + seed * 0x51ed27u) * 0x9e3779b97f4a7c15u >> 40) % digit_kinds);
 }
 
-/// How often each digit occurs.
+/// The number of elements of each digit.
 struct Digits {
     int lowest = 0; ///< the value of the first
     std::array<std::int64_t, digit_kinds> counts{};

@@ -1,4 +1,4 @@
-// The element types that the benchmarks name: as CUDA's own type, as gridfold's, and what a sum of them is.
+// The benchmarks' element types: CUDA's type, gridfold's type, and the type of a sum.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace bench {
 
 template <class GridfoldType, class SumType> struct ElementTypes {
     using Gridfold = GridfoldType;
-    using Sum = SumType; ///< gridfold's choice, as NumPy's: integers in 64 bits, 16-bit floats in f32
+    using Sum = SumType; ///< gridfold's and NumPy's choice: integers in 64 bits, 16-bit floats in f32
 };
 
 template <class T> struct Element;

@@ -54,7 +54,7 @@ Contender gridfold_contender(std::string name, const gf::Graph& graph, const gf:
         prepared->push_back(exe.prepare(inputs(copy), outputs ? outputs(copy) : gf::Bindings{}));
     const auto of = [prepared](int copy) -> gf::Prepared& { return (*prepared)[static_cast<std::size_t>(copy)]; };
     return {.name = std::move(name),
-            // The closure also owns what the bindings point to.
+            // The closure also owns the arrays of the bindings.
             .enqueue = [of, inputs, outputs](cudaStream_t stream, int copy) { of(copy).enqueue(stream); },
             .call = [of] { of(0).run(); },
             .results = [of](int copy) { return scalars(of(copy).results()); }};

@@ -23,7 +23,7 @@ template <class T> __global__ void fill(T* data, std::int64_t n, std::uint64_t s
         data[i] = static_cast<T>(digit_of(static_cast<std::uint64_t>(i), seed) + lowest<T>);
 }
 
-/// A value that is no digit is counted nowhere. A thread's own counts fit 32 bits: it sees n / 2^19 elements.
+/// Counts digits; other values are not counted. A thread's counts fit 32 bits: it reads n / 2^19 elements.
 template <class T>
 __global__ void count_digits(const T* data, std::int64_t n, const std::uint8_t* mask, unsigned long long* counts) {
     __shared__ unsigned long long of_block[digit_kinds];

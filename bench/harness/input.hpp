@@ -1,5 +1,5 @@
-// Inputs in device memory: copies of one array, one after the other, so that calls in turn find nothing of themselves
-// in the cache.
+// Inputs in device memory: consecutive copies of one array, so that successive calls find none of their data in the
+// cache.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace bench {
 
-/// A value that shares its memory.
+/// A handle: copies share the memory.
 template <class T> class Input {
 public:
-    /// `copies` times the same digits. Each copy starts `shift` elements behind a multiple of 256 bytes.
+    /// `copies` times the same digits. Each copy begins `shift` elements after a multiple of 256 bytes.
     Input(std::int64_t elements, int copies, int seed = 0, int shift = 0);
 
     std::int64_t elements() const { return elements_; }
@@ -31,11 +31,11 @@ public:
     /// Replaces elements, by their numbers, in all copies.
     void put(const std::vector<std::pair<std::int64_t, T>>& values);
 
-    /// Counted on the device.
+    /// The digits, counted on the device.
     Digits digits() const { return count(nullptr); }
-    /// Of the elements whose counterpart in the mask's first copy is more than 3.
+    /// The digits of the elements whose counterpart in the mask's first copy is more than 3.
     Digits digits_where(const Input<std::uint8_t>& mask) const { return count(mask.copy(0)); }
-    /// The first element that has that value, which must occur.
+    /// The index of the first element with that value, which must occur.
     std::int64_t first(double value) const;
 
 private:

@@ -5,7 +5,7 @@ namespace bench {
 
 namespace {
 
-/// Where each call finds its storage: `pitch` bytes a copy, the calls' parts one after the other.
+/// The storage of all calls: `pitch` bytes for each copy, divided among the calls in order.
 struct Storage {
     std::vector<std::size_t> offsets, sizes;
     std::size_t pitch = 0;
@@ -19,7 +19,7 @@ Storage make_storage(const std::vector<LibraryCall>& calls, int copies) {
         check(call(nullptr, bytes, 0, nullptr));
         storage.offsets.push_back(storage.pitch);
         storage.sizes.push_back(bytes);
-        storage.pitch += (bytes + 256) / 256 * 256; // never null, even where nothing is needed
+        storage.pitch += (bytes + 256) / 256 * 256; // never null, even if no storage is needed
     }
     storage.memory = device_array<std::byte>(static_cast<std::int64_t>(storage.pitch) * copies);
     return storage;

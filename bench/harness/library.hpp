@@ -1,4 +1,4 @@
-// Calls of CUB, and what else takes temporary storage in its way, as a contender.
+// Contenders from CUB's functions, and others with the same convention for temporary storage.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace bench {
 
-/// One call on one copy: with null storage it only says how many bytes of it it needs.
+/// One call on one copy; with null storage it only returns the bytes of storage that it needs.
 using LibraryCall = std::function<cudaError_t(void* storage, std::size_t& storage_bytes, int copy, cudaStream_t)>;
 
-/// The calls one after the other; `results` holds `result_bytes` for each copy. Each call on each copy has zeroed
-/// storage of its own, as each Prepared has. A round trip copies the results to pinned memory and synchronises.
+/// Runs the calls in order; `results` holds `result_bytes` for each copy. Each call on each copy has its own zeroed
+/// storage, like a Prepared. A round trip copies the results to pinned memory and synchronises.
 Contender library_contender(std::string name, int copies, const std::vector<LibraryCall>& calls,
                             std::shared_ptr<std::byte[]> results, std::size_t result_bytes);
 
-/// The same, with a State a copy that the calls write to, and the numbers that are read off it.
+/// library_contender() for calls that write one State for each copy; `numbers` converts it to results.
 template <class State, class Numbers>
 Contender library_contender(std::string name, int copies, const std::vector<LibraryCall>& calls,
                             const std::shared_ptr<State[]>& states, Numbers numbers) {

@@ -1,5 +1,4 @@
-// bench_gpu: what gridfold reaches on this machine's first GPU, beside CUB, Thrust, hand-written kernels and the
-// ceilings.
+// bench_gpu: measures gridfold, CUB, Thrust, hand-written kernels and the ceilings on this machine's first GPU.
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -61,7 +60,7 @@ std::int64_t to_bytes(std::string_view text) {
     return bytes;
 }
 
-/// Takes this program's own arguments out of argv.
+/// Removes this program's own arguments from argv.
 Arguments take_own(int& count, char** arguments) {
     Arguments own;
     int kept = 1;
@@ -86,7 +85,7 @@ std::string version(int number, int major, int minor) {
     return std::to_string(number / major) + "." + std::to_string(number % major / minor);
 }
 
-/// The kernel module's version, as "580.159.04"; "unknown" where /proc does not tell.
+/// The kernel module's version from /proc, such as "580.159.04", or "unknown".
 std::string driver_version() {
     std::ifstream file("/proc/driver/nvidia/version");
     for (std::string word; file >> word;)

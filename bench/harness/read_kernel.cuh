@@ -1,12 +1,12 @@
-// A kernel that reads every byte once and does next to nothing with it.
+// A kernel that reads every byte once with almost no other work.
 #pragma once
 
 #include <cstdint>
 
 namespace bench {
 
-/// XORs all 16-byte words; `unroll` loads of a thread are in flight. A result that does not occur would be written, so
-/// that no load can be dropped. Any grid of at most 512 threads a block.
+/// XORs all 16-byte words, with `unroll` loads of a thread in flight. It would write a result that does not occur, so
+/// that the compiler keeps every load. For any grid with at most 512 threads a block.
 template <int unroll>
 __global__ void __launch_bounds__(512) read_words(const uint4* data, std::int64_t words, std::uint32_t* sink) {
     const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;

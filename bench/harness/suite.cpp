@@ -25,7 +25,7 @@ std::function<bool(const std::string&)> matcher(const std::string& filter) {
     };
 }
 
-/// A case in the making: measured once, by whichever of its benchmarks comes first.
+/// A case's measurement, made by the first of its benchmarks that runs.
 struct Measurement {
     Spec spec;
     std::set<std::string> wanted;
@@ -33,7 +33,7 @@ struct Measurement {
     Times times{};
     std::string problem{};
 
-    /// False if it failed; a case that this device has no room for did not.
+    /// False if it failed; too little device memory is no failure.
     bool measure(const Settings& settings) {
         done = true;
         try {

@@ -1,6 +1,6 @@
-// The list of what can be measured. Each case is named and registered before anything is allocated; the first of its
-// contenders that Google Benchmark runs measures all that the filter selects, in turns, and frees what it used. Each
-// repetition then reports one round.
+// The suite of all cases. Each case is registered by name before anything is allocated. When Google Benchmark runs the
+// first of its contenders, all selected contenders are measured in turns and their memory is freed; each repetition
+// reports one round.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace bench {
 
 struct Settings {
     std::int64_t max_bytes = std::int64_t{1} << 30; ///< larger inputs are not registered
-    bool keep_l2 = false;                           ///< leave in the L2 what the contender before left there
+    bool keep_l2 = false;                           ///< does not flush the L2 between contenders
 };
 
-/// What was measured of one contender.
+/// The measurements of one contender.
 struct Series {
-    std::vector<double> microseconds; ///< one a repetition
+    std::vector<double> microseconds; ///< by repetition
     std::string label{};
     std::map<std::string, double> counters{};
 };
@@ -29,13 +29,13 @@ using Times = std::map<std::string, Series>; ///< by contender
 /// A case by name: `workload/type/bytes:B/mode/contender` are its benchmarks.
 struct Spec {
     std::string workload, type;
-    std::int64_t bytes; ///< of the inputs that one call reads
+    std::int64_t bytes; ///< bytes of the inputs that one call reads
     std::string mode;   ///< graph or call
     std::int64_t elements;
     std::int64_t moved; ///< bytes read and written by one call
     std::vector<std::string> contenders;
     int repetitions;
-    /// Measures the contenders in `wanted`. Throws what went wrong.
+    /// Measures the contenders in `wanted`. Throws if a contender fails.
     std::function<Times(const Spec&, const std::set<std::string>& wanted, const Settings&)> measure;
 
     std::string name(const std::string& contender) const;
@@ -45,8 +45,8 @@ class Suite {
 public:
     explicit Suite(Settings settings) : settings_(settings) {}
     void add(Spec spec);
-    /// The names of all benchmarks that `filter` selects, as Google Benchmark's flag of that name: a regular expression
-    /// that is searched for in the name, with '-' in front one that is not found there; "" and "all" are everything.
+    /// The names of all benchmarks that `filter` selects. As in Google Benchmark's flag, it is a regular expression
+    /// that is searched for in the name; with '-' in front, it excludes matches; "" and "all" select everything.
     std::vector<std::string> names(const std::string& filter) const;
     /// Runs what the filter selects; true if everything succeeded. `writes_file`: --benchmark_out was given.
     bool run(const std::string& filter, bool writes_file);

@@ -18,7 +18,7 @@ std::string in_words(double value) {
     return text;
 }
 
-/// Throws unless the results of the last call on that copy are what they must be.
+/// Throws unless the results of the last call on that copy are the expected ones.
 void check_results(const Contender& contender, int copy) {
     if (!contender.results) return;
     const std::vector<double> results = contender.results(copy);
@@ -53,7 +53,7 @@ CudaGraphExec capture(const Contender& contender, int calls, cudaStream_t stream
     return CudaGraphExec(exec);
 }
 
-/// Of the variants of each name the one with the best median.
+/// The variant with the best median, for each name.
 Times best_variants(const Case& made, const std::vector<std::vector<double>>& microseconds,
                     const std::vector<std::map<std::string, std::vector<double>>>& counted) {
     Times times;
@@ -141,7 +141,7 @@ Times time_calls(const Case& made) {
             warm.push_back(microseconds_of(contender.call));
             total += warm.back();
         }
-        // 5,000 calls, or as many as a second takes.
+        // 5,000 calls, or fewer if they would take more than a second.
         batch_sizes.push_back(std::clamp(static_cast<int>(1e6 / median(warm) / batches), 2, 50));
     }
     std::vector<std::vector<double>> microseconds(contenders.size());

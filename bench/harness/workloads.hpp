@@ -1,4 +1,4 @@
-// Every workload, by the folder that it is in.
+// The functions that add each workload to a suite.
 #pragma once
 
 #include "harness/suite.hpp"
@@ -7,15 +7,15 @@ namespace bench {
 
 void add_sums(Suite& suite);        ///< sum, cubes, ragged_sum, misaligned_sum
 void add_other_folds(Suite& suite); ///< max, argmax, dot
-void add_ladder(Suite& suite);      ///< the classic ladder of sums, and cubes by ever more threads
+void add_ladder(Suite& suite);      ///< the classic ladder of sums, and cubes by growing numbers of threads
 void add_five(Suite& suite);        ///< five statistics of a column
 void add_folds(Suite& suite);       ///< dozen, dozen_arg, and 1 … 64 folds of a column
 void add_sixteen(Suite& suite);     ///< sixteen statistics of four columns
 void add_many(Suite& suite);        ///< five statistics of many short columns
 void add_rows(Suite& suite);        ///< one function of each row of a matrix
 void add_zscore(Suite& suite);      ///< an array result
-void add_round_trip(Suite& suite);  ///< what a small call costs the host
-void add_compile(Suite& suite);     ///< what gf::compile costs
+void add_round_trip(Suite& suite);  ///< the time of a small call on the host
+void add_compile(Suite& suite);     ///< the time of gf::compile
 
 inline void add_workloads(Suite& suite) {
     add_sums(suite);
@@ -31,7 +31,7 @@ inline void add_workloads(Suite& suite) {
     add_compile(suite);
 }
 
-/// For a fresh process: compiles once, and prints the microseconds that it took and those until the first result.
+/// For a fresh process: compiles once, and prints the microseconds of compiling and those until the first result.
 void compile_once();
 inline constexpr const char* compile_once_flag = "--compile_once";
 

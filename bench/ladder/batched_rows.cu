@@ -1,4 +1,4 @@
-// One block a row: its threads take turns at the columns, shuffles fold what they have.
+// One block a row: its threads read the columns in turns, and shuffles fold their values.
 #include "ladder/batched_rows.hpp"
 
 #include <limits>

@@ -1,6 +1,5 @@
-// Checks every rung of the ladder on this GPU against sums made on the host, exactly: sizes that are no multiple of
-// anything, an address that is a multiple of 4 only, scratch as the step before left it, and the second launch of a
-// captured graph.
+// Checks every rung of the ladder on this GPU against exact sums from the host: odd sizes, an address aligned only to 4
+// bytes, scratch in the state that the previous step left, and the second launch of a captured graph.
 //
 //     bench_ladder_check      exits 0 if all is right, 1 if a result is wrong, 2 if CUDA fails
 #include <algorithm>
@@ -40,7 +39,7 @@ template <class T> std::shared_ptr<T[]> to_device(const std::vector<T>& host) {
     return device;
 }
 
-/// Digits -4 … 4. Every sum of some of the first n is an integer far below 2^24, so that f32 is exact in any order.
+/// Digits -4 … 4. Every partial sum is an integer far below 2^24, so that f32 is exact in any order.
 int digit(std::size_t i) { return int((i * 0x9e3779b97f4a7c15u >> 40) % 9) - 4; }
 
 template <class T> std::vector<T> digits(std::size_t n) {

@@ -1,4 +1,4 @@
-// Every block notes when it began and when its sum was known, and adds the sum to the result.
+// Every block stores its start and the time of its sum, and adds the sum to the result.
 #include "ladder/clocked_cubes.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace ladder {
 namespace {
 
 constexpr int most_threads = 256;
-using Word = unsigned long long; // what atomicAdd takes
+using Word = unsigned long long; // the type that atomicAdd takes
 static_assert(sizeof(Word) == sizeof(std::uint64_t));
 
 __device__ std::uint64_t nanoseconds() {

@@ -9,24 +9,24 @@
 
 namespace ladder {
 
-/// When a block began and ended, in nanoseconds of the GPU's global timer, one clock for all blocks. Its resolution is
-/// the driver's choice: 32 ns on some cards, 1,024 ns on others.
+/// A block's start and end in nanoseconds of the GPU's global timer, which all blocks share. The driver chooses its
+/// resolution: 32 ns on some cards, 1,024 ns on others.
 struct BlockTime {
     std::uint64_t begin, end;
 };
 
-/// How the elements are shared out.
+/// The division of the elements among blocks and threads.
 struct CubesShape {
     const char* name;
-    const char* published; ///< of 1 Mi elements, or ""
+    const char* published; ///< the published time for 1 Mi elements, or ""
     int blocks;
-    int threads; ///< of a block, a power of two
+    int threads; ///< threads of a block, a power of two
 };
 
 std::span<const CubesShape> cubes_shapes();
 
-/// Puts the sum of the n cubes, which are computed in 64 bits, modulo 2^64, into *out, and the blocks' times into
-/// times[shape.blocks]; both are device memory. Throws bench::CudaError.
+/// Writes the sum of the n cubes, computed modulo 2^64, to *out, and the blocks' times to times[shape.blocks], both in
+/// device memory. Throws bench::CudaError.
 void enqueue_cubes(const CubesShape& shape, cudaStream_t stream, const std::int32_t* in, std::int64_t n,
                    std::uint64_t* out, BlockTime* times);
 

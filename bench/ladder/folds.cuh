@@ -1,13 +1,13 @@
-// How a block makes one value of its threads' values: one struct a rung. block_sum is called by every thread of a
-// block, whose size is a power of two from 64 to 1,024; thread 0 is given the sum. `shared` holds a float a thread. A
-// block may call it again after a barrier.
+// Folds of a block's values: one struct for each rung. Every thread of a block, whose size is a power of two from 64 to
+// 1,024, calls block_sum; thread 0 gets the sum. `shared` holds one float a thread. A block may call it again after a
+// barrier.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace ladder {
 
-/// Thread 0 adds up what the others left in shared memory.
+/// Thread 0 adds up all values in shared memory.
 struct ByOneThread {
     static __device__ float block_sum(float value, float* shared) {
         shared[threadIdx.x] = value;
@@ -32,7 +32,7 @@ struct Divergent {
     }
 };
 
-/// The same tree by the first threads: warps are whole, and their addresses fall on few banks.
+/// The same tree, computed by the first threads: warps do not diverge, but their addresses are in few banks.
 struct BankConflicts {
     static __device__ float block_sum(float value, float* shared) {
         const unsigned t = threadIdx.x;
@@ -61,9 +61,9 @@ struct Tree {
     }
 };
 
-/// The tree's last six levels, by the first warp, without barriers of the block. The published codes relied on a warp
-/// in lockstep; threads of a warp are scheduled on their own today, so that each level reads, waits, writes and waits.
-/// Lanes that have left the tree add what no one looks at.
+/// The tree's last six levels, by the first warp, without block barriers. The published codes relied on warps in
+/// lockstep; today threads of a warp are scheduled independently, so each level reads, waits, writes and waits. The
+/// sums of lanes that have left the tree are not used.
 inline __device__ float first_warp_sum(float* shared) {
     const unsigned lane = threadIdx.x;
     float value = shared[lane];
@@ -90,7 +90,7 @@ struct WarpSynchronous {
     }
 };
 
-/// WarpSynchronous for a block size known to the compiler: no loop is left.
+/// WarpSynchronous for a block size known at compile time, without any loop.
 template <int block> struct Unrolled {
     static __device__ float block_sum(float value, float* shared) {
         shared[threadIdx.x] = value;
@@ -126,7 +126,7 @@ __device__ T block_fold_by_shuffles(T value, T* shared, Function function, T ide
     return value;
 }
 
-/// Lanes hand their values over in registers.
+/// Lanes exchange their values in registers.
 struct Shuffles {
     static __device__ float block_sum(float value, float* shared) {
         return block_fold_by_shuffles(

@@ -1,5 +1,5 @@
-// Which elements a thread adds up before its block does: one struct a rung. Over the threads of a grid of blocks(n)
-// blocks, thread_sum meets each of n elements once.
+// A thread's sum before its block's fold: one struct for each rung. In a grid of blocks(n) blocks, the calls of
+// thread_sum read each of n elements once.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace ladder {
 /// Threads of a block, a power of two.
 inline constexpr int threads = 256;
 
-/// The most partial sums that a pass leaves: scratch has room for them.
+/// The most partial sums of a pass, for which scratch has room.
 inline constexpr std::int64_t most_blocks = 65536;
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
-/// A grid that takes all elements, however many there are; what one block can fold is left to one.
+/// A grid for any number of elements; one block if that can fold all.
 struct AnyNumber {
     static constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
     static constexpr std::int64_t grid = 1024;
@@ -26,7 +26,7 @@ struct AnyNumber {
     static std::int64_t blocks(std::int64_t n) { return n <= grid ? 1 : std::min(grid, ceil_div(n, threads)); }
 };
 
-/// Each thread has a chunk of neighbours: the threads of a warp read far apart.
+/// Each thread reads a contiguous chunk: the addresses of a warp are far apart.
 struct Contiguous : AnyNumber {
     static __device__ float thread_sum(const float* in, std::int64_t n) {
         const std::int64_t all = std::int64_t(gridDim.x) * blockDim.x;
@@ -39,7 +39,7 @@ struct Contiguous : AnyNumber {
     }
 };
 
-/// The threads of the grid take turns: a warp reads neighbours.
+/// Grid-stride: a warp reads neighbouring elements.
 struct Interleaved : AnyNumber {
     static __device__ float thread_sum(const float* in, std::int64_t n) {
         const std::int64_t all = std::int64_t(gridDim.x) * blockDim.x;
@@ -61,7 +61,7 @@ struct OneElement {
     }
 };
 
-/// Two elements a thread, so that no thread idles from the first step on.
+/// Two elements a thread, so that no thread is idle in the first step.
 struct FirstAdd {
     static constexpr std::int64_t largest = most_blocks * threads * 2;
 
@@ -75,7 +75,7 @@ struct FirstAdd {
     }
 };
 
-/// Two elements at a time, as often as it takes: the tree's cost is spread over many elements.
+/// Two elements at a time in a loop: the tree's cost is amortised over many elements.
 struct MultipleAdds : AnyNumber {
     static std::int64_t blocks(std::int64_t n) { return n <= grid ? 1 : std::min(grid, ceil_div(n, threads * 2)); }
 

@@ -1,4 +1,4 @@
-// The kernels that put a way to load and a way to fold together, and the table of the steps.
+// The kernels that combine a load with a fold, and the table of the steps.
 #include "ladder/steps.hpp"
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 namespace ladder {
 namespace {
 
-/// What the steps keep in scratch. Only the counter has to be zero between calls, so it has its place to itself.
+/// The layout of scratch. The counter, which must be zero between calls, has its own 256 bytes.
 struct Scratch {
     alignas(256) unsigned counter;
     alignas(256) float chunk_sums[most_blocks];
-    float partials[most_blocks + most_blocks / 128]; // of all passes, one behind the other
+    float partials[most_blocks + most_blocks / 128]; // of all passes in order
 };
 static_assert(sizeof(Scratch) <= scratch_bytes);
 
@@ -24,7 +24,7 @@ __global__ void one_thread(const float* in, std::int64_t n, float* out) {
     *out = sum;
 }
 
-/// Puts the sum of each block's elements into out[block].
+/// Writes the sum of each block's elements to out[block].
 template <class Load, class Fold>
 __global__ void __launch_bounds__(threads) pass(const float* in, std::int64_t n, float* out) {
     __shared__ float shared[threads];
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(threads) pass(const float* in, std::int64_t n,
     if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-/// One launch: the block that arrives last folds the blocks' sums. Which one that is does not matter to the result.
+/// One launch: the block that arrives last folds the blocks' sums. The result does not depend on which block that is.
 template <class Load, class Fold>
 __global__ void __launch_bounds__(threads)
     last_block_finishes(const float* in, std::int64_t n, float* out, float* partials, unsigned* counter) {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(threads)
     const float sum = Fold::block_sum(Load::thread_sum(in, n), shared);
     if (threadIdx.x == 0) {
         partials[blockIdx.x] = sum;
-        __threadfence();                                           // the sum is seen by whoever sees the count
+        __threadfence();                                           // the sum is visible before the count
         last = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1; // the last one wraps it to zero
         __threadfence();
     }
@@ -62,7 +62,7 @@ void serial(cudaStream_t stream, const float* in, std::int64_t n, float* out, vo
     launch(one_thread, 1, 1, stream, in, n, out);
 }
 
-/// Passes over ever fewer values until one is left.
+/// Repeated passes until one value is left.
 template <class Load, class Fold>
 void passes(cudaStream_t stream, const float* in, std::int64_t n, float* out, float* partials) {
     for (std::int64_t blocks = Load::blocks(n); blocks > 1; blocks = Load::blocks(n)) {
@@ -74,7 +74,7 @@ void passes(cudaStream_t stream, const float* in, std::int64_t n, float* out, fl
     launch(pass<Load, Fold>, 1, threads, stream, in, n, out);
 }
 
-/// Where partial sums would not fit, chunk after chunk, and then the chunks' sums: room for 2^40 elements.
+/// If partial sums do not fit, folds chunk after chunk, then the chunks' sums: up to 2^40 elements.
 template <class Load, class Fold>
 void in_passes(cudaStream_t stream, const float* in, std::int64_t n, float* out, void* scratch) {
     Scratch& s = *static_cast<Scratch*>(scratch);

@@ -15,22 +15,22 @@
 
 namespace ladder {
 
-/// What each step may use of device memory, aligned to 256 bytes. The first 256 bytes are zero before and after each
-/// call; the others hold anything.
+/// The device memory that a step may use, aligned to 256 bytes. The first 256 bytes are zero before and after each
+/// call; the others are unspecified.
 inline constexpr std::size_t scratch_bytes = std::size_t{1} << 20;
 
 struct Step {
     const char* name;
-    /// The time that the step's author gives for 4 Mi elements on a card of his day, or "". Wilt's are of f32 (CUB took
-    /// 49 us there); Harris' are of i32 on a G80.
+    /// The author's published time for 4 Mi elements, or "". Wilt's are for f32 (CUB took 49 us there); Harris' are for
+    /// i32 on a G80.
     const char* published;
-    /// Puts the sum of n elements into *out, a device float. Throws bench::CudaError.
+    /// Writes the sum of n elements to *out, a device float. Throws bench::CudaError.
     void (*enqueue)(cudaStream_t, const float*, std::int64_t n, float* out, void* scratch);
-    /// The largest n worth timing: beyond it the step takes far too long, or is no longer the published one.
+    /// The largest n to time: beyond it the step takes too long, or differs from the published one.
     std::int64_t largest;
 };
 
-/// Wilt's ladder, then Harris', each from the slowest to the fastest as they tell it.
+/// Wilt's ladder, then Harris', each from the slowest to the fastest in the author's order.
 std::span<const Step> steps();
 
 } // namespace ladder

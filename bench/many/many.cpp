@@ -1,4 +1,4 @@
-// Workload many: five statistics of each of 1,000 short columns, in one launch or in 1,000.
+// Workload many: five statistics of each of 1,000 short columns, in one launch or in 1,000 launches.
 #include <memory>
 
 #include "harness/case.hpp"

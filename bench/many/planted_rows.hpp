@@ -1,5 +1,5 @@
-// Rows of digits, one after the other, each with a least and a greatest element of its own that stand at places of
-// their own: who reads only a part of a row, or another row, is found out.
+// Consecutive rows of digits, each with its own least and greatest element at its own positions, so that a contender
+// that reads only a part of a row, or another row, gives a wrong result.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct RowFacts {
     double sum = 0, squares = 0, least = 0, most = 0, positive = 0;
 };
 
-/// Changes all copies of `x`, of a signed type, which holds digits. What each row holds then.
+/// Plants the elements in all copies of `x`, digits of a signed type. Returns the facts of each row.
 template <class T> std::vector<RowFacts> plant_rows(Input<T>& x, std::int64_t rows) {
     const std::int64_t length = x.elements() / rows;
     std::vector<std::pair<std::int64_t, T>> planted;

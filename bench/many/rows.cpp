@@ -1,5 +1,5 @@
-// Workloads row_sums and row_maxima: one function of each of 1,000 rows of a matrix, of a chosen type. The ladder's
-// block for each row is the classic way; gridfold takes the rows as problems of their own.
+// Workloads row_sums and row_maxima: one function of each of 1,000 rows of a matrix of each type. The ladder's
+// contender uses one block a row; gridfold runs each row as a problem.
 #include <cstring>
 #include <stdexcept>
 

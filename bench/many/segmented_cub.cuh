@@ -1,4 +1,4 @@
-// What the calls of cub::DeviceSegmentedReduce share.
+// Shared by the calls of cub::DeviceSegmentedReduce.
 #pragma once
 
 #include <cub/device/device_segmented_reduce.cuh>
@@ -15,12 +15,12 @@ struct TimesLength {
     __host__ __device__ std::int64_t operator()(std::int64_t row) const { return row * length; }
 };
 
-/// Row r of `length` elements begins here.
+/// The offset of row r of `length` elements.
 inline auto row_begins(std::int64_t length, std::int64_t first = 0) {
     return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(first), TimesLength{length});
 }
 
-/// A call that folds each row of what `in(copy)` points to into out(copy)[row].
+/// A call that folds each row of in(copy) into out(copy)[row].
 template <class In, class Out, class Fold, class T>
 LibraryCall segmented(In in, Out out, std::int64_t rows, std::int64_t length, Fold fold, T start) {
     return [=](void* storage, std::size_t& bytes, int copy, cudaStream_t stream) {
@@ -34,7 +34,7 @@ template <class In, class Map> auto mapped(In in, Map map) {
     return [in, map](int copy) { return thrust::make_transform_iterator(in(copy), map); };
 }
 
-/// Calls without results; they can be enqueued only.
+/// A contender from calls without results, which can only be enqueued.
 inline Contender segmented_contender(std::string name, int copies, const std::vector<LibraryCall>& calls) {
     Contender contender = library_contender(std::move(name), copies, calls, device_array<std::byte>(1), std::size_t{1});
     contender.call = nullptr;

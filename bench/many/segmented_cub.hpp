@@ -1,4 +1,4 @@
-// cub::DeviceSegmentedReduce over rows of one length, which lie one after the other.
+// cub::DeviceSegmentedReduce over consecutive rows of one length.
 #pragma once
 
 #include <vector>

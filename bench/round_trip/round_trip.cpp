@@ -1,5 +1,5 @@
-// Workload round_trip: the sum of cubes of 64K f32 from the call to the result in the caller's hands, in the three ways
-// that gridfold can be called. Its times hold the look-up of the result by name.
+// Workload round_trip: the sum of cubes of 64K f32 from the call until the caller has the result, for the three ways of
+// calling gridfold. The times include the look-up of the result by name.
 #include <memory>
 #include <stdexcept>
 
@@ -18,7 +18,7 @@ double cube_total(const Input<float>& x) {
     return x.digits().total([](double d) { return d * d * d; });
 }
 
-/// So few cubes of digits add up to less than 2^24: exact.
+/// Exact: the sum of so few cubes of digits is less than 2^24.
 void expect(const gf::Results& results, double right) {
     if (static_cast<double>(results.get<float>("cubes")) != right) throw std::runtime_error("a wrong sum of cubes");
 }

@@ -1,4 +1,4 @@
-// Workload five: what fusing several statistics of one column is worth, and what five cost against one.
+// Workload five: the gain from fusing several statistics of one column, and the cost of five compared with one.
 #include "statistics/five.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Sum, sum of squares, min, max and how many are positive, of one column of f32: who computes them beside gridfold.
+// Contenders for five statistics of one column of f32: sum, sum of squares, min, max, number of positive elements.
 #pragma once
 
 #include "harness/contender.hpp"
@@ -6,7 +6,7 @@
 
 namespace bench {
 
-/// In the order of their results. Also the state of cub_struct.
+/// The statistics in the order of the results; also the state of cub_struct.
 struct Five {
     float sum, squares, least, most;
     std::int64_t positive;
@@ -16,14 +16,14 @@ inline std::vector<double> numbers(const Five& five) {
             static_cast<double>(five.most), static_cast<double>(five.positive)};
 }
 
-/// Five calls.
+/// CUB with five calls.
 Contender five_cub(const Input<float>& x, int copies);
 
-/// One TransformReduce with a state of five, in two variants: an element at a time, and 16 bytes at a time (what a user
-/// who looks for bandwidth would try next; the number of elements must be a multiple of 4).
+/// One TransformReduce with a state of five, in two variants: one element at a time, and 16 bytes at a time (a user's
+/// next step towards bandwidth; the number of elements must be a multiple of 4).
 std::vector<Contender> five_cub_struct(const Input<float>& x, int copies);
 
-/// The five statistics of a column "x", and what they must be.
+/// The graph of the five statistics of a column "x", and their right values.
 gf::Graph five_statistics();
 std::vector<Expected> expected_five(const Digits& digits);
 

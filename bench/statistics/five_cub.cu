@@ -1,4 +1,4 @@
-// What a user of CUB writes first: one call a statistic, five reads of the column.
+// A CUB user's first version: one call a statistic, five reads of the column.
 #include <cub/device/device_reduce.cuh>
 
 #include "harness/library.hpp"

@@ -1,4 +1,4 @@
-// What a user of CUB writes to read the column once: a struct as the state.
+// A CUB user's version that reads the column once: a struct as the state.
 #include <cub/device/device_reduce.cuh>
 
 #include "harness/library.hpp"

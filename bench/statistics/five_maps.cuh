@@ -1,4 +1,4 @@
-// What CUB needs to compute the five statistics: functions of elements, and states that combine.
+// The five statistics for CUB: functions of elements, and states that combine.
 #pragma once
 
 #include <cuda/std/limits>

@@ -1,4 +1,4 @@
-// Many folds of one column in one sweep: the dozen that the CPU's benchmark has too, and 1 … 64 of one kind.
+// Many folds of one column in one sweep: the dozen of the CPU benchmark, and 1 … 64 of one kind.
 #include <cmath>
 
 #include "dozen.hpp"
@@ -11,7 +11,7 @@ namespace bench {
 
 namespace {
 
-/// In the order of dozen(). The product meets a 0, or overflows before it does.
+/// The expected results in the order of dozen(). The product is 0, or overflows before it reaches a 0.
 std::vector<Expected> expected_dozen(const Input<float>& x, bool indices) {
     const Digits digits = x.digits();
     const double sum = digits.total([](double d) { return d; }), squares = digits.total([](double d) { return d * d; });
@@ -46,7 +46,7 @@ Make make_dozen(std::int64_t elements, bool indices) {
 /// The constant of fold j: exact, and so are a digit's product and sum with it.
 double constant_of(int j) { return 1 + j / 4.0; }
 
-/// Fold j is the sum of x * c where j is even, else the maximum of x + c: no two share an expression.
+/// Fold j is the sum of x * c if j is even, else the maximum of x + c: no two folds share an expression.
 gf::Graph folds(int count) {
     gf::Graph g("folds");
     const gf::Value x = g.input<float>("x", {g.dim("n")});

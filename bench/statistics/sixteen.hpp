@@ -1,4 +1,4 @@
-// Sixteen statistics of a table with four columns: who computes them beside gridfold.
+// Contenders for sixteen statistics of a table with four columns.
 #pragma once
 
 #include "harness/contender.hpp"
@@ -16,8 +16,8 @@ struct Table {
     static constexpr std::int64_t row_bytes = 13;
 };
 
-/// CUB with one call a statistic, but for two pairs that one call gives: mean and variance, and the maximum with its
-/// index. Results in the order of the graph's.
+/// CUB with one call a statistic, except two pairs from one call each: mean and variance, and the maximum with its
+/// index. The results are in the order of the graph's.
 Contender sixteen_cub(const Table& table, int copies);
 
 } // namespace bench

@@ -9,7 +9,7 @@ namespace bench {
 
 namespace {
 
-/// Mean and sum of squared distances from it, joined by Chan's rule.
+/// Mean and sum of squared differences from it, combined by Chan's rule.
 struct Moments {
     double count, mean, squares;
 };

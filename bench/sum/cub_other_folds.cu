@@ -1,4 +1,4 @@
-// CUB's maximum, its place, and a dot product.
+// CUB's maximum, argmax, and dot product.
 #include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
@@ -14,7 +14,7 @@ struct Argmax {
     std::int64_t index;
 };
 
-/// The products of packs number i.
+/// The products of the two packs number i.
 template <class Pack> struct Products {
     const Pack *x, *y;
 

@@ -1,5 +1,5 @@
-// The classic ladder (bench/ladder) at its authors' 4 Mi elements, and the sum of cubes of 1 Mi i32 by ever more
-// threads, beside gridfold and CUB.
+// The classic ladder (bench/ladder) at its authors' 4 Mi elements, and the sum of cubes of 1 Mi i32 by growing numbers
+// of threads, compared with gridfold and CUB.
 #include <cmath>
 
 #include "harness/case.hpp"
@@ -21,8 +21,7 @@ template <class Rung> std::string contender_name(const Rung& rung) { return std:
 
 std::string variant_of(const char* published) { return *published ? std::string("published: ") + published : ""; }
 
-/// A step's scratch is zeroed, as it asks for, and each copy's own. A step that is not worth timing beyond this size is
-/// slow at it: one call has to do.
+/// Each copy has its own zeroed scratch. A step at its largest size is slow, so only one call is captured.
 Contender step_contender(const ladder::Step& step, const Input<float>& x, int copies) {
     const auto sums = device_array<float>(copies);
     const LibraryCall call = [x, sums, enqueue = step.enqueue](void* scratch, std::size_t& bytes, int copy,
@@ -56,7 +55,7 @@ void make_ladder(Case& made) {
 
 constexpr std::int64_t cubed_elements = std::int64_t{1} << 20;
 
-/// Also counts what the kernel's own clocks say of its last call.
+/// Also counts the time by the kernel's own clocks in its last call.
 Contender cubes_contender(const ladder::CubesShape& shape, const Input<std::int32_t>& x, int copies) {
     const auto sums = device_array<std::uint64_t>(copies);
     const auto times = device_array<ladder::BlockTime>(shape.blocks);

@@ -1,4 +1,4 @@
-// Workloads of one fold that is no sum of one column: max, argmax, and the dot product of two columns.
+// Workloads of one fold: max and argmax of one column, and the dot product of two columns.
 #include "harness/case.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/gridfold.hpp"

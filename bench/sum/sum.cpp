@@ -1,5 +1,5 @@
-// Workloads of one fold of one column: sum of every type, sum of cubes, sums of a column that is not
-// aligned, and of one whose length is no multiple of a slab's.
+// Workloads of one fold of one column: sums of every type, sum of cubes, sums of an unaligned column, and of one whose
+// length is not a multiple of a slab.
 #include <cmath>
 #include <type_traits>
 
@@ -52,7 +52,7 @@ template <class T> Make make_cubes(std::int64_t elements) {
     };
 }
 
-/// One element past an aligned address, and the same digits at an aligned one.
+/// A column one element past an aligned address, and the same digits at an aligned address.
 template <class T> Make make_misaligned(std::int64_t elements) {
     return [elements](Case& made) {
         if (made.wants("gridfold")) {
@@ -85,7 +85,7 @@ template <class T> void add_sum(Suite& suite) {
                              make_sum<T>(bytes / std::int64_t{sizeof(T)})));
 }
 
-/// Unfused, a cube leaves two intermediates, once for the Prepared and once for the captured graph.
+/// Unfused, a cube has two intermediates, for the Prepared and again for the captured graph.
 template <class T> void add_cubes(Suite& suite) {
     for (const std::int64_t bytes : powers_of_two(8, 34)) {
         CaseFacts facts = column<T>("cubes", bytes, {"gridfold", "gridfold_unfused", "cub", "ceiling"});
@@ -94,7 +94,7 @@ template <class T> void add_cubes(Suite& suite) {
     }
 }
 
-/// Lengths as people choose them: 1, 2, 5, 10 thousand and so on.
+/// Lengths in decimal steps: 1, 2, 5, 10 thousand and so on.
 template <class T> void add_ragged(Suite& suite) {
     for (std::int64_t thousands = 1; thousands <= 1'000'000; thousands *= 10)
         for (const std::int64_t first_digit : {1, 2, 5})

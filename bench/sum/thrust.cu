@@ -1,5 +1,5 @@
-// Thrust with what makes it fast: a stream of its own, no synchronisation but for the result, and temporary memory that
-// is kept from call to call.
+// Thrust in its fast configuration: a separate stream, synchronisation only for the result, and cached temporary
+// memory.
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ struct Cube {
     __device__ float operator()(float x) const { return x * x * x; }
 };
 
-/// Keeps what is freed, by size. One thread at a time.
+/// Keeps freed memory by size, for reuse. One thread at a time.
 class CachingAllocator {
 public:
     using value_type = char;
@@ -44,7 +44,7 @@ private:
     std::map<char*, std::shared_ptr<char[]>> in_use_;
 };
 
-/// `fold(policy, first, last)` gives the sum to the host.
+/// `fold(policy, first, last)` returns the sum to the host.
 template <class Fold> Contender thrust_contender(const Input<float>& x, Fold fold) {
     const auto allocator = std::make_shared<CachingAllocator>();
     const std::shared_ptr<CUstream_st> stream = make_stream();

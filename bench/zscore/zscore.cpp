@@ -1,4 +1,4 @@
-// Workload zscore: a reduction, and a map of the same column that needs it. Two sweeps, because it must be.
+// Workload zscore: a reduction, and a map of the same column that needs its result. It takes two sweeps.
 #include "zscore/zscore.hpp"
 
 #include <cmath>
