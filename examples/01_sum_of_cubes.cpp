@@ -4,8 +4,7 @@
 //     01_sum_of_cubes array.npy       an array of i32, i64, f32 or f64
 //     01_sum_of_cubes file type       a raw file of such elements
 //
-// Says what it found, whether a plain loop finds the same, and how fast it was, beside how fast this machine reads
-// memory.
+// Prints the sum, whether a plain loop gives the same, and its speed compared with the machine's read bandwidth.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -23,7 +22,7 @@
 
 namespace {
 
-/// The array, from whichever place the arguments name.
+/// The array that the arguments name.
 struct Input {
     std::vector<std::int32_t> digits;
     std::vector<gf::npy::Array> files;
@@ -42,7 +41,7 @@ Input read_input(int argc, char** argv) {
     return input;
 }
 
-/// What the loop that everybody would write finds: cubes in the elements' type, summed in 64 bits.
+/// The sum by a plain loop: cubes in the elements' type, summed in 64 bits.
 template <class T> auto loop(const gf::View& x) {
     const T* const elements = static_cast<const T*>(x.address);
     std::conditional_t<std::is_integral_v<T>, std::int64_t, double> sum = 0;
@@ -68,7 +67,7 @@ template <class T> int sum_cubes(const gf::View& x) {
     g.output("sum_of_cubes", gf::sum(v * v * v));
     const gf::Executable exe = gf::compile(g);
 
-    // On a GPU the array is copied there first: what is measured is the sweep, not the bus.
+    // On a GPU the array is copied there first, so that the sweep is measured without the bus.
     const bool on_gpu = exe.device().starts_with("cuda");
     const std::size_t bytes = static_cast<std::size_t>(x.extents[0]) * sizeof(T);
     gf::DeviceBuffer copy;
@@ -84,7 +83,7 @@ template <class T> int sum_cubes(const gf::View& x) {
     gf::Prepared prepared = exe.prepare({{"x", where}});
     Reader reader(where);
     std::vector<double> run_seconds, read_seconds;
-    for (int round = 0; round < 21; ++round) { // interleaved: both see the same machine
+    for (int round = 0; round < 21; ++round) { // interleaved, so that both run under the same conditions
         read_seconds.push_back(seconds([&] { reader.read(); }));
         run_seconds.push_back(seconds([&] { prepared.run(); }));
     }
@@ -101,7 +100,7 @@ template <class T> int sum_cubes(const gf::View& x) {
               << " GB/s: " << speed / ceiling << " of the " << ceiling
               << " GB/s at which this machine reads the same bytes\n\n"
               << exe.explain();
-    // Integers are exact in any order; floating sums differ by rounding, each in its own order.
+    // Integer sums are exact in any order; floating sums in different orders differ by rounding.
     const double difference = std::abs(static_cast<double>(fused) - static_cast<double>(expected));
     const bool right =
         std::is_integral_v<T> ? difference == 0 : difference <= 1e-5 * std::abs(static_cast<double>(expected));

@@ -1,4 +1,4 @@
-// A dozen statistics of one array in one sweep: each element is read once, whatever the number of results.
+// A dozen statistics of one array in one sweep: each element is read once for any number of results.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,7 +10,7 @@
 #include <gridfold/gridfold.hpp>
 
 int main() {
-    // A price by the minute, as the factor of each step: their product is what became of it.
+    // The factor of a price's change in each minute: their product is the change over the whole time.
     std::mt19937 random(12);
     std::normal_distribution<float> normal(1, 1e-3F);
     std::vector<float> steps(1 << 20);

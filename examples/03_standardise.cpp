@@ -1,4 +1,4 @@
-// Preprocessing of a column of a real table: clip, log1p, z-score; two sweeps, nothing stored between them.
+// Preprocessing of a column of a real table: clip, log1p, z-score, in two sweeps without a stored intermediate.
 //
 //     03_standardise column.npy standardised.npy
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// log1p of the values, those above `ceiling` cut to it, less its mean, over its standard deviation.
+/// The z-score of log1p of the values, which are clipped at `ceiling`.
 gf::Graph standardise() {
     gf::Graph g("standardise");
     const gf::Value x = g.input<float>("x", {g.dim("n")});
@@ -36,7 +36,7 @@ int main(int argc, char** argv) try {
               << "; " << argv[2] << " has 0 and 1\n\n"
               << exe.explain();
 
-    // What was written is what was meant.
+    // Reads the file back and checks it.
     const gf::npy::Array written = gf::npy::open(argv[2]);
     const gf::Results check =
         gf::compile(gf::parse("check(z: f32[n]) -> mean = mean(z), stddev = stddev(z)")).run({{"z", written.view()}});

@@ -1,17 +1,16 @@
-// A map and a reduction of one's own. The tokens are compiled by this file's compiler for the CPU and, where there is a
-// GPU, by NVRTC for that.
+// A user's own map and reduction. This file's compiler compiles their tokens for the CPU, and NVRTC compiles them for a
+// GPU.
 #include <cmath>
 #include <iostream>
 #include <vector>
 
 #include <gridfold/gridfold.hpp>
 
-// Huber's loss: a square near 0, a line beyond `b`. Exact functions alone, so that every device gives the same bits.
+// Huber's loss: a square near 0, a line beyond `b`. It uses only exact functions: every device gives the same bits.
 GRIDFOLD_EXACT_MAP(huber, 2, floating, "Huber's loss of a, linear beyond b",
                    abs(a) <= b ? T(0.5) * a * a : b * (abs(a) - T(0.5) * b))
 
-// The element of largest magnitude, sign and all. Two states join to the one farther from 0; of a tie, to the positive
-// one.
+// The element of largest magnitude, with its sign. Combining gives the state farther from 0, on ties the positive one.
 GRIDFOLD_REDUCTION(
     peak, "the element farthest from 0, the positive one of a tie",
     static constexpr bool associative_and_commutative = true;

@@ -1,6 +1,5 @@
-// A sweep of ours inside a CUDA Graph of the user's: captured from a stream, between the user's own copies, and
-// launched again with new data. It needs the CUDA toolkit when it is built and a GPU when it runs, and says so where
-// one is missing.
+// A gridfold sweep inside a user's CUDA Graph: captured from a stream between the user's own copies, and launched again
+// with new data. It needs the CUDA toolkit to build and a GPU to run, and prints a message if one is missing.
 #include <iostream>
 
 #include <gridfold/gridfold.hpp>
@@ -26,7 +25,7 @@ int run() {
     check(cudaMalloc(&x, bytes));
     check(cudaMalloc(&y, bytes));
 
-    // To length 1: a reduction, then a map that needs it. Two sweeps.
+    // Scales to length 1: a reduction, then a map that needs its result, in two sweeps.
     const gf::Executable exe =
         gf::compile(gf::parse("unit(x: f32[n]) -> y = x / sqrt(sum(x * x))"), {.device = "cuda"});
     gf::Prepared prepared = exe.prepare({{"x", gf::device_view(x, {n})}}, {{"y", gf::device_view(y, {n})}});
@@ -37,7 +36,7 @@ int run() {
     check(cudaStreamCreate(&stream));
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     check(cudaMemcpyAsync(x, host_x, bytes, cudaMemcpyHostToDevice, stream));
-    prepared.enqueue(stream); // launches nothing now: it becomes a part of the graph
+    prepared.enqueue(stream); // launches nothing now: the run becomes a part of the graph
     check(cudaMemcpyAsync(host_y, y, bytes, cudaMemcpyDeviceToHost, stream));
     check(cudaStreamEndCapture(stream, &graph));
     check(cudaGraphInstantiate(&exec, graph, 0));

@@ -1,5 +1,5 @@
-// Many small problems in one call: five statistics of each column of a table, whose columns are as long as they like.
-// On a GPU that is one launch, not one a column; the bits are those of a run for each.
+// Many small problems in one call: five statistics of each column of a table with columns of different lengths. On a
+// GPU that is one launch for all columns; each column gets the same bits as in a separate run.
 //
 //     06_many_columns [columns]
 #include <cstdint>

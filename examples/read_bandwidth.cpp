@@ -11,7 +11,7 @@
 
 namespace {
 
-// A store that never happens keeps the loads: an exclusive or of all words that is one given number.
+// The compiler keeps the loads because of a store that never happens: if the XOR of all words were one given number.
 constexpr const char* kernel_text = R"(
 extern "C" __global__ void read_all(const uint4* words, long long count, unsigned* never) {
     const long long step = (long long)gridDim.x * blockDim.x;
@@ -26,7 +26,7 @@ extern "C" __global__ void read_all(const uint4* words, long long count, unsigne
 }
 )";
 
-/// The kernel, loaded on the device that is numbered so.
+/// The kernel, loaded on one device.
 struct DeviceLoop {
     explicit DeviceLoop(int device)
         : ordinal(device), stream(device, gf::StreamKind::ordered_with_default), module(load(device)) {}

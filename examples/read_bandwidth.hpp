@@ -1,19 +1,19 @@
-// How fast this machine reads memory: what a fused sweep is held against.
+// The read bandwidth of this machine, for comparison with a fused sweep.
 #pragma once
 
 #include <memory>
 
 #include <gridfold/core/view.hpp>
 
-/// Reads an array, and does nothing else with it: with all cores, or, in device memory, with a kernel.
+/// Only reads an array: with all cores, or in device memory with a kernel.
 class Reader {
 public:
-    /// `array` holds a multiple of 16 bytes, at an address that is one; what is beyond the last such is not read.
+    /// `array` is aligned to 16 bytes; bytes beyond a multiple of 16 are not read.
     explicit Reader(const gf::View& array);
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
     ~Reader();
-    /// Reads all of it, and waits until that is done.
+    /// Reads the whole array, and returns when done.
     void read();
     double bytes() const;
 

@@ -1,4 +1,4 @@
-// The first and the last dim change places in square tiles, so that neither side is walked across cache lines.
+// Transposes the first and the last dim in square tiles, so that reads and writes both use whole cache lines.
 #include "c_order.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t tile = 32;
 
-/// to[row, column] = from[row, column], where rows are next to one another in `from`, columns in `to`, and the other
-/// dim has these strides, in elements.
+/// to[row, column] = from[row, column]. Rows are contiguous in `from`, columns in `to`; the other dim has these
+/// strides, in elements.
 template <std::size_t bytes>
 void transpose(const char* from, std::int64_t from_stride, char* to, std::int64_t to_stride, std::int64_t rows,
                std::int64_t columns) {

@@ -18,7 +18,7 @@
 namespace gf::npy {
 namespace {
 
-constexpr std::size_t first_bytes = std::size_t{1} << 20; ///< the memory that reading a pipe starts with
+constexpr std::size_t first_bytes = std::size_t{1} << 20; ///< the initial memory for reading a pipe
 
 [[noreturn]] void refuse(const std::string& name, int error) {
     throw IoError(fmt::format("file \"{}\" can't be read: {}; name a file that is there and readable", name,
@@ -72,7 +72,7 @@ void FileBytes::map(int descriptor, std::size_t count) {
     if (address == MAP_FAILED) refuse(name_, errno);
     address_ = address;
     count_ = mapped_ = count;
-    madvise(address_, count_, MADV_SEQUENTIAL); // a hint: failing changes nothing
+    madvise(address_, count_, MADV_SEQUENTIAL); // a hint, which may fail
 }
 
 void FileBytes::read_to_end(int descriptor) {
@@ -87,7 +87,7 @@ void FileBytes::read_to_end(int descriptor) {
     resize(count_);
 }
 
-/// Gives the memory this size; the bytes that were read stay.
+/// Resizes the memory and keeps the bytes read so far.
 void FileBytes::resize(std::size_t bytes) {
     if (bytes == 0) {
         munmap(address_, mapped_);

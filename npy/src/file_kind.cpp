@@ -11,8 +11,8 @@ namespace {
 using namespace std::string_view_literals;
 
 struct Signature {
-    std::string_view begin; ///< what files of the format begin with
-    std::string_view end;   ///< what they also hold, `from_end` bytes before their end
+    std::string_view begin; ///< the first bytes of files of the format
+    std::string_view end;   ///< bytes at `from_end` before the end of such files
     std::size_t from_end;
     FileKind kind;
 };
@@ -40,7 +40,7 @@ constexpr Signature signatures[] = {
 constexpr FileKind text{"text, such as CSV",
                         "write it as numpy.save(\"x.npy\", numpy.loadtxt(path, delimiter=\",\", skiprows=1))"};
 
-constexpr std::size_t text_sample = 4096;     ///< bytes that are looked at
+constexpr std::size_t text_sample = 4096;     ///< the bytes that are examined
 constexpr std::size_t least_text_in_raw = 16; ///< fewer bytes may be elements that look like text
 
 bool is_ascii_text(char c) { return (c >= ' ' && c <= '~') || c == '\t' || c == '\r' || c == '\n'; }

@@ -23,7 +23,7 @@
 namespace gf::npy {
 namespace {
 
-/// Bytes of an array; empty where they do not fit 63 bits.
+/// The bytes of an array; empty if they do not fit 63 bits.
 std::optional<std::int64_t> byte_count(DType type, const Extents& extents) {
     if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
     auto bytes = static_cast<std::int64_t>(size_of(type));
@@ -32,7 +32,7 @@ std::optional<std::int64_t> byte_count(DType type, const Extents& extents) {
     return bytes;
 }
 
-/// Checks that what follows the header is the elements, all of them and nothing else.
+/// Checks that exactly the elements follow the header.
 void check_size(const std::string& path, std::size_t available, DType type, const Extents& extents) {
     const auto bytes = byte_count(type, extents);
     if (bytes && static_cast<std::size_t>(*bytes) == available) return;
@@ -44,7 +44,7 @@ void check_size(const std::string& path, std::size_t available, DType type, cons
         path);
 }
 
-/// A bool is a byte of 0 or 1; any other would mean something else in each operation.
+/// Checks that bools are bytes of 0 or 1: operations would interpret others differently.
 void check_booleans(const std::string& path, const View& view, std::size_t count) {
     const auto* const bytes = static_cast<const unsigned char*>(view.address);
     const auto* const wrong = std::find_if(bytes, bytes + count, [](unsigned char byte) { return byte > 1; });
@@ -55,7 +55,7 @@ void check_booleans(const std::string& path, const View& view, std::size_t count
         path);
 }
 
-/// Refuses files that are something else than elements.
+/// Refuses files of other formats.
 void check_raw(const FileBytes& file, DType type) {
     if (const auto kind = recognise_in_raw(file.bytes(), size_of(type)))
         throw IoError(fmt::format("file \"{}\" is {}, not raw elements of {}: a raw file holds elements and nothing "
@@ -70,7 +70,7 @@ void check_raw(const FileBytes& file, DType type) {
                   path);
 }
 
-/// 0, or the error that stopped it.
+/// Returns 0 or an errno.
 int write_bytes(int file, const char* bytes, std::size_t count) {
     while (count > 0) {
         const ssize_t written = ::write(file, bytes, count);
@@ -82,7 +82,7 @@ int write_bytes(int file, const char* bytes, std::size_t count) {
     return 0;
 }
 
-/// The same, of a whole .npy file.
+/// Writes a whole .npy file. Returns 0 or an errno.
 int write_array(int file, DType type, const Extents& extents, std::span<const View> parts) {
     const std::string header = header_text(type, extents);
     int error = write_bytes(file, header.data(), header.size());
@@ -95,7 +95,7 @@ int write_array(int file, DType type, const Extents& extents, std::span<const Vi
 
 } // namespace
 
-/// Makes arrays of files, once their elements have been checked.
+/// Creates arrays from files after checking their elements.
 class Opener {
 public:
     static Array open(FileBytes file, const Header& header) {
@@ -153,13 +153,13 @@ Array open_raw(FileBytes file, DType type, const Extents& extents) {
 }
 
 std::string written_path(const std::string& path) {
-    constexpr int most_links = 40; // as the kernel has it
+    constexpr int most_links = 40; // Linux's limit
     std::filesystem::path at(path);
     std::error_code error;
     for (int i = 0; i < most_links && std::filesystem::is_symlink(at, error); ++i) {
         const std::filesystem::path target = std::filesystem::read_symlink(at, error);
         if (error) break;
-        at = at.parent_path() / target; // an absolute target replaces all of it
+        at = at.parent_path() / target; // an absolute target replaces the whole path
     }
     const std::filesystem::path canonical = std::filesystem::weakly_canonical(std::filesystem::absolute(at), error);
     return error ? at.string() : canonical.string();
@@ -188,7 +188,7 @@ PendingFile::PendingFile(const std::string& path, DType type, const Extents& ext
     if (file < 0) cannot_write(path, errno);
     struct stat old {};
     if (stat(path_.c_str(), &old) == 0)
-        static_cast<void>(fchmod(file, old.st_mode & 0777)); // who may read it, still may
+        static_cast<void>(fchmod(file, old.st_mode & 0777)); // the replaced file's permissions
     int error = write_array(file, type, extents, parts);
     if (::close(file) != 0 && error == 0) error = errno;
     if (error == 0) return;

@@ -1,4 +1,4 @@
-// A strict reader of the dictionary in a .npy header: exactly the keys of the format, each once, and nothing else.
+// A strict parser of the dictionary in a .npy header: exactly the keys of the format, each once.
 #include "npy_header.hpp"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ template <class... Args>
                   std::string(name));
 }
 
-/// The tokens of a Python literal, one after the other.
+/// Reads the tokens of a Python literal.
 class Reader {
 public:
     Reader(std::string_view name, std::string_view text) : name_(name), text_(text) {}
 
-    /// Takes `token` if it is next.
+    /// Skips `token` if it is next; returns whether it was.
     bool take(char token) {
         skip_blanks();
         if (at_ == text_.size() || text_[at_] != token) return false;
@@ -91,7 +91,7 @@ DType type_of(std::string_view name, std::string_view descr) {
         const std::string_view own = descriptor(type);
         if (own.empty()) continue;
         if (descr == own) return type;
-        // The order of bytes says nothing of one byte.
+        // Byte order is irrelevant for one byte.
         if (size_of(type) == 1 && descr.size() == 3 && descr.substr(1) == own.substr(1) &&
             (descr[0] == '<' || descr[0] == '>' || descr[0] == '='))
             return type;
@@ -137,7 +137,7 @@ std::size_t little_endian(std::string_view bytes) {
     return value;
 }
 
-/// Refuses what is not a .npy file, by what it looks like.
+/// Refuses a file that is not .npy; the message names its format if it is known.
 [[noreturn]] void refuse_content(std::string_view name, std::string_view file) {
     if (const auto kind = recognise(file))
         refuse(name, "is {}, not a .npy file: arrays are read from .npy files and raw elements; {}", kind->what,
@@ -148,7 +148,7 @@ std::size_t little_endian(std::string_view bytes) {
            file.empty() ? "is empty, and so is not a .npy file" : "is not a .npy file");
 }
 
-/// The text of the dictionary, and where it ends in the file.
+/// The text of the dictionary, and its end in the file.
 std::pair<std::string_view, std::size_t> dictionary(std::string_view name, std::string_view file) {
     if (!file.starts_with(magic)) refuse_content(name, file);
     const std::size_t version_end = magic.size() + 2;

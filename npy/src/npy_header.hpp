@@ -9,13 +9,13 @@
 
 namespace gf::npy {
 
-inline constexpr std::string_view magic = "\x93NUMPY"; ///< what a .npy file begins with
+inline constexpr std::string_view magic = "\x93NUMPY"; ///< the first bytes of a .npy file
 
 struct Header {
     DType type;
     Extents extents;
-    std::size_t bytes;  ///< of the header: where the elements begin
-    bool fortran_order; ///< the first index varies fastest; false where both orders are the same
+    std::size_t bytes;  ///< the size of the header, after which the elements begin
+    bool fortran_order; ///< the first index varies fastest; false if both orders are the same
 };
 
 /// Parses the header that `file` begins with. `name` is the file's, for messages. Throws IoError.
@@ -24,7 +24,7 @@ Header parse_header(std::string_view name, std::string_view file);
 /// The header of an array, padded so that the elements begin at a multiple of 64.
 std::string header_text(DType type, const Extents& extents);
 
-/// "<f4"; "" where NumPy has no such type.
+/// "<f4"; "" if NumPy has no such type.
 std::string_view descriptor(DType type);
 
 } // namespace gf::npy

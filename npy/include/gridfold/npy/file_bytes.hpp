@@ -12,11 +12,11 @@ namespace gf::npy {
 /// is read to its end. Move-only. Without bytes, the address is null.
 class FileBytes {
 public:
-    /// Opens a regular file or a named pipe, whose writer it waits for. Throws IoError where there is no such file, or
-    /// it can't be read.
+    /// Opens a regular file or a named pipe, whose writer it waits for. Throws IoError if the file does not exist or
+    /// cannot be read.
     explicit FileBytes(const std::string& path);
-    /// What an open descriptor, such as 0 for stdin, has left to read. The descriptor stays open and the caller's.
-    /// `name` is for messages. Throws IoError where it can't be read.
+    /// Reads the rest of an open descriptor, such as 0 for stdin. The caller keeps the descriptor, which stays open.
+    /// `name` is for messages. Throws IoError if it cannot be read.
     FileBytes(int descriptor, std::string name);
     FileBytes(FileBytes&& other) noexcept { swap(other); }
     FileBytes& operator=(FileBytes&& other) noexcept {
@@ -25,7 +25,7 @@ public:
     }
     ~FileBytes();
 
-    /// The path, or the name that was given.
+    /// The path, or the name of the descriptor.
     const std::string& name() const noexcept { return name_; }
     std::string_view bytes() const noexcept { return {static_cast<const char*>(address_), count_}; }
 

@@ -19,7 +19,7 @@ namespace gf::npy {
 
 struct Header;
 
-/// An array in a file. The view lives as long as this, and through moves of it.
+/// An array in a file. The view is valid as long as the Array lives, also after moves.
 class Array {
 public:
     const View& view() const noexcept { return view_; }
@@ -28,45 +28,45 @@ private:
     friend class Opener;
     Array(FileBytes file, const Header& header);
     FileBytes file_;
-    HostBuffer copy_; ///< the elements again, where their place in the file or their order is not what a view has
+    HostBuffer copy_; ///< a copy of the elements if the file has them unaligned or in Fortran order
     View view_;
 };
 
-/// Opens a .npy file. Throws for one that can't be read, whose header is not exactly what the format says, whose size
-/// is not what its header says, or whose elements gridfold does not take.
+/// Opens a .npy file. Throws if the file cannot be read, its header does not follow the format exactly, its size
+/// differs from its header's, or gridfold has no such element type.
 Array open(const std::string& path);
 Array open(FileBytes file);
 
-/// Opens a file of elements and nothing else. Without extents: one dim, as long as the file.
+/// Opens a file that holds only elements. Without extents: one dim with all elements.
 Array open_raw(const std::string& path, DType type);
 Array open_raw(const std::string& path, DType type, const Extents& extents);
 Array open_raw(FileBytes file, DType type);
 Array open_raw(FileBytes file, DType type, const Extents& extents);
 
-/// Writes a host array as a .npy file, in one step. Throws where that fails, and for bf16, which NumPy does not have.
+/// Writes a host array as a .npy file, in one step. Throws if that fails, and for bf16, which NumPy does not have.
 void write(const std::string& path, const View& array);
 
-/// Writes a .npy file to an open descriptor, such as 1 for stdout: the array whose elements are those of `parts`, one
-/// part after the other. `name` is for messages. Where it throws, part of the file may have been written.
+/// Writes a .npy file to an open descriptor, such as 1 for stdout. The array's elements are those of `parts` in order.
+/// `name` is for messages. If it throws, a part of the file may have been written.
 void write(int descriptor, const std::string& name, DType type, const Extents& extents, std::span<const View> parts);
 
-/// The file that writing to `path` replaces: links are followed, `..` and the like resolved.
+/// The file that writing to `path` replaces, with links and `..` resolved.
 std::string written_path(const std::string& path);
 
-/// Checks that .npy files have this type. `name` is the file's, for messages.
+/// Checks that .npy files can have this type. `name` is the file's, for messages.
 void check_type(const std::string& name, DType type);
 
-/// Checks that PendingFile will take arrays of this type, and the path be a place for a file.
+/// Checks that PendingFile can write arrays of this type to `path`.
 void check_writable(const std::string& path, DType type);
 
-/// A .npy file on its way: written beside its place (written_path()), which it takes at commit(), with the permissions
-/// of what is there. Until then the place is untouched; without commit() nothing is left.
+/// A .npy file in a temporary file of the same folder. commit() renames it to written_path(), with the permissions of
+/// the file that it replaces. Without commit() the destructor removes it.
 class PendingFile {
 public:
-    /// Writes a host array. Throws as write() does.
+    /// Writes a host array. Throws like write().
     PendingFile(const std::string& path, const View& array)
         : PendingFile(path, array.type, array.extents, {&array, 1}) {}
-    /// The same, of an array whose elements are those of `parts`, one part after the other.
+    /// Writes an array whose elements are those of `parts` in order.
     PendingFile(const std::string& path, DType type, const Extents& extents, std::span<const View> parts);
     PendingFile(PendingFile&& other) noexcept;
     PendingFile& operator=(PendingFile&&) = delete;
@@ -74,7 +74,7 @@ public:
     void commit();
 
 private:
-    std::string path_, temporary_; ///< temporary_: "" once it has been moved
+    std::string path_, temporary_; ///< temporary_: "" after commit()
 };
 
 } // namespace gf::npy
