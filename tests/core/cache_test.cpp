@@ -1,4 +1,4 @@
-// The kernel cache: what it finds, and where. What happens to its files: tests/fault/cache_test.cpp.
+// The kernel cache: look-ups and folders. Faults of its files are tested by tests/fault/cache_test.cpp.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -62,7 +62,7 @@ TEST_F(Cache, the_folder_and_its_files_are_the_users_own) {
     EXPECT_EQ(s.st_mode & 0777, 0600u);
 }
 
-// Sums do not vouch for what they sum: they are made anew here.
+// A right checksum does not make an entry valid: these entries get new checksums.
 TEST_F(Cache, bytes_that_no_entry_is_written_as_are_none) {
     const Digest digest = digest_of(key);
     const std::string good = entry_to_bytes(digest, entry);

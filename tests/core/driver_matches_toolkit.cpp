@@ -1,5 +1,5 @@
-// Holds our declarations of the driver's and NVRTC's entry points, structs and enum values against the toolkit's
-// headers. Built only where there is a toolkit; everything is checked while compiling.
+// Compares our declarations of the driver's and NVRTC's entry points, structs and enum values with the toolkit's
+// headers at compile time. Built only if the toolkit is installed.
 #include <type_traits>
 
 #include "driver/driver.hpp"
@@ -11,8 +11,8 @@
 
 namespace {
 
-/// True if the two types are passed alike. Ours has int where the toolkit has an enum, and a struct of our own where it
-/// has a struct.
+/// True if both types are passed in the same way. Ours are int for the toolkit's enums, and our own structs for its
+/// structs.
 template <class Ours, class Theirs> constexpr bool alike() {
     if constexpr (std::is_same_v<Ours, Theirs>)
         return true;

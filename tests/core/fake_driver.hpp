@@ -1,5 +1,4 @@
-// A driver table of plain functions for tests that need no device: enough to be probed, with one device and one
-// context.
+// A driver table of plain functions for tests without a device: it can be probed, and has one device and one context.
 #pragma once
 
 #include <cstring>
@@ -10,7 +9,7 @@
 
 namespace gf::testing {
 
-/// What the fake driver answers; tests change it. Reset by FakeDriver.
+/// The fake driver's answers, which tests change. Reset by FakeDriver.
 struct FakeAnswers {
     int init = 0;
     int version = 13000;
@@ -18,7 +17,7 @@ struct FakeAnswers {
     int alloc = 0;
     CUctx_st* current = nullptr; ///< the thread's context
     int pushes = 0, frees = 0;
-    int free = 0;         ///< what freeing gives
+    int free = 0;         ///< the result of freeing
     int capture_mode = 0; ///< the thread's; 0 is CUDA's strictest, under which nothing may be freed
 };
 inline FakeAnswers answers;

@@ -1,4 +1,4 @@
-// The kernel cache from process to process: each step is a process of its own (warm_cache.cpp).
+// The kernel cache across processes: each step is a separate process (warm_cache.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The run-time compiler, where there is one: architectures, errors, and the cache in front of it.
+// The run-time compiler, if installed: architectures, errors, and its cache.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// What a second process does: asks for one kernel and says how it came by it, and with an argument the image's SHA-256.
-// Run through warm_process.hpp.
+// A process that asks for one kernel and prints whether it was cached, with an argument also the image's SHA-256. Run
+// by warm_process.hpp.
 #include <cstdio>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Runs warm_cache.cpp: the kernel cache from process to process.
+// Runs warm_cache.cpp, for tests of the kernel cache across processes.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace gf::testing {
 
-/// What a process prints that was started with popen().
+/// The output of a process that was started with popen().
 inline std::string output_of(FILE* pipe) {
     if (pipe == nullptr) return "no process";
     std::string out;
@@ -27,7 +27,7 @@ inline std::string run(const std::string& environment, const std::string& argume
     return output_of(popen(("env " + environment + " " GRIDFOLD_WARM_CACHE " " + arguments).c_str(), "r"));
 }
 
-/// Skips where there is no compiler. The cache is a folder of its own, not made yet.
+/// Skips if there is no compiler. Each test has its own cache folder, which does not exist yet.
 class WarmProcess : public ::testing::Test {
 protected:
     void SetUp() override {

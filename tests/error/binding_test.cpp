@@ -1,4 +1,4 @@
-// What a caller binds by mistake. After each refusal the same Executable, or Prepared, gives the right answer.
+// Mistakes in bindings. After each refusal the same Executable, or Prepared, gives the right answer.
 #include <array>
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-// What a user gets wrong while building a graph. After each refusal the graph is as it was.
+// Mistakes in building a graph. Each refusal leaves the graph unchanged.
 #include <array>
 #include <limits>
 #include <vector>

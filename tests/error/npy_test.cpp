@@ -1,4 +1,4 @@
-// Files that are not what they say, or not what gridfold reads. Nothing is left behind, and a right file is still read.
+// Invalid files, and files of other formats. Nothing leaks, and a right file is still read.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -24,7 +24,7 @@ namespace {
 using gf::DType;
 using gf::test::expect_refused;
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 class NpyErrors : public testing::Test {
 protected:
     NpyErrors() { std::filesystem::create_directories(folder); }

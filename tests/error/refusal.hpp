@@ -1,4 +1,4 @@
-// How a refusal is tested: its type, that its message names the value, the rule and the fix, and nothing else happened.
+// Tests a refusal: its type, its message (value, rule and fix), and that nothing else happened.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// What a caller asks of results by mistake, and of compile().
+// Mistakes in requests to results and to compile().
 #include <cstdint>
 #include <vector>
 
@@ -83,7 +83,7 @@ TEST(Memory, a_result_that_does_not_fit_into_it_is_out_of_memory) {
     const gf::Value x = g.input<std::int8_t>("x", {g.dim("n")}), y = g.input<std::int8_t>("y", {g.dim("m")});
     g.output("table", x * gf::cast(y, gf::DType::f64));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
-    const std::vector<std::int8_t> large(std::size_t{1} << 24), small{2, 3}; // a table of more than can be addressed
+    const std::vector<std::int8_t> large(std::size_t{1} << 24), small{2, 3}; // their table exceeds the address space
     expect_refused<gf::OutOfMemory>(
         [&] {
             exe.run({{"x", large}, {"y", large}});

@@ -1,4 +1,4 @@
-// What a user gets wrong in a graph's text: each message says where, and what was expected there.
+// Mistakes in a graph's text: each message gives the place and the expected form.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Every allocation fails in turn: what runs out of memory throws std::bad_alloc or a gf::Error, has changed nothing,
-// leaks nothing, and gives the right bits when it is asked again.
+// Every allocation fails in turn: the call throws std::bad_alloc or a gf::Error, changes and leaks nothing, and gives
+// the right bits when it is called again.
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -20,7 +20,7 @@
 namespace gf::fault {
 namespace {
 
-// Two sweeps; folds in order and in any, a mask, an array result, a scalar that is bound, a broadcast, an index.
+// Two sweeps; ordered and any-order folds, a mask, an array result, a run-time scalar, a broadcast, an index.
 constexpr const char* graph_text = "f(x: f32[n], w: i32[n], alpha: f32)\n"
                                    "    let d = x - mean(x);\n"
                                    "    -> z = d * alpha, s = sum(d * d where w > 3), top = max(w), at = argmax(x), i "
@@ -121,7 +121,7 @@ TEST_F(AllocationFailure, in_parsing_printing_and_fusing_leaks_nothing) {
     EXPECT_GT(fail_each([&] { EXPECT_EQ(to_text(parse(shorter)), text); }), 200u);
     EXPECT_GT(fail_each([&] { EXPECT_EQ(to_text(fuse(parse(text), verified)), plan); }), 1000u);
     EXPECT_GT(fail_each([&] {
-                  std::ostringstream out; // a stream swallows what is thrown into it, as the standard has it
+                  std::ostringstream out; // streams catch exceptions, as the standard requires
                   const Graph graph = parse(shorter);
                   write_dot(out, graph);
                   write_dot(out, fuse(graph, unfused));
@@ -227,7 +227,7 @@ TEST_F(AllocationFailure, in_a_rebind_lets_the_old_bindings_stand) {
         SCOPED_TRACE(number);
         for (const Lack lack : every_lack) {
             Prepared prepared = exe.prepare(data.bindings());
-            const Results first = prepared.run(); // shared with the Prepared: it must make others
+            const Results first = prepared.run(); // keeps the Prepared's memory, so the next run allocates
             const auto rebind = [&] { rebinds[number](prepared); };
             fail_each(lack, rebind, [&] {
                 EXPECT_EQ(bits_of(prepared.results()), right) << "the last run's";
@@ -244,7 +244,7 @@ TEST_F(AllocationFailure, in_a_rebind_lets_the_old_bindings_stand) {
 TEST_F(AllocationFailure, in_a_prepared_run_leaves_it_usable) {
     Prepared prepared = exe.prepare(data.bindings());
     for (const Lack lack : every_lack) {
-        const Results held = prepared.run(); // the next run's results need memory of their own
+        const Results held = prepared.run(); // keeps its memory, so the next run allocates
         EXPECT_GT(fail_each(
                       lack, [&] { prepared.run(); }, [&] { EXPECT_THROW(prepared.results(), InvalidResult); }),
                   0u);

@@ -12,7 +12,7 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 std::atomic<std::int64_t> live{0};
 std::atomic<std::uint64_t> count{0};
-std::atomic<std::int64_t> left{never}; ///< allocations to be served before one fails
+std::atomic<std::int64_t> left{never}; ///< allocations that succeed before one fails
 std::atomic<bool> only_one{true};
 std::atomic<bool> has_failed{false};
 

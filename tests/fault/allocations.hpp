@@ -1,5 +1,5 @@
-// Memory that runs out: a binary that links allocations.cpp counts its C++ allocations, and each of them can be made to
-// fail. malloc() is left alone.
+// Allocation failures: a binary that links allocations.cpp counts its C++ allocations, and a test can make any of them
+// fail. malloc() is not affected.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace gf::fault {
 
-/// Allocations that were not freed, of all threads.
+/// The allocations of all threads that were not freed.
 std::int64_t live_allocations();
-/// Allocations so far, of all threads.
+/// The allocations of all threads so far.
 std::uint64_t allocation_count();
 
 enum class Lack : std::uint8_t {
-    once,    ///< one allocation fails, the next one is served
-    from_now ///< it and all after it
+    once,    ///< one allocation fails, the next one succeeds
+    from_now ///< one allocation and all later ones fail
 };
-/// Serves `served` allocations of any thread; the next one fails.
+/// Lets `served` allocations of any thread succeed; the next one fails.
 void fail_after(std::uint64_t served, Lack lack);
 /// Stops failing allocations. True if one failed.
 bool stop_failing();
 
-/// How an attempt ended in which memory may have run out.
+/// The outcome of an attempt in which an allocation may have failed.
 struct Outcome {
     bool lacked = false;    ///< an allocation failed
     bool threw = false;     ///< std::bad_alloc or a gf::Error
@@ -57,8 +57,8 @@ template <class Work> Outcome attempt(std::uint64_t served, Lack lack, Work&& wo
 
 inline constexpr Lack every_lack[]{Lack::once, Lack::from_now};
 
-/// Calls `work` with each of its allocations failing in turn, until it gets through; after each failure `holds` looks
-/// at what must be as it was. No call may end in another exception. Returns how many allocations failed.
+/// Calls `work` with each of its allocations failing in turn, until it succeeds. After each failure `holds` checks that
+/// the state is unchanged. No call may throw another exception. Returns the number of failed allocations.
 template <class Work, class Holds> std::uint64_t fail_each(Lack lack, Work&& work, Holds&& holds) {
     for (std::uint64_t served = 0;; ++served) {
         const Outcome outcome = attempt(served, lack, work);
@@ -75,9 +75,9 @@ template <class Work, class Holds> std::uint64_t fail_each(Lack lack, Work&& wor
     }
 }
 
-/// The same for work that keeps nothing: no call may leak, and the work after each failure gets through.
+/// fail_each() for work that keeps nothing: no call may leak, and the work succeeds after each failure.
 template <class Work> std::uint64_t fail_each(Work&& work) {
-    work(); // what a process makes once
+    work(); // one-time allocations of the process
     std::uint64_t failed = 0;
     for (const Lack lack : every_lack) {
         const std::int64_t before = live_allocations();

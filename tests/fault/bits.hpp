@@ -1,4 +1,4 @@
-// What results are, as bits.
+// Results as bits.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gf::fault {
 
-/// All bits of some results, whose arrays are of elements of 4 bytes.
+/// All bits of results whose array elements have 4 bytes.
 inline std::vector<std::uint64_t> bits_of(const Results& results) {
     std::vector<std::uint64_t> bits;
     for (const Results::Entry& entry : results.entries()) {

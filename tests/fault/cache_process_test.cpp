@@ -1,4 +1,4 @@
-// The kernel cache between processes: races, damage and homes that are no use never cost more than a compilation.
+// The kernel cache between processes: races, damage and unusable home folders only cause compilations.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -37,7 +37,7 @@ TEST_F(CacheProcess, sixteen_that_start_at_once_all_get_the_image_and_leave_one_
     const std::string elsewhere = "GRIDFOLD_CACHE_DIR=" + (folder / "elsewhere").string();
     const std::string alone = run(elsewhere, "image");
     const std::string image = alone.substr(alone.rfind(' '));
-    // Opening a pipe without a writer waits: all go on when it has one.
+    // Opening a pipe without a writer blocks: all processes continue when it has one.
     const fs::path gate = folder / "gate";
     ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
     const std::string command = ": <" + gate.string() + " && env " + cache() + GRIDFOLD_WARM_CACHE + " image";
@@ -92,7 +92,7 @@ TEST_F(CacheProcess, damage_of_every_kind_is_compiled_again_and_repaired) {
         EXPECT_EQ(run(cache()), "cached unloaded\n");
         EXPECT_EQ(files_in(folder / "cache"), 1);
     }
-    // What cannot be replaced by a file stays in the way, at the price of compiling each time.
+    // An entry's path that a file cannot replace stays: the kernel is compiled each time.
     fs::remove(place);
     fs::create_directory(place);
     EXPECT_EQ(run(cache()), "compiled loaded\n");

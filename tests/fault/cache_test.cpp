@@ -1,4 +1,4 @@
-// What happens to the kernel cache's files and folders is a miss: never an error, never a wrong kernel.
+// Damage to the kernel cache's files and folders is a miss: never an error, never a wrong kernel.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -29,7 +29,7 @@ using testing::overwrite;
 
 class CacheFault : public testing::CacheFolder {
 protected:
-    /// Expects `work` to return true in a child whose rights are those of the files' modes, the folder being its own.
+    /// Expects `work` to return true in a child process without root's rights that owns the folder.
     template <class Work> void as_no_root(Work&& work) {
         constexpr uid_t nobody = 65534;
         const uid_t user = geteuid() == 0 ? nobody : geteuid();
@@ -40,7 +40,7 @@ protected:
         }
         expect_in_child([&] { return seteuid(user) == 0 && work(); });
     }
-    /// Puts this file in the entry's place, with a checksum that is right.
+    /// Replaces the entry by this file, with a right checksum.
     void put_signed(const DiskCache& cache, std::string bytes) {
         const Digest sum = sha256(bytes);
         bytes.append(reinterpret_cast<const char*>(sum.data()), sum.size());

@@ -1,4 +1,4 @@
-// A process of its own for what can be tried only once in one: a fork, which ends without the parent's exit handlers.
+// A child process for tests that can run only once in a process: a fork, which ends without the parent's exit handlers.
 #pragma once
 
 #include <cstdio>
@@ -11,8 +11,8 @@
 
 namespace gf::fault {
 
-/// Expects `work`, called in a forked child, to return true within a minute. Does nothing else there: gtest's own
-/// expectations are lost.
+/// Expects `work`, called in a forked child, to return true within a minute. gtest's expectations in the child are
+/// lost.
 template <class Work> void expect_in_child(Work&& work) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);

@@ -1,5 +1,5 @@
-// Memory runs out around the run-time compiler: each C++ allocation of the library fails in turn while a process that
-// has no compiler yet loads it, compiles a kernel and keeps it. (NVRTC's own memory is malloc's.)
+// Allocation failures around the run-time compiler: each C++ allocation of the library fails in turn while a new
+// process loads the compiler, compiles a kernel and caches it. (NVRTC itself uses malloc.)
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -16,7 +16,7 @@ class CompilerAllocation : public testing::CacheFolder {};
 
 TEST_F(CompilerAllocation, failure_is_an_error_and_the_next_try_compiles) {
     setenv("GRIDFOLD_CACHE_DIR", folder().c_str(), 1);
-    bool there = false; // asked in a child: here, the compiler is not to be loaded
+    bool there = false; // found out in a child, so that this process does not load the compiler
     if (const pid_t child = fork(); child == 0) {
         _exit(nvrtc::unavailable_reason().empty() ? 0 : 1);
     } else {

@@ -1,6 +1,6 @@
-// The run-time compiler fails or is not there: a typed error where the device was asked for by name, the CPU's answer
-// where it was not, and the next graph compiles. The device is a driver table that only answers what it is asked before
-// a kernel is compiled; each test is a process of its own, because a process looks for its compiler once.
+// The run-time compiler fails or is missing: a typed error if the device was named, else the CPU's answer, and the next
+// graph compiles. The device is a driver table that answers only the calls before compiling. Each test is a separate
+// process, because a process looks for its compiler once.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +54,7 @@ protected:
     std::filesystem::path folder;
 };
 
-/// Without a compiler: "auto" runs on the CPU and says why, "cuda" is refused, and so it goes on.
+/// Without a compiler: "auto" runs on the CPU and says why, "cuda" is refused, also the next time.
 bool falls_back(const char* nvrtc, std::string_view reason) {
     setenv("GRIDFOLD_NVRTC", nvrtc, 1);
     install_fake_driver();
@@ -102,10 +102,10 @@ TEST_F(CompilerFault, an_own_op_that_does_not_compile_is_quoted_and_spoils_nothi
     expect_in_child([&] {
         install_fake_driver();
         const Graph wrong = parse("f(x: f32[n]) -> s = sum(of_the_host_alone(x))");
-        if (!fails(wrong) || !fails(wrong)) return false; // the second time as well: a failure is not kept
+        if (!fails(wrong) || !fails(wrong)) return false; // a failure is not cached: the second try fails, too
         const std::vector<float> zero{0};
         if (compile(wrong, {.device = "cpu"}).run({{"x", zero}}).get<float>("s") != 1) return false;
-        // A good kernel compiles after it and is kept; loading it is the device's.
+        // A good kernel compiles afterwards and is cached; only the device's loading fails.
         const std::string source = cuda::emit_cuda(fuse(parse(good_text)), 0).source;
         const KernelKey key{source, 9, 0, cuda::compiler_options(false)};
         if (image_for(key).was_cached || !image_for(key).bytes->starts_with("\177ELF")) return false;

@@ -1,5 +1,5 @@
 // A process forks between compiling and running: the child runs on the calling thread alone, gives the same bits and
-// ends; the parent goes on as before.
+// ends; the parent is unaffected.
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -48,7 +48,7 @@ protected:
 };
 
 TEST_F(Fork, before_the_first_run_gives_the_bits_of_the_parent) {
-    // What the child computes lies in memory that both see.
+    // The child's result is in shared memory.
     const std::size_t bytes = x.size() * sizeof(float);
     void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(shared, MAP_FAILED);

@@ -1,5 +1,5 @@
-// Memory that runs out in a process that has done nothing yet, so that what is made once (tables, registries, a loaded
-// compiler, the pool of threads) fails as well: each attempt is a forked child, and the parent does no work before.
+// Allocation failures in a fresh process, so that one-time allocations (tables, registries, a loaded compiler, the pool
+// of threads) fail, too: each attempt is a forked child, and the parent does no work before.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace gf::fault {
 
-/// Calls `work` in a child, one of its allocations failing, and then again, until a child gets through with all. `work`
-/// throws or says whether the answer was right; the second time it must be. Returns how many allocations failed.
+/// Calls `work` in a child with one failing allocation, then again without, for each allocation in turn. `work` throws
+/// or returns whether the answer was right; the second call must return true. Returns the number of failed allocations.
 template <class Work> std::uint64_t fail_each_of_a_fresh_process(Work&& work) {
     constexpr int served_all = 1, other_exception = 2, wrong_answer = 3;
     const auto in_child = [&](std::uint64_t served) {

@@ -1,5 +1,5 @@
-// How often the dynamic loader is asked for a CUDA driver that the process has not loaded. This binary has its own
-// dlopen, which counts.
+// The number of dlopen calls for a CUDA driver that the process has not loaded. This binary has its own dlopen, which
+// counts.
 #include <atomic>
 #include <cstring>
 #include <vector>
@@ -17,7 +17,7 @@ extern "C" void* dlopen(const char* file, int mode) {
     ++opened;
     void* const symbol = dlsym(RTLD_NEXT, "dlopen");
     void* (*next)(const char*, int) = nullptr;
-    std::memcpy(&next, &symbol, sizeof next); // POSIX's way from an object to a function pointer
+    std::memcpy(&next, &symbol, sizeof next); // POSIX's conversion of an object to a function pointer
     return next(file, mode);
 }
 
@@ -44,7 +44,7 @@ TEST(Loader, is_asked_for_a_driver_once_and_again_only_when_something_was_loaded
     prepared.rebind("x", y);
     EXPECT_EQ(opened, before);
 
-    const char* const another = "libanl.so.1"; // glibc's, used by nobody here
+    const char* const another = "libanl.so.1"; // a glibc library that this process does not use
     void* const library = is_loaded(another) ? nullptr : dlopen(another, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) GTEST_SKIP() << "no further library to load";
     const int loaded = opened;

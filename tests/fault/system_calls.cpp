@@ -49,7 +49,7 @@ extern "C" {
 ssize_t read(int file, void* buffer, std::size_t bytes) {
     return gf::fault::transfer(Call::read, SYS_read, file, buffer, bytes);
 }
-// What read() is called where the compiler checks the buffer's size (_FORTIFY_SOURCE).
+// The name of read() if the compiler checks the buffer's size (_FORTIFY_SOURCE).
 ssize_t __read_chk(int file, void* buffer, std::size_t bytes, std::size_t) { return read(file, buffer, bytes); }
 
 ssize_t write(int file, const void* buffer, std::size_t bytes) {

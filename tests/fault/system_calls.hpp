@@ -1,5 +1,4 @@
-// System calls that fail when a test says so: a binary that links system_calls.cpp has its own read, write, rename and
-// fstat.
+// Injected failures of system calls: a binary that links system_calls.cpp has its own read, write, rename and fstat.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +8,15 @@ namespace gf::fault {
 
 enum class Call { read, write, rename, fstat };
 
-/// What one call does instead: it fails with this errno, or transfers at most this many bytes.
+/// The injected behaviour of one call: it fails with this errno, or transfers at most this many bytes.
 struct Answer {
     int error = 0;
     std::size_t at_most = 0;
 };
 
-/// The next calls of this kind get these answers, in turn; those after them work as ever. {} ends it.
+/// The next calls of this kind get these answers in turn; later calls work normally. {} removes all answers.
 void answer(Call call, std::initializer_list<Answer> answers);
-/// Answers that no call has had yet.
+/// The number of unused answers.
 std::size_t answers_left(Call call);
 
 } // namespace gf::fault

@@ -1,5 +1,5 @@
-// Eight threads at once on one Executable, each also with a Prepared of its own: every answer has the bits of a run
-// alone. Also built with ThreadSanitizer (the preset tsan).
+// Eight threads at once on one Executable, each also with its own Prepared: every answer has the same bits as a single
+// run. Also built with ThreadSanitizer (the preset tsan).
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -24,7 +24,7 @@ const Options on_cpu{.device = "cpu"};
 constexpr const char* text = "f(x: f32[n], alpha: f32) let d = (x - mean(x)) * alpha; "
                              "-> z = d, s = sum(d * d where x > 0.25), top = max(x), at = argmax(x), v = variance(x)";
 
-/// What one thread works on: elements and an extent of its own, so that a Prepared that went astray shows.
+/// The work of one thread: its own elements and extent, so that mixed-up Prepareds give wrong answers.
 struct Work {
     std::vector<float> x;
     float alpha;
@@ -43,7 +43,7 @@ protected:
             one.right = bits_of(compile(parse(text), on_cpu).run(one.bindings()));
         }
     }
-    /// Calls `body(work, wrong)` on every thread at once; none may count anything wrong.
+    /// Calls `body(work, wrong)` on every thread at once; `wrong` must stay 0.
     template <class Body> void on_all(Body&& body) {
         std::atomic<std::size_t> waiting = thread_count;
         std::array<int, thread_count> wrong{};

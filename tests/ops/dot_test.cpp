@@ -1,4 +1,4 @@
-// The picture of a graph.
+// The Graphviz form of a graph.
 #include <sstream>
 
 #include <boost/graph/adjacency_list.hpp>

@@ -1,4 +1,4 @@
-// Building a graph: dims and broadcasting, types as values show them, handles, passes' access.
+// Building a graph: dims and broadcasting, types of values, handles, and access for passes.
 #include <type_traits>
 #include <vector>
 

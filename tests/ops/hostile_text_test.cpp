@@ -1,4 +1,4 @@
-// Parsing is total: whatever the bytes, the answer is a graph or an InvalidGraph that says where.
+// Parsing is total: any bytes give a graph or an InvalidGraph with its place.
 #include <random>
 #include <regex>
 
@@ -17,7 +17,7 @@ const std::string whole = "stats([i, j = 4], x: f32[i, j], w: i32[j], m: bool[i]
                           "    -> a = sum(y where z != 0, accumulate = f64), b = variance(x over i, j, ddof = 1),\n"
                           "       c = f16(index(i)) / 2, d = min(x) + min(x, nan), e = bool(true) | ~w ^ w % 3";
 
-/// Parses; a refusal must say where. Returns whether there was a graph.
+/// Parses the text; a refusal must give its place. Returns true for a graph.
 bool parses(std::string_view text) {
     try {
         const Graph graph = parse(text);

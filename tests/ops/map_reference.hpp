@@ -1,5 +1,5 @@
-// What each row of map.def means, written a second time: exact integers in 128 bits, std:: functions, long double for
-// the functions that are not exact. `wanted::exp(x)` for the row exp. Independent of the prelude.
+// A second definition of each row of map.def, independent of the prelude: exact integers in 128 bits, std:: functions,
+// long double for inexact functions. `wanted::exp(x)` is the row exp.
 #pragma once
 
 #include <bit>

@@ -18,7 +18,7 @@ namespace {
 
 using gf::TypeRule;
 
-/// The rows' expressions as the backends compile them, and the same call of the reference.
+/// The rows' expressions, compiled like those of the backends, and the same call of the reference.
 #define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)                                         \
     struct row_##name {                                                                                              \
         static constexpr const gf::MapOp& row = gf::map_op::name;                                                    \
@@ -107,7 +107,7 @@ template <class Row, class T, class Expression> void check(Expression expression
     const gf::MapOp& row = Row::row;
     const std::vector<T> values = operands<T>(row, row.arity == 1 ? 2000 : row.arity == 2 ? 120 : 40);
     const std::vector<T> none{T{}};
-    // Integer functions of a row marked inexact (pow) are exact all the same.
+    // Integer functions of a row marked inexact (pow) are exact.
     const bool exact = row.facts.exact || std::is_integral_v<T>;
     for (const T a : values)
         for (const T b : row.arity > 1 ? values : none)

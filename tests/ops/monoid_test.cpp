@@ -1,5 +1,4 @@
-// The monoids: what they compute, that grouping does not matter where it must not, that nothing is nothing, and that
-// their states are whole words.
+// The monoids: their results, independence of grouping where required, identities, and states of whole words.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -32,8 +31,8 @@ template <class M, class E> typename M::State fold(const std::vector<E>& x) { re
 
 template <class S> bool same_bytes(const S& a, const S& b) { return std::memcmp(&a, &b, sizeof(S)) == 0; }
 
-/// Every split of x into two, folded apart and combined, is the whole, by bits; and the identity changes nothing on
-/// either side.
+/// Every split of x into two, folded separately and combined, equals the whole fold in bits; combining with the
+/// identity on either side changes nothing.
 template <class M, class E> void any_split_is_the_whole(const std::vector<E>& x) {
     const auto whole = fold<M>(x);
     for (std::size_t cut = 0; cut <= x.size(); ++cut) {
@@ -199,7 +198,7 @@ TEST(Moments, StayExactFarFromZero) {
         EXPECT_NEAR(M::variance(s, 1) / static_cast<double>(squares / (x.size() - 1)), 1, 1e-10);
     };
     check(fold<M>(x));
-    // As a sweep does it: lanes, then pairwise.
+    // In the order of a sweep: lanes, then pairwise.
     std::vector<M::State> lanes(2048, M::identity());
     for (std::size_t i = 0; i < x.size(); ++i) M::accumulate(lanes[i % 2048], x[i], static_cast<int64_t>(i));
     for (std::size_t step = 1; step < lanes.size(); step *= 2)
@@ -341,7 +340,7 @@ TEST(LogSumExp, KnowsInfinitiesAndNaN) {
 
 namespace {
 
-/// A State built over two different backgrounds is the same bytes: it has no padding.
+/// A State constructed in differently filled memory has the same bytes: it has no padding.
 template <class M> void has_no_padding(const char* name) {
     using State = typename M::State;
     static_assert(M::associative_and_commutative && std::is_trivially_copyable_v<State>);

@@ -31,7 +31,7 @@ bool computes_in(const gf::MapOp& row, DType type) {
     return gf::with_value_type(type, [&row]<class T>(T) { return gf::detail::computes_in<T>(row.rule); });
 }
 
-/// One kernel for each type that the row computes in, reading and writing memory so that nothing is dropped.
+/// One kernel for each compute type of the row. It reads and writes memory, so that nothing is optimised away.
 std::string map_kernels(const gf::MapOp& row) {
     using gf::TypeRule;
     const bool to_bool = row.rule == TypeRule::compare || row.rule == TypeRule::logical || row.rule == TypeRule::test;
@@ -62,7 +62,7 @@ std::string reduce_kernels(const gf::ReduceOp& row) {
         for (const std::optional<DType> chosen : {std::optional<DType>(), std::optional(DType::f64)}) try {
                 types.emplace(gf::accumulator_type(row, element, chosen),
                               gf::value_type(gf::result_type(row, element, chosen)));
-            } catch (const gf::InvalidGraph&) { // it takes its own alone
+            } catch (const gf::InvalidGraph&) { // the reduction takes only its default
             }
         for (const auto& [accumulator, result] : types) {
             const auto spell = [](DType type) { return type == DType::boolean ? "bool" : to_text(type); };
@@ -83,7 +83,7 @@ std::string reduce_kernels(const gf::ReduceOp& row) {
     return text;
 }
 
-/// Every row's kernels, behind the prelude.
+/// The prelude and every row's kernels.
 const std::string& tables_text() {
     static const std::string text = [] {
         std::string maps, reductions;

@@ -1,5 +1,5 @@
 // Users' own maps and reductions: rows, kernels, types, and bits that no build flag changes. This file is compiled with
-// -O3 -mfma where the compiler and the machine have it.
+// -O3 -mfma if the compiler and the machine support it.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -47,7 +47,7 @@ TEST(OwnOps, OfANameThatIsTakenAreRefusedAndAtTheStartIgnored) {
     EXPECT_THROW(gf::register_op(other), gf::InvalidGraph);
     EXPECT_FALSE(gf::detail::register_at_start(other));
     EXPECT_EQ(gf::find_map("softplus"), &gf::map_op::softplus);
-    gf::register_op(gf::map_op::softplus); // itself is no other
+    gf::register_op(gf::map_op::softplus); // registering the same row again is allowed
     const gf::ReduceOp reduction = gf::reduce_op::range;
     EXPECT_THROW(gf::register_op(reduction), gf::InvalidGraph);
     EXPECT_FALSE(gf::detail::register_at_start(reduction));
@@ -114,7 +114,7 @@ TEST(OwnOps, KeepTheirBitsUnderContractingFlags) {
         volatile double square = v * v;
         return 1 + square;
     };
-    while (rounded_twice() == std::fma(v, v, 1.0)) v += 0.1; // until the data notices contraction
+    while (rounded_twice() == std::fma(v, v, 1.0)) v += 0.1; // finds a v for which contraction changes the result
     EXPECT_EQ((reduce<double>(gf::reduce_op::mean_of_squares, DType::f64, std::vector<double>{1.0, v}, 1)),
               rounded_twice() / 2);
 }
@@ -153,7 +153,7 @@ TEST(OwnReduction, FoldsAsItsStructDeclares) {
     EXPECT_FALSE(many.joins);
     EXPECT_FALSE(many.shifts);
     EXPECT_EQ(many.thread_words(4), 16);
-    // Nothing is offered that the struct does not declare.
+    // Only declared functions are detected.
     for (const gf::FoldTraits& traits : {one, many})
         EXPECT_FALSE(traits.in_steps || traits.in_packs || traits.of_block);
 }

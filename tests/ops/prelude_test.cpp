@@ -30,7 +30,7 @@ struct Format {
         return sign * std::ldexp(fraction | (1u << fraction_bits), exponent - bias - fraction_bits);
     }
     unsigned infinity() const { return ((1u << exponent_bits) - 1) << fraction_bits; }
-    /// As decode, with infinity where the next number would be: how rounding sees the end of the range.
+    /// decode(), but infinity is the next number after the largest, as in rounding.
     double decode_unbounded(unsigned magnitude) const {
         return magnitude == infinity() ? std::ldexp(1.0, 1 << (exponent_bits - 1)) : decode(magnitude);
     }
@@ -53,7 +53,7 @@ void widens_every_number(const Format& format, float (*widen)(std::uint16_t)) {
     }
 }
 
-/// Every number of the format, every midpoint between two, and their f32 neighbours: where rounding changes its mind.
+/// Every number of the format, every midpoint between two, and their f32 neighbours, between which rounding changes.
 void rounds_to_nearest_even(const Format& format, std::uint16_t (*narrow)(float)) {
     constexpr float inf = std::numeric_limits<float>::infinity();
     for (unsigned bits = 0; bits < format.infinity(); ++bits) {
@@ -76,7 +76,7 @@ void rounds_to_nearest_even(const Format& format, std::uint16_t (*narrow)(float)
 }
 
 void keeps_nan(const Format& format, std::uint16_t (*narrow)(float)) {
-    // The least payload, which a truncation would drop, and the greatest, which an increment would carry away.
+    // The least payload, which truncation would lose, and the greatest, which an increment would overflow.
     for (const std::uint32_t bits : {0x7f800001u, 0x7fc00000u, 0x7fffffffu, 0xff800001u, 0xffffffffu})
         EXPECT_TRUE(std::isnan(format.decode(narrow(bit_cast<float>(bits))))) << bits;
 }
@@ -112,7 +112,7 @@ TEST(Brain, RoundsDoublesOnce) {
 }
 
 TEST(Brain, RoundsIntegersOnce) {
-    // 2^62 + 2^54 is a tie between two bf16 numbers; one more than that is above it, though an f64 cannot tell.
+    // 2^62 + 2^54 is a tie between two bf16 numbers. The next integer is above the tie, but the same as an f64.
     const std::int64_t tie = (std::int64_t{1} << 62) + (std::int64_t{1} << 54);
     EXPECT_EQ(device::round_bf16(tie), 0x1p62f);
     EXPECT_EQ(device::round_bf16(tie + 1), 0x1p62f + 0x1p55f);

@@ -13,9 +13,9 @@
 
 namespace gf::test {
 
-/// All that a graph means, as lines: its name, dims, nodes by structure (hashed, sorted) and outputs.
+/// A graph's meaning as lines: its name, dims, nodes by structure (hashed, sorted) and outputs.
 inline std::vector<std::string> meaning(const Graph& graph) {
-    std::vector<std::size_t> hashes; // of a node with everything that it is computed from
+    std::vector<std::size_t> hashes; // by node: of the node and all its dependencies
     for (int n = 0; n < graph.node_count(); ++n) {
         const Node& node = graph.node(n);
         const bool parameter = node.kind == NodeKind::input || node.kind == NodeKind::scalar;

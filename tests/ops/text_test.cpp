@@ -1,4 +1,4 @@
-// The text form: golden files, and that printing and parsing are each other's inverse.
+// The text form: golden files, and printing and parsing as inverses of each other.
 #include <bit>
 #include <cmath>
 #include <filesystem>

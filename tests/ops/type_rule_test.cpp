@@ -1,4 +1,4 @@
-// The type rules against NumPy's own answers (numpy_types.inc), and what NumPy does not have: bf16, accumulators.
+// The type rules against NumPy's answers (numpy_types.inc), and rules that NumPy does not have: bf16, accumulators.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +15,7 @@ using gf::OperandType;
 
 DType type_named(std::string_view text) { return *gf::dtype_from_text(text); }
 
-/// The result type's text, "" where the map refuses the operands.
+/// The result type's text, "" if the map refuses the operands.
 std::string result_of(std::string_view map, const std::vector<OperandType>& operands) {
     try {
         return std::string(to_text(gf::map_typing(*gf::find_map(map), operands).result));
@@ -145,7 +145,7 @@ TEST(TypeRule, ConstantsHoldExactlyTheLiteralOrItsNearest) {
     EXPECT_EQ(gf::constant_bits(1.5, DType::bf16), 0x3fc0u);
     EXPECT_EQ(gf::constant_bits(0.5, DType::boolean), 1u);
     EXPECT_EQ(gf::constant_bits(3.0, DType::i32), 3u);
-    // 1 + 2^-8 + 2^-40 is above the tie between two bf16 numbers: rounding by way of f32 would lose that.
+    // 1 + 2^-8 + 2^-40 is above the tie between two bf16 numbers: rounding through f32 would lose that.
     EXPECT_EQ(gf::constant_bits(1.0 + 0x1p-8 + 0x1p-40, DType::bf16), 0x3f81u);
     EXPECT_THROW(gf::constant_bits(3.5, DType::i32), gf::InvalidGraph);
     EXPECT_THROW(gf::constant_bits(0x1p31, DType::i32), gf::InvalidGraph);

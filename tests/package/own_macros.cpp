@@ -1,4 +1,4 @@
-// A program with macros of its own, whose names its headers must neither use nor take away.
+// A program with its own macros: gridfold's headers must neither use nor undefine their names.
 #define MAP(x) x
 #define REDUCE(x) x
 #define UNARY 1
@@ -14,7 +14,7 @@ GRIDFOLD_MAP(leaky_relu, 1, floating, "a, or a tenth of it below 0", a > T(0) ? 
 
 static_assert(MAP(UNARY) + REDUCE(BINARY) + DTYPE(TERNARY) + MONOID + OPERATOR == 15, "they mean what they meant");
 
-// Macros that only gridfold's own headers use are prefixed as such.
+// Macros for gridfold's own headers have its prefix.
 #if defined(GRIDFOLD_TEXT) || defined(GRIDFOLD_PARAMETERS_1) || defined(GRIDFOLD_USER_MAP) || defined(GRIDFOLD_DTYPE)
 #error "a macro of gridfold's internals is defined"
 #endif

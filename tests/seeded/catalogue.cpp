@@ -23,7 +23,7 @@ std::string embedded(const std::string& text) {
 
 namespace {
 
-/// Puts `lines` in the place of the neighbouring lines that end in this marker.
+/// Replaces the neighbouring lines that end in this marker by `lines`.
 std::string replaced(const std::string& text, const std::string& marker, const std::string& lines) {
     std::istringstream in(text);
     std::string out, before;

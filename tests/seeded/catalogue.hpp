@@ -1,4 +1,4 @@
-// The seeded defects (catalogue.txt, whose head says how it is written).
+// The seeded defects (catalogue.txt, whose head describes the format).
 #pragma once
 
 #include <filesystem>
@@ -16,15 +16,15 @@ std::string contents(const std::filesystem::path& file);
 std::string embedded(const std::string& text);
 
 struct Defect {
-    bool in_kernel; ///< the same edit of a generated kernel's text is a defect of it
+    bool in_kernel; ///< the edit also applies to a generated kernel's text
     std::string name, file;
-    /// The place: the marker at the end of the edited lines; empty where `from` itself is looked for.
+    /// The marker at the end of the edited lines; "" if `from` itself is searched for.
     std::string marker;
-    std::string from, to; ///< of a defect with a marker: the whole file's text, as kernels hold it
-    std::string survives; ///< why no test that needs no GPU finds it; empty where one does
+    std::string from, to; ///< for a defect with a marker: the whole file's embedded text
+    std::string survives; ///< why no test without a GPU finds it; "" if one does
 };
 
-/// Throws std::runtime_error for a catalogue that is not written as its head says.
+/// Throws std::runtime_error for a catalogue of another format.
 std::vector<Defect> read_catalogue();
 
 } // namespace gf::seeded

@@ -1,4 +1,4 @@
-// The command gridfold, run as its users run it, in a folder of its own.
+// Runs the command gridfold in a shell, in a temporary folder.
 #pragma once
 
 #include <cstdlib>
@@ -26,8 +26,8 @@ protected:
 
     std::string path(const std::string& name) const { return folder / name; }
 
-    /// Runs `<before>gridfold <words>`; both are the shell's. Words may redirect stdin and stdout; stdin is empty
-    /// otherwise, unless `before` ends in a pipe.
+    /// Runs the shell command `<before>gridfold <words>`. Words may redirect stdin and stdout; otherwise stdin is
+    /// empty, unless `before` ends in a pipe.
     Outcome gridfold(const std::string& words, const std::string& before = "") const {
         const bool piped = before.ends_with("| ");
         const std::string command = "cd '" + folder.string() + "' && { " + before + "'" GRIDFOLD_TOOL "'" +
@@ -41,14 +41,14 @@ protected:
         return text.str();
     }
 
-    /// It exits with `code`, its message holds all of these, and nothing is on stdout.
+    /// Expects exit code `code`, all of these words in the message, and nothing on stdout.
     void expect_failure(int code, const std::string& words, std::initializer_list<const char*> messages) const {
         const Outcome outcome = gridfold(words);
         EXPECT_EQ(outcome.code, code) << outcome.err;
         EXPECT_EQ(outcome.out, "");
         for (const char* message : messages) EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
     }
-    /// It exits with 0, prints exactly this, and says nothing else.
+    /// Expects exit code 0, exactly this text on stdout, and nothing on stderr.
     void expect_output(const std::string& words, const std::string& out) const {
         const Outcome outcome = gridfold(words);
         EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -1,4 +1,4 @@
-// The command gridfold on a device: it prints and writes what it does on the CPU.
+// The command gridfold on a device: it prints and writes the same as on the CPU.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ protected:
         gf::npy::write(folder / "limits.npy", gf::host_view(k.data(), {40}));
     }
 
-    /// What `gridfold <words>` prints, if it exits with `code`.
+    /// The output of `gridfold <words>`, which must exit with `code`.
     std::string printed(const std::string& words, int code = 0) const {
         const gf::test::Outcome outcome = gridfold(words);
         EXPECT_EQ(outcome.code, code) << words << "\n" << outcome.err;

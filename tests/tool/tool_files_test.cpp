@@ -1,4 +1,4 @@
-// What the command reads and writes: stdin, pipes, stdout, arrays in Fortran order, files of other formats.
+// Input and output of the command: stdin, pipes, stdout, arrays in Fortran order, files of other formats.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>

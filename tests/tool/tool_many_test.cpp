@@ -1,4 +1,4 @@
-// `gridfold run --many`: problems along a dim that arrays have in front, with the bits that each has alone.
+// `gridfold run --many`: problems along an additional first dim of arrays; each has the same bits as alone.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -83,11 +83,11 @@ TEST_F(ToolMany, writes_results_with_the_problems_in_front) {
     expect_output("run --device cpu --many --json " + graph + "x=rows.npy -o y=y.npy",
                   "[{\"s\": 0, \"y\": {\"file\": \"y.npy\", \"index\": 0}, \"m\": 3},\n"
                   " {\"s\": 5, \"y\": {\"file\": \"y.npy\", \"index\": 1}, \"m\": 9}]\n");
-    // One problem has them in front, too.
+    // A single problem has the additional dim, too.
     expect_output("run --device cpu --many 'f(x: i32[n]) -> y = x' x=row.npy -o y=y.npy", "y = i32[1, 3] in y.npy\n");
 }
 
-// Numbers are printed as short as they can be and still be read back the same: equal lines are equal bits.
+// Numbers have the shortest text that reads back the same, so equal lines are equal bits.
 TEST_F(ToolMany, gives_the_bits_of_one_by_one) {
     constexpr std::int64_t problems = 7, n = 4099; // rows that are not aligned, of several slabs
     std::vector<float> x(problems * n), limits(problems);

@@ -1,4 +1,4 @@
-// The command gridfold, run as its users run it: what it prints where, its exit codes, and the files it leaves.
+// The command gridfold in a shell: its output, exit codes and files.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What must not be bound: each mistake is compiled alone, and the file without any.
+// Bindings that must not compile: each mistake is compiled alone, and the file without any.
 #include <cstdint>
 #include <span>
 #include <string>
