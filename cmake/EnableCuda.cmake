@@ -1,5 +1,5 @@
-# Enables the language CUDA, for the benchmarks and interop tests, and sets GRIDFOLD_CUDA where that could be done. The
-# library itself needs no toolkit.
+# Enables the language CUDA for the benchmarks and interop tests if possible, and then sets GRIDFOLD_CUDA. The library
+# itself needs no toolkit.
 set(GRIDFOLD_CUDA OFF)
 include(CheckLanguage)
 check_language(CUDA)

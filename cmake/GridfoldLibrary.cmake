@@ -1,6 +1,5 @@
-# gridfold_library(<layer>): the target gridfold_<layer>, known as gridfold::<layer> here and where it is installed.
-# Its include path is its own include/ and those of the layers it links: an include against the arrows of the layering
-# does not compile.
+# gridfold_library(<layer>): the target gridfold_<layer>, called gridfold::<layer> in this project and in installations. Its
+# include path is its own include/ and those of the layers it links: an include against the layering does not compile.
 function(gridfold_library layer)
     add_library(gridfold_${layer})
     add_library(gridfold::${layer} ALIAS gridfold_${layer})
@@ -14,8 +13,8 @@ function(gridfold_library layer)
     target_compile_features(gridfold_${layer} PUBLIC cxx_std_20)
 endfunction()
 
-# gridfold_headers(<layer> [TEXT] <file>…): headers of a layer, by path under its include/. TEXT: those that are not a
-# translation unit by themselves (.def tables, .cuh device text).
+# gridfold_headers(<layer> [TEXT] <file>…): headers of a layer, by path under its include/. TEXT: headers that do not
+# compile alone (.def tables, .cuh device text).
 function(gridfold_headers layer)
     cmake_parse_arguments(PARSE_ARGV 1 arg "TEXT" "" "")
     set(set_name HEADERS)

@@ -1,11 +1,11 @@
 # gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE | EMULATED] [LONG] [TIMEOUT <seconds>])
 #
 # A GoogleTest binary, bin/<name>, that links gridfold::gridfold and may include the layers' internal headers and those
-# under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package; and slow, for what a sanitizer build
-# leaves out. Each test is a ctest entry of its own, "<name>.<suite>.<test>". WHOLE makes the binary one entry instead:
-# for tests whose start is dear (a CUDA context, NVRTC). EMULATED: only gridfold_emulated_test() runs it. An entry in which
-# every test was skipped is reported as skipped. What may take long (TIMEOUT) is started first. LONG: the binary, and its run
-# on the emulated device, are there only with GRIDFOLD_LONG_TESTS, which scripts/test sets with --all.
+# under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package. Sanitizer builds omit tests labelled
+# slow. Each test is a ctest entry, "<name>.<suite>.<test>". WHOLE makes the binary one entry, for tests with an expensive
+# start (a CUDA context, NVRTC). EMULATED: only gridfold_emulated_test() runs it. An entry is reported as skipped if all its
+# tests were. Entries with a TIMEOUT start first. LONG: the binary, and its run on the emulated device, exist only with
+# GRIDFOLD_LONG_TESTS, which scripts/test sets with --all.
 include(GoogleTest)
 option(GRIDFOLD_LONG_TESTS "Also build and run the tests that take long" ON)
 
@@ -19,7 +19,7 @@ function(gridfold_test name)
         set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
         set_property(GLOBAL APPEND PROPERTY gridfold_long_tests_left_out ${name})
     endif()
-    # Optimising tests as the library is takes the compiler a third longer.
+    # Optimising tests like the library would take a third more compile time.
     target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
     target_link_libraries(${name} PRIVATE
         gridfold::gridfold ${arg_LIBRARIES} GTest::gtest_main fmt::fmt Boost::headers)
@@ -49,7 +49,7 @@ endfunction()
 
 # gridfold_emulated_test(<name> [<argument>…])
 #
-# All tests of the binary <name> once more, as one ctest entry, on the emulated device: a CUDA driver and compiler that
+# Runs all tests of the binary <name> on the emulated device, as one more ctest entry: a CUDA driver and compiler that
 # execute kernels on the host (tests/emulator/device). The entry of <subject>_cuda is <subject>_emulated; that of any other
 # binary is "<name>.emulated".
 function(gridfold_emulated_test name)

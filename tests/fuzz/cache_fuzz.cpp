@@ -1,4 +1,4 @@
-// The reader of cache entries: any bytes are an entry or none; and an entry is written as the bytes that it was read
+// The reader of cache entries: any bytes are an entry or none, and writing an entry gives the bytes that it was read
 // from.
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ void check(const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
     std::string entry(reinterpret_cast<const char*>(bytes), count);
     check(entry);
-    const gf::Digest sum = gf::sha256(entry); // which no mutation would get right
+    const gf::Digest sum = gf::sha256(entry); // mutations almost never give a right checksum
     check(entry.append(sum.begin(), sum.end()));
     return 0;
 }

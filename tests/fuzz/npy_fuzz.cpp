@@ -1,4 +1,4 @@
-// The reader of .npy files: any file is an array or an IoError; and an array's header is read back as it was.
+// The reader of .npy files: any file is an array or an IoError, and writing and reading an array keeps its header.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -48,7 +48,7 @@ void check(const gf::View& array, const std::uint8_t* file, std::size_t count) {
     const bool fortran_order =
         gf::npy::parse_header("header", {reinterpret_cast<const char*>(file), count}).fortran_order;
     if (elements > count / size) std::abort();
-    const std::uint8_t* const stored = file + count - elements * size; // they are the end of the file
+    const std::uint8_t* const stored = file + count - elements * size; // elements are at the end of the file
     for (std::size_t i = 0; i < elements; ++i)
         if (std::memcmp(static_cast<const char*>(array.address) + i * size,
                         stored + position_in_file(array.extents, fortran_order, i) * size, size) != 0)

@@ -17,7 +17,7 @@ int main(int count, char** folders) {
         std::copy(std::filesystem::directory_iterator(folders[i]), {}, std::back_inserter(files));
     for (const auto& path : files) {
         std::printf("%s\n", path.c_str());
-        std::fflush(stdout); // the last one is what a crash is of
+        std::fflush(stdout); // after a crash, the last printed file is its cause
         std::ifstream file(path, std::ios::binary);
         const std::string bytes{std::istreambuf_iterator<char>(file), {}};
         LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());

@@ -1,4 +1,5 @@
-// The text form: any text is a graph or an InvalidGraph; and what a graph is printed as is printed the same again.
+// The text form: any text is a graph or an InvalidGraph, and printing, parsing and printing a graph gives the same
+// text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

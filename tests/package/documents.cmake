@@ -1,5 +1,5 @@
-# What the README and docs/ show is true. Each ```cpp block is a program that is built with the tests and must return 0; each
-# ```sh block that shows commands as "$ gridfold …" lines is run, and must print what the page shows below them.
+# Tests the code of the README and docs/. Each ```cpp block is a program that is built with the tests and must return 0; each
+# ```sh block with commands as "$ gridfold …" lines is run, and must print the text that the page shows below them.
 file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/docs/*.md")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${pages}")
 foreach(page IN LISTS pages)
@@ -34,6 +34,6 @@ foreach(page IN LISTS pages)
     endif()
 endforeach()
 
-# No link of a page leads to a file that is not there.
+# No link of a page leads to a missing file.
 add_test(NAME package.links COMMAND "${CMAKE_COMMAND}" -D "PAGES=${pages}" -P "${CMAKE_CURRENT_SOURCE_DIR}/links.cmake")
 set_tests_properties(package.links PROPERTIES LABELS "cpu;package")

@@ -1,5 +1,5 @@
-# Holds the directions inside fusion: plan ← passes, host_kernels; plan, host_kernels ← cpu; plan ← cuda; all ← front. A pass
-# includes no backend, and a backend no pass.
+# Checks the directions inside fusion: plan ← passes, host_kernels; plan, host_kernels ← cpu; plan ← cuda; all ← front. A
+# pass includes no backend, and a backend no pass.
 #
 # usage: cmake -D SOURCE=<fusion/src> -P fusion_directions.cmake
 cmake_minimum_required(VERSION 3.25)

@@ -1,4 +1,4 @@
-# Holds that the preset `install` builds the library and the command, and nothing that installing does not need.
+# Checks that the preset `install` builds the library and the command, and only what installing needs.
 #
 # usage: cmake -D SOURCE=<repository> -D BINARY=<empty folder> -D COMPILER=<c++> -D COMMAND_IS_BUILT=<bool> -P install_preset.cmake
 cmake_minimum_required(VERSION 3.25)

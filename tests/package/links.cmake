@@ -1,4 +1,4 @@
-# usage: cmake -D PAGES=<page>;… -P links.cmake      Fails if a page links a file that is not there.
+# usage: cmake -D PAGES=<page>;… -P links.cmake      Fails if a page links a missing file.
 cmake_minimum_required(VERSION 3.25)
 set(wrong "")
 foreach(page IN LISTS PAGES)

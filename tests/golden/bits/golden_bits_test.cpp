@@ -1,4 +1,4 @@
-// Results of the golden graphs against the committed hashes. README.md here says when hashes may change, and how.
+// Results of the golden graphs against the committed hashes. This folder's README.md says when hashes may change.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -60,7 +60,7 @@ private:
     DeviceBuffer on_device_;
 };
 
-/// What a graph is bound to at one size.
+/// The bindings of a graph at one size.
 class Problem {
 public:
     Problem(const GoldenGraph& graph, const Size& size) {
@@ -91,7 +91,7 @@ private:
     Bindings bindings_;
 };
 
-/// Adds elements, any NaN as one NaN.
+/// Hashes elements, any NaN as one NaN.
 void add_elements(Hash& hash, DType type, const std::byte* bytes, std::size_t count) {
     const std::size_t size = size_of(type);
     const std::uint64_t infinity = type == DType::f16    ? 0x7c00
@@ -107,7 +107,7 @@ void add_elements(Hash& hash, DType type, const std::byte* bytes, std::size_t co
     }
 }
 
-/// Of a result's type, its empty flag and, unless it is empty, its elements.
+/// The hash of a result's type, its empty flag and, unless it is empty, its elements.
 std::uint64_t hash_of(const Results::Entry& result) {
     Hash hash;
     hash.add(to_text(result.type));
@@ -133,10 +133,10 @@ std::uint64_t hash_of(const Results::Entry& result) {
     return hash.value();
 }
 
-/// How a graph is run.
+/// The function that runs a graph.
 enum class Way { fused, unfused, as_many };
 
-/// The hashes of a graph's results at each of its sizes. `outputs` becomes the names of the results.
+/// The hashes of a graph's results at each of its sizes. Sets `outputs` to the names of the results.
 Hashes hashes_of(const GoldenGraph& graph, Way way, std::vector<std::string>& outputs) {
     const Executable executable =
         compile(parse(graph.text), {.device = std::string(device), .fuse = way != Way::unfused});
@@ -160,7 +160,7 @@ Hashes hashes_of(const GoldenGraph& graph, Way way, std::vector<std::string>& ou
     return hashes;
 }
 
-/// "" or what differs at one size.
+/// The differences at one size, or "".
 std::string difference(const GoldenGraph& graph, const Size& size, const std::vector<std::string>& outputs,
                        const Hashes& expected, const Hashes& actual) {
     const auto line = expected.find(line_name(graph, size));
@@ -175,25 +175,25 @@ std::string difference(const GoldenGraph& graph, const Size& size, const std::ve
     return words;
 }
 
-/// A file of graphs, and the part of it that runs where time is short: on the emulated device, which takes a second to
+/// A file of graphs, and the part of it that runs on slow builds: on the emulated device, which takes a second to
 /// compile a kernel, and under sanitizers.
 struct File {
     const char* name;
-    std::size_t one_in;         ///< one graph in so many
-    std::int64_t most_elements; ///< of its largest domain
+    std::size_t one_in;         ///< runs one graph of so many
+    std::int64_t most_elements; ///< the most elements of a graph's largest domain
 };
 void PrintTo(const File& file, std::ostream* out) { *out << file.name; }
 constexpr File files[]{{"maps", 120, 25'000},         {"reductions", 12, 25'000}, {"shapes", 5, 25'000},
                        {"random", 50, 25'000},        {"large", 2, 110'000},      {"own_ops", 2, 110'000},
                        {"widened_moments", 3, 25'000}};
 
-/// GRIDFOLD_GOLDEN_BITS: "write" writes the hashes, "all" runs everything wherever it runs.
+/// GRIDFOLD_GOLDEN_BITS: "write" writes the hashes, "all" runs everything on slow builds, too.
 std::string_view setting() {
     const char* const text = std::getenv("GRIDFOLD_GOLDEN_BITS");
     return text == nullptr ? "" : text;
 }
 
-/// One in so many graphs of a file, at sizes of at most file.most_elements.
+/// Every one_in-th graph of a file, at sizes of at most file.most_elements.
 std::vector<GoldenGraph> some_graphs(const File& file, std::size_t one_in) {
     const auto too_large = [&](const Size& size) {
         std::int64_t elements = 1;
@@ -208,17 +208,17 @@ std::vector<GoldenGraph> some_graphs(const File& file, std::size_t one_in) {
     return some;
 }
 
-/// All graphs of a file; where time is short, one in file.one_in * fewer.
+/// All graphs of a file; on slow builds one in file.one_in * fewer.
 std::vector<GoldenGraph> graphs_for_here(const File& file, std::size_t fewer = 1) {
     const bool emulated = device == "cuda" && test::is_emulated();
     if (setting() == "all" || !(oracle::sanitized || emulated)) return read_graphs(file.name);
     return some_graphs(file, file.one_in * fewer * (oracle::sanitized && emulated ? 4 : 1));
 }
 
-/// What is done with the hashes of each graph, one graph at a time.
+/// The function that is called with the hashes of each graph, one graph at a time.
 using Look = std::function<void(const GoldenGraph&, const Hashes&, const std::vector<std::string>& outputs)>;
 
-/// Runs the graphs: several at once where each is compiled for a device first.
+/// Runs the graphs; several at once on a device, where each must be compiled first.
 void run(const std::vector<GoldenGraph>& graphs, Way way, const Look& look) {
     std::atomic<std::size_t> next = 0;
     std::mutex mutex;

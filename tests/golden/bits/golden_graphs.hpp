@@ -28,13 +28,13 @@ struct GoldenGraph {
     std::string name;
     std::string text;
     std::vector<Parameter> parameters;
-    std::vector<std::string> free_dims; ///< that no array has: bound by name
+    std::vector<std::string> free_dims; ///< dims that no array has, which are bound by name
     std::vector<Size> sizes;
 };
 
-/// The graphs of graphs/<file>. A line "@ i j = 3x700, 33x257" gives the dims of the graphs below it their extents, one
-/// size after the other; graphs are in the library's text form, with an empty line after each; lines of # are comments.
-/// Throws std::runtime_error, with the line, where a file breaks these rules or two graphs have one name.
+/// The graphs of graphs/<file>. A line "@ i j = 3x700, 33x257" lists the sizes of the graphs below it, each an extent
+/// for every dim. Graphs are in the library's text form, with an empty line after each; lines that begin with # are
+/// comments. Throws std::runtime_error, with the line, if a file breaks these rules or two graphs have one name.
 std::vector<GoldenGraph> read_graphs(std::string_view file);
 
 /// By graph and size ("sum_f32 2049"): the hashes of the results, in the graph's order.
@@ -47,7 +47,7 @@ Hashes read_hashes(std::string_view file);
 /// Writes hashes/<file>, in the order of the graphs and their sizes.
 void write_hashes(std::string_view file, const std::vector<GoldenGraph>& graphs, const Hashes& hashes);
 
-/// What a line of hashes begins with: "sum_f32 2049".
+/// The beginning of a line of hashes: "sum_f32 2049".
 std::string line_name(const GoldenGraph& graph, const Size& size);
 
 } // namespace gf::golden
