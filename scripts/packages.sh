@@ -1,8 +1,8 @@
-# Sourced by the other scripts: what they share. It installs Debian/Ubuntu packages that are missing, and says which; it
-# touches neither apt nor the network when nothing is missing.
+# Functions shared by the other scripts, which source it. It installs missing Debian/Ubuntu packages and prints their names;
+# without any it uses neither apt nor the network.
 #
-# A needed thing is written package:check; the check is a command, a header below the system's include folders, or a
-# pattern of absolute paths.
+# A requirement is package:check; the check is a command, a header below the system's include folders, or a pattern of
+# absolute paths.
 
 build_packages=(
     g++:c++ cmake:cmake ninja-build:ninja
@@ -30,7 +30,7 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# Installs what is missing among the arguments. Fails, saying what to install, if it cannot.
+# Installs the missing packages among the arguments. If it cannot, prints them and fails.
 install_missing() {
     local packages
     read -ra packages <<<"$(missing "$@")"
@@ -57,7 +57,7 @@ install_missing() {
     fi
 }
 
-# Prints what a script says of itself, and ends it.
+# Prints a script's header comment, and exits.
 usage() {
     sed -n '2,/^[^#]/s/^#\( \|$\)//p' "scripts/${1##*/}" >&2
     exit 2
@@ -67,14 +67,14 @@ use_ccache_if_there() {
     if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache; fi
 }
 
-# Reads ctest's output and says in one line what it came to.
+# Summarises ctest's output in one line.
 count_tests() {
     awk '/\*\*\*Skipped/ { skipped++ }
         /tests? failed out of/ { total += $NF; sub(/.*passed, /, ""); failed += $1 }
         END { printf "%d passed, %d failed, %d skipped\n", total - failed - skipped, failed, skipped }'
 }
 
-# Runs functions one after the other, whatever becomes of them, and says how long each took. Leaves in `failed` those that did.
+# Runs functions in order, also after failures, and prints the time of each. Sets `failed` to those that failed.
 run_steps() {
     local step started
     failed=()
