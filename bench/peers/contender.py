@@ -1,4 +1,4 @@
-"""What a library offers for a workload."""
+"""A library's function for a workload."""
 import typing
 
 

@@ -58,7 +58,7 @@ def entry(workload, elements, mode, contender, real_time, repetition, repetition
 
 
 class Part:
-    """What is written for peers.py."""
+    """The output file for peers.py."""
 
     def __init__(self, library, out):
         self._library, self._out = library, out
@@ -78,7 +78,7 @@ class Part:
             entry(workload, elements, mode, contender, t, i, len(times), counters) for i, t in enumerate(times)]
 
     def write(self):
-        """In one step, since this process may be ended at any moment."""
+        """Writes the file atomically, because this process may be killed at any moment."""
         partial = self._out.with_suffix(".partial")
         partial.write_text(json.dumps(self._content))
         os.replace(partial, self._out)

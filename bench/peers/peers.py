@@ -2,12 +2,12 @@
 """The same work in PyTorch, CuPy and JAX: sum, cubes, five and zscore of f32, by the names that all benchmarks share
 (workload/f32/bytes:B/mode/contender), as JSON in Google Benchmark's form.
 
-Each library runs in a process of its own, so that none holds memory that another needs, and its part is kept whatever
-becomes of it later. A library that is missing, sees no GPU or gives a wrong result is left out: stderr and the
-context's left_out say so.
+Each library runs in a separate process, so that none holds memory that another needs, and finished cases are kept if it
+fails later. A library that is missing, sees no GPU or gives a wrong result is omitted, with a message on stderr and in
+the context's left_out.
 
-The modes: call is the host's clock from the call until the host knows the result (of zscore: until the array is
-done), percentiles over batches in turn; graph, of PyTorch only, is a captured CUDA Graph timed by events.
+The modes: call is the host's clock from the call until the host has the result (for zscore, until the array is done),
+as percentiles over batches in turn; graph, only for PyTorch, is a captured CUDA Graph timed by events.
 """
 import argparse
 import datetime

@@ -1,4 +1,4 @@
-"""The workloads' input and, by NumPy in float64, what their results must be."""
+"""The workloads' input and their right results, by NumPy in float64."""
 import numpy as np
 
 WORKLOADS = ("sum", "cubes", "five", "zscore")
@@ -11,12 +11,12 @@ def make_input(elements):
 
 
 def sample(array):
-    """About 64 Ki elements of an array result, evenly spread: what is compared of it. Slices of any library."""
+    """The compared part of an array result: about 64 Ki evenly spread elements. Works on arrays of any library."""
     return array[:: max(1, len(array) >> 16)]
 
 
 class Reference:
-    """Of each workload the right results and how far off a result in f32 may be."""
+    """The right results of each workload, and the allowed error of a result in f32."""
 
     def __init__(self, x):
         total = absolute = squares = cubes = 0.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What gridfold promises of its speed, bar by bar: the worst point, the geometric mean, and which points miss.
+"""The bars for gridfold's speed: for each, the worst point, the geometric mean, and the points that miss.
 
 usage: bars.py RESULTS.json…
 
@@ -31,7 +31,7 @@ class Bar(typing.NamedTuple):
     mean_need: float | None = None
 
     def score(self, point):
-        """1 and more is met."""
+        """At least 1 if the bar is met."""
         return point.value / point.need if self.above else point.need / point.value
 
     @property

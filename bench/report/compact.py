@@ -10,7 +10,7 @@ import sys
 
 
 def compact(measured):
-    """The same file with one entry a name, in the order in which they come first; entries that failed stay as they are."""
+    """The file with one entry a name, in order of first appearance; failed entries are unchanged."""
     times, entries = {}, {}
     for entry in measured["benchmarks"]:
         if entry.get("run_type", "iteration") != "iteration":

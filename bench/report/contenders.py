@@ -1,7 +1,7 @@
-"""How charts show the contenders: for each one name and one colour, in every chart the same.
+"""The contenders' names and colours, the same in every chart.
 
-gridfold has one colour, however it is called; apart from it no two contenders share one. Every colour has a contrast of
-3 : 1 and more to white. Libraries are hues, their variants shades, so that colour-blind readers can tell them apart.
+All variants of gridfold have one colour; no two other contenders share a colour. Every colour has a contrast of at least
+3 : 1 to white. Libraries are hues, their variants shades, so that colour-blind readers can distinguish them.
 """
 import typing
 
@@ -50,5 +50,5 @@ def look(contender):
 
 
 def ordered(contenders):
-    """In the order of LOOKS."""
+    """The contenders in the order of LOOKS."""
     return sorted(contenders, key=lambda contender: list(LOOKS.values()).index(look(contender)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the README's charts from files of results, as small SVGs; those for which there is no data are left out.
+"""Draws the README's charts from files of results, as small SVGs, omitting charts without data.
 
 usage: draw.py RESULTS.json… --out FOLDER
 
@@ -69,7 +69,7 @@ def size_axis(axes, sizes):
 
 
 def line_of(contender, style):
-    """How a contender's line is drawn: with a marker at each size, unless it is dashed."""
+    """The style of a contender's line: with a marker at each size, unless it is dashed."""
     marker = "o" if style == "-" else None
     return {"linestyle": style, "color": look(contender).colour, "marker": marker, "markersize": 3}
 
@@ -145,7 +145,7 @@ def panel_title(case):
 
 
 def panel_order(case):
-    """As in ORDER, then any other workload."""
+    """The workloads in ORDER, then the others."""
     return ORDER.index(case.workload) if case.workload in ORDER else len(ORDER), case
 
 
@@ -311,7 +311,7 @@ CHARTS = {"bandwidth": bandwidth, "speedup": speedup, "round_trip": round_trip, 
 
 
 def draw(results, folder):
-    """The paths of what was drawn."""
+    """The paths of the charts."""
     drawn = []
     with matplotlib.rc_context(STYLE):
         for name, chart in CHARTS.items():

@@ -1,4 +1,4 @@
-"""The table, the bars and the charts, of made-up results and of the committed ones.
+"""Tests of the table, the bars and the charts, with artificial results and with the committed ones.
 
 usage: python3 -m unittest discover -s bench/report -p '*_test.py'      (without matplotlib, charts are not tested)
 """
@@ -219,7 +219,7 @@ class ContendersTest(unittest.TestCase):
 
 
 def texts(svg):
-    """What is written in a chart."""
+    """The texts in a chart."""
     return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)", svg)]
 
 

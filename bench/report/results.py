@@ -11,7 +11,7 @@ NAME = re.compile(r"(?P<workload>[^/]+)/(?P<type>[^/]+)/bytes:(?P<bytes>\d+)/(?P
 
 
 class Case(typing.NamedTuple):
-    """What contenders have in common."""
+    """The key of a case, shared by its contenders."""
     workload: str
     type: str
     bytes: int
@@ -19,7 +19,7 @@ class Case(typing.NamedTuple):
 
 
 class ResultsError(Exception):
-    """The files are not what this module reads."""
+    """The files have another form than this module reads."""
 
 
 def size_text(size):
@@ -74,7 +74,7 @@ class Results:
             self._times.setdefault(case, {})[contender] = statistics.median(values)
 
     def cases(self, workload=None, type=None, mode=None):
-        """In the order of their names, sizes as numbers."""
+        """The cases sorted by name, with sizes as numbers."""
         return sorted(case for case in self._times
                       if workload in (None, case.workload) and type in (None, case.type) and mode in (None, case.mode))
 
@@ -82,7 +82,7 @@ class Results:
         return self._times.get(case, {})
 
     def us(self, case, contender):
-        """The median, or None where it was not measured."""
+        """The median, or None if it was not measured."""
         return self._times.get(case, {}).get(contender)
 
     def why_missing(self, case, contender):
@@ -96,22 +96,22 @@ class Results:
         return self._counters.get((case, contender), {}).get(name)
 
     def published(self, case, contender):
-        """What its author says of it, or ""."""
+        """The time that the contender's author published, or ""."""
         label = self._labels.get((case, contender), "")
         return label.removeprefix("published: ") if label.startswith("published: ") else ""
 
     def ratio(self, case, contender, to="gridfold"):
-        """How many times as long as `to` the contender takes, or None."""
+        """The contender's time over that of `to`, or None."""
         over, under = self.us(case, contender), self.us(case, to)
         return over / under if over and under else None
 
     def best(self, case, but=()):
-        """The fastest contender but those, or None."""
+        """The fastest contender except those, or None."""
         others = {name: us for name, us in self.contenders(case).items() if name not in but}
         return min(others, key=others.get) if others else None
 
     def caption(self, *modes):
-        """Card or processor, driver and date of what was measured in these modes."""
+        """Card or processor, driver and date of the measurements in these modes."""
         context = next((self.contexts[mode] for mode in modes if mode in self.contexts), {})
         parts = [context.get("gpu") or context.get("gridfold"),
                  f"driver {context['driver']}" if "driver" in context else None,
@@ -122,7 +122,7 @@ class Results:
 
 
 def read_all(paths):
-    """The results of all files; a message on stderr and the end where they cannot be read."""
+    """The results of all files. Exits with a message on stderr if they cannot be read."""
     results = Results()
     try:
         for path in paths:

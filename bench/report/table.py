@@ -6,7 +6,7 @@ usage: table.py [--brief] RESULTS.json…                       prints them
                                                               <!-- bench:begin --> and <!-- bench:end --> differs
        table.py [--brief] RESULTS.json… --write README.md     puts them there
 
---brief: the rows that tell most, and where gridfold is behind.
+--brief: the most important rows, and those where gridfold is behind.
 """
 import argparse
 import difflib
@@ -69,7 +69,7 @@ def number(value):
 
 
 def ratio(value):
-    """Near 1 a third digit tells a tie from a win."""
+    """Three decimals below 2, to distinguish a tie from a win; else as number()."""
     if value is None:
         return ""
     return f"{value:.3f}" if value < 2 else number(value)
@@ -88,13 +88,13 @@ def of_ceiling(results, case):
 
 
 def title(contender):
-    """The steps of the ladder are called by what they do; charts do not show them."""
+    """A contender's name. The ladder's steps, which charts do not show, are named by what they do."""
     ladder = "ladder_"
     return contender.removeprefix(ladder).replace("_", " ") if contender.startswith(ladder) else look(contender).name
 
 
 def others(results, case):
-    """All contenders but those with columns or a table of their own."""
+    """All contenders without their own columns or table."""
     own = ("gridfold", "cub", "ceiling", "copy_ceiling")
     found = [(name, results.ratio(case, name)) for name in sorted(results.contenders(case))
              if name not in own and not is_peer(name)]
@@ -125,7 +125,7 @@ def round_trip_rows(results):
 
 
 def ladder_rows(results):
-    """From the slowest to the fastest."""
+    """The rows from the slowest to the fastest."""
     for case in results.cases("ladder", mode="graph"):
         for name, us in sorted(results.contenders(case).items(), key=lambda item: -item[1]):
             yield [name.removeprefix("ladder_"), number(us), ratio(results.ratio(case, name)),
