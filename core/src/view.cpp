@@ -22,10 +22,13 @@ Extents::Extents(std::span<const std::int64_t> extents) {
 }
 
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> extents) noexcept {
-    if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
     std::int64_t count = 1;
-    for (const std::int64_t extent : extents)
-        if (__builtin_mul_overflow(count, extent, &count)) return {};
+    bool fits = true;
+    for (const std::int64_t extent : extents) {
+        if (extent == 0) return 0;
+        if (__builtin_mul_overflow(count, extent, &count)) fits = false;
+    }
+    if (!fits) return {};
     return count;
 }
 

@@ -57,7 +57,7 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
     std::vector<u64> scalars(scalar_words * plan_.scalars.size(), 0), host(host_words * plan_.scalars.size(), 0);
 
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
-        std::vector<u64> values = cuda::parameter_values(plan_, s, kernels_[s], bound, arrays,
+        std::vector<u64> values = cuda::parameter_values(plan_, s, kernels_[s], problem_of(plan_, bound, 0), arrays,
                                                          {scalars.data(), workspaces_[s].data(), host.data()});
         std::vector<void*> arguments;
         for (u64& value : values) arguments.push_back(&value);

@@ -284,6 +284,23 @@ TEST_F(AllocationFailure, cannot_happen_in_runs_of_many_problems_but_for_the_lis
     }
 }
 
+TEST_F(AllocationFailure, a_problem_of_many_is_bound_and_run_without_an_allocation_of_its_own) {
+    const Executable named =
+        compile(parse("f(x: f32[n], w: i32[n], alpha: f32) -> the_sum_of_all_that_is_above = sum(x "
+                      "where x > alpha), the_place_of_the_least_element = argmin(w)"),
+                {.device = "cpu"});
+    const Data few(10);
+    const auto allocations = [&](std::size_t count) {
+        const std::vector<Bindings> problems(count, few.bindings());
+        const std::uint64_t before = allocation_count();
+        PreparedMany many = named.prepare_many(problems);
+        (void)many.run();
+        return allocation_count() - before;
+    };
+    (void)allocations(200); // what a process makes once
+    EXPECT_EQ(allocations(200), allocations(1000));
+}
+
 TEST_F(AllocationFailure, in_a_rebind_of_one_of_many_lets_the_old_bindings_stand) {
     const Data longer(several_threads + 12'345, 7);
     const std::vector<Bindings> problems{data.bindings(), data.bindings(3), data.bindings(4), data.bindings(5)};

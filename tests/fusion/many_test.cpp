@@ -133,6 +133,48 @@ TEST_F(Many, results_stay_when_others_are_run) {
     EXPECT_EQ(second[2].span<float>("y")[1], 4);
 }
 
+// The lists of entries() are made when they are asked for, and their memory is used again.
+TEST_F(Many, lists_the_results_of_each_problem_and_run) {
+    const gf::Executable exe =
+        compile("f(x: f32[n], k: i32) -> y = x * 2, peak_of_the_whole_column = max(x), k2 = k * 2");
+    std::vector<float> a{1, 2}, b{3, 4, 5};
+    std::vector<float> y(3);
+    gf::PreparedMany many = exe.prepare_many(std::vector<gf::Bindings>{{{"x", a}, {"k", 7}}, {{"x", b}, {"k", 8}}});
+    const auto expect = [](const gf::Results& results, float peak, std::uint64_t k2, float last) {
+        const std::span<const gf::Results::Entry> entries = results.entries();
+        ASSERT_EQ(entries.size(), 3u);
+        EXPECT_EQ(entries[0].name, "y");
+        EXPECT_TRUE(entries[0].is_array);
+        EXPECT_EQ(results.to_vector<float>("y").back(), last);
+        EXPECT_EQ(entries[0].array.address, results.array("y").address);
+        EXPECT_EQ(entries[1].name, "peak_of_the_whole_column");
+        float value = 0;
+        std::memcpy(&value, &entries[1].bits, sizeof value);
+        EXPECT_EQ(value, peak);
+        EXPECT_EQ(entries[2].bits, k2);
+    };
+    const void* listed = nullptr;
+    {
+        const std::vector<gf::Results> results = many.run();
+        expect(results[1], 5, 16, 10);
+        listed = results[1].entries().data();
+    }
+    a[1] = 20;
+    b[2] = 50;
+    std::vector<gf::Results> held = many.run();
+    expect(held[0], 20, 14, 40);
+    expect(held[1], 50, 16, 100);
+    EXPECT_EQ(held[1].entries().data(), listed);
+    const gf::Results one = held[1];
+    held.clear();
+    many.rebind(1, {{"k", 9}, {"y", y}});
+    const std::vector<gf::Results> after = many.run();
+    expect(after[1], 50, 18, 100);
+    EXPECT_EQ(after[1].array("y").address, y.data());
+    EXPECT_EQ(one.entries()[2].bits, 16u);
+    EXPECT_NE(one.array("y").address, y.data());
+}
+
 TEST_F(Many, of_no_problem_is_nothing) {
     const gf::Executable exe = compile("f(x: f32[n]) -> total = sum(x)");
     EXPECT_TRUE(exe.run_many({}).empty());

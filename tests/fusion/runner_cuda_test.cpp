@@ -351,7 +351,7 @@ TEST_F(RunnerCuda, a_failed_bind_of_many_leaves_the_old_bindings) {
         for (long n = 0;; ++n) {
             auto x = numbers(3000), y = numbers(n_later, 3), one = numbers(3000, 0), two = numbers(n_later, 0);
             auto runner = shifts->many_runner();
-            const std::vector<Bound> before{bindings(x, one)}, after{bindings(y, two)};
+            const Bound before = bindings(x, one), after = bindings(y, two);
             runner->bind(before);
             const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->bind(after); });
             EXPECT_EQ(sum(*runner), failed ? total_of(x) : total_of(y)) << "call " << n;

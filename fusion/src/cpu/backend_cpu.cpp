@@ -7,6 +7,7 @@
 #include <gridfold/fusion/backend.hpp>
 
 #include "cpu/sweep_run.hpp"
+#include "host_kernels/floating_mode.hpp"
 
 namespace gf {
 
@@ -26,22 +27,15 @@ int thread_count(const Program& program) {
     return program.threads > 0 ? program.threads : std::max(omp_get_max_threads(), 1);
 }
 
-std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents) {
-    return static_cast<std::size_t>(*element_count(array.dims, extents)) * size_of(array.type);
-}
-
 /// Where there are as many problems as threads, each thread takes some at a time; else all threads take one after the
 /// other.
 class CpuRunner final : public Runner {
 public:
     explicit CpuRunner(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
-    void bind(std::span<const Bound> problems) override;
-    void run(std::span<ScalarResult> scalars, StreamView stream) override {
-        enqueue(stream);
-        wait(scalars);
-    }
-    void enqueue(StreamView) override;
+    void bind(const Bound& problems) override;
+    void run(std::span<ScalarResult> scalars, StreamView) override { solve_all(scalars); }
+    void enqueue(StreamView) override { solve_all(scalars_); }
     void wait(std::span<ScalarResult> scalars) override { std::ranges::copy(scalars_, scalars.begin()); }
 
 private:
@@ -51,23 +45,17 @@ private:
         std::vector<GrowingBytes> temporaries; ///< by array
         std::vector<char*> arrays;             ///< of the problem under way
     };
-    /// The bindings, one problem's after the other's.
-    struct Packed {
-        std::size_t count = 0;
-        std::vector<std::int64_t> extents;
-        std::vector<char*> arrays;
-        std::vector<std::uint64_t> parameters;
-    };
-
     std::vector<Worker> make_workers(std::size_t count, int team) const;
-    void reserve(Worker& worker, int team, std::span<const Bound> problems) const;
-    void solve(std::size_t problem, Worker& worker);
+    void reserve(std::span<Worker> workers, int team, const Bound& problems) const;
+    void solve(std::size_t number, Worker& worker, std::span<ScalarResult> scalars);
+    /// `scalars`: of the first problem by Plan::scalars, then those of the next.
+    void solve_all(std::span<ScalarResult> scalars);
 
     std::shared_ptr<const Program> program_;
-    Packed bound_, next_;
+    Bound bound_, next_;
     std::vector<Worker> workers_;
-    int team_ = 0; ///< threads that a worker has
-    std::vector<ScalarResult> scalars_;
+    int team_ = 0;                      ///< threads that a worker has
+    std::vector<ScalarResult> scalars_; ///< of the last enqueue()
 };
 
 std::vector<CpuRunner::Worker> CpuRunner::make_workers(std::size_t count, int team) const {
@@ -84,46 +72,50 @@ std::vector<CpuRunner::Worker> CpuRunner::make_workers(std::size_t count, int te
 }
 
 /// So that no run allocates.
-void CpuRunner::reserve(Worker& worker, int team, std::span<const Bound> problems) const {
+void CpuRunner::reserve(std::span<Worker> workers, int team, const Bound& problems) const {
     const Plan& plan = *program_->plan;
+    const auto extents = [&](std::size_t p) { return problem_of(plan, problems, p).extents; };
+    // The most elements that a problem has over these dims, and the first problem that has them.
+    const auto most_elements = [&](std::span<const int> dims) {
+        std::pair<std::int64_t, std::size_t> most{-1, 0};
+        for (std::size_t p = 0; p < problems.count; ++p) {
+            if (p > 0 && same_extents(extents(p), extents(p - 1))) continue;
+            if (const std::int64_t elements = *element_count(dims, extents(p)); elements > most.first)
+                most = {elements, p};
+        }
+        return most;
+    };
     for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
-        std::int64_t most = -1; // one thread needs no more for fewer elements; of several, the first takes more
-        for (const Bound& problem : problems) {
-            const std::int64_t elements = *element_count(plan.sweeps[s].dims, problem.extents);
-            if (team == 1 && elements <= most) continue;
-            worker.sweeps[s].fit(problem.extents);
-            most = elements;
+        if (team == 1) { // one thread needs no more for fewer elements
+            const std::size_t largest = most_elements(plan.sweeps[s].dims).second;
+            for (Worker& worker : workers) worker.sweeps[s].fit(extents(largest));
+        } else {
+            for (Worker& worker : workers)
+                for (std::size_t p = 0; p < problems.count; ++p) worker.sweeps[s].fit(extents(p));
         }
     }
     for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
         if (plan.arrays[a].role != ArrayRole::temporary) continue;
-        std::size_t bytes = 0;
-        for (const Bound& problem : problems) bytes = std::max(bytes, bytes_of(plan.arrays[a], problem.extents));
-        worker.temporaries[a].reserve(bytes);
+        const auto elements = static_cast<std::size_t>(most_elements(plan.arrays[a].dims).first);
+        for (Worker& worker : workers) worker.temporaries[a].reserve(elements * size_of(plan.arrays[a].type));
     }
 }
 
-void CpuRunner::bind(std::span<const Bound> problems) {
-    const Plan& plan = *program_->plan;
+void CpuRunner::bind(const Bound& problems) {
     const int threads = thread_count(*program_);
-    const bool side_by_side = problems.size() > 1 && problems.size() >= static_cast<std::size_t>(threads);
+    const bool side_by_side = problems.count > 1 && problems.count >= static_cast<std::size_t>(threads);
     const std::size_t workers = side_by_side ? static_cast<std::size_t>(threads) : 1;
     const int team = side_by_side ? 1 : threads;
     std::vector<Worker> made;
     const bool same = workers_.size() == workers && team_ == team;
     if (!same) made = make_workers(workers, team);
-    for (Worker& worker : same ? workers_ : made) reserve(worker, team, problems);
+    reserve(same ? workers_ : made, team, problems);
 
-    next_.count = problems.size();
-    next_.extents.clear();
-    next_.arrays.clear();
-    next_.parameters.clear();
-    for (const Bound& problem : problems) {
-        next_.extents.insert(next_.extents.end(), problem.extents.begin(), problem.extents.end());
-        for (const BoundArray& array : problem.arrays) next_.arrays.push_back(static_cast<char*>(array.address));
-        next_.parameters.insert(next_.parameters.end(), problem.parameters.begin(), problem.parameters.end());
-    }
-    scalars_.resize(problems.size() * plan.scalars.size());
+    next_.count = problems.count;
+    next_.extents = problems.extents;
+    next_.arrays = problems.arrays;
+    next_.parameters = problems.parameters;
+    scalars_.resize(problems.count * program_->plan->scalars.size());
     // From here on nothing throws.
     if (!same) {
         workers_ = std::move(made);
@@ -132,32 +124,38 @@ void CpuRunner::bind(std::span<const Bound> problems) {
     std::swap(bound_, next_);
 }
 
-void CpuRunner::solve(std::size_t problem, Worker& worker) {
+void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult> scalars) {
     const Plan& plan = *program_->plan;
-    const auto of_problem = [&](auto& packed, std::size_t each) {
-        return std::span(packed).subspan(problem * each, each);
-    };
-    const auto arrays = of_problem(bound_.arrays, plan.arrays.size());
-    for (std::size_t a = 0; a < arrays.size(); ++a)
-        worker.arrays[a] = plan.arrays[a].role == ArrayRole::temporary ? worker.temporaries[a].get() : arrays[a];
+    const BoundProblem problem = problem_of(plan, bound_, number);
+    for (std::size_t a = 0; a < problem.arrays.size(); ++a)
+        worker.arrays[a] = plan.arrays[a].role == ArrayRole::temporary ? worker.temporaries[a].get()
+                                                                       : static_cast<char*>(problem.arrays[a].address);
     for (SweepRun& sweep : worker.sweeps) {
-        sweep.fit(of_problem(bound_.extents, plan.dims.size()));
-        sweep.run(worker.arrays, of_problem(bound_.parameters, plan.parameters.size()),
-                  of_problem(scalars_, plan.scalars.size()));
+        sweep.fit(problem.extents);
+        sweep.run(worker.arrays, problem.parameters, scalars);
     }
 }
 
-void CpuRunner::enqueue(StreamView) {
+void CpuRunner::solve_all(std::span<ScalarResult> scalars) {
+    const FloatingMode mode;
+    const std::size_t each = program_->plan->scalars.size();
     if (workers_.size() == 1 || !may_start_threads()) { // a forked child has no other thread
-        for (std::size_t p = 0; p < bound_.count; ++p) solve(p, workers_.front());
+        for (std::size_t p = 0; p < bound_.count; ++p) solve(p, workers_.front(), scalars.subspan(p * each, each));
         return;
     }
     const auto count = static_cast<std::int64_t>(bound_.count);
     constexpr std::int64_t turns = 64; // of a thread: problems may differ in size
     const std::int64_t some = std::max<std::int64_t>(count / (turns * static_cast<std::int64_t>(workers_.size())), 1);
-#pragma omp parallel for schedule(dynamic, some) num_threads(static_cast<int>(workers_.size()))
-    for (std::int64_t p = 0; p < count; ++p)
-        solve(static_cast<std::size_t>(p), workers_[static_cast<std::size_t>(omp_get_thread_num())]);
+#pragma omp parallel num_threads(static_cast<int>(workers_.size()))
+    {
+        const FloatingMode mode_of_thread;
+        Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
+#pragma omp for schedule(dynamic, some)
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto p = static_cast<std::size_t>(i);
+            solve(p, worker, scalars.subspan(p * each, each));
+        }
+    }
 }
 
 class CpuBuild final : public Build {

@@ -72,6 +72,9 @@ public:
         }
         for (const Store& store : sweep_.stores) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
+        for (const Yield& yield : sweep_.yields)
+            program_.yields.push_back(
+                checked(cast_kernel(code(yield.value).type, plan_.scalars[at(yield.scalar)].type), yield.value));
         choose_tile();
         return std::move(program_);
     }

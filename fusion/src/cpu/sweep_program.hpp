@@ -83,6 +83,7 @@ struct SweepProgram {
     /// then none.
     std::vector<Place> places;
     std::vector<FoldStep> folds;
+    std::vector<ConvertKernel> yields; ///< by Sweep::yields: from the value's type to the scalar's
     std::vector<Splat> splats;
     std::vector<int> streams;                         ///< the places of the arrays that are read flat
     bool prefetches = false;                          ///< asks for the streams of the next tile

@@ -76,7 +76,7 @@ SweepRun::Part SweepRun::make_part() const {
 }
 
 void SweepRun::fit(std::span<const std::int64_t> extents) {
-    if (part_count_ > 0 && std::ranges::equal(extents, extents_)) return;
+    if (part_count_ > 0 && same_extents(extents, extents_)) return;
     part_count_ = 0;                                  // until everything is there
     elements_ = *element_count(sweep_.dims, extents); // the front end has checked that it fits
     std::int64_t inner = 1;
@@ -115,7 +115,6 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
 
 void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters,
                    std::span<ScalarResult> scalars) {
-    const FloatingMode mode;
     evaluate(program_.prologue, sweep_, parameters, scalars, {}, values_);
     fill_splats();
     const int parts = static_cast<int>(part_count_);
@@ -129,13 +128,14 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
             walk(at(part), arrays);
         }
     }
-    for (std::size_t f = 0; f < folds_.size(); ++f) program_.folds[f].pairwise(states_[f], folds_[f].count);
+    for (std::size_t f = 0; f < folds_.size(); ++f)
+        if (folds_[f].count > 1) program_.folds[f].pairwise(states_[f], folds_[f].count);
     evaluate(program_.epilogue, sweep_, parameters, scalars, states_, values_);
-    for (const Yield& yield : sweep_.yields) {
+    for (std::size_t y = 0; y < sweep_.yields.size(); ++y) {
+        const Yield& yield = sweep_.yields[y];
         ScalarResult& scalar = scalars[at(yield.scalar)];
         scalar = {0, yield.empty >= 0 && values_[at(yield.empty)] != 0};
-        cast_kernel(sweep_.code[at(yield.value)].type,
-                    plan_.scalars[at(yield.scalar)].type)(&scalar.bits, &values_[at(yield.value)], 1);
+        program_.yields[y](&scalar.bits, &values_[at(yield.value)], 1);
     }
 }
 
@@ -168,6 +168,7 @@ char* SweepRun::lanes(const Part& part, std::size_t fold, std::int64_t block_in_
 
 void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
     Part& part = parts_[number];
+    if (elements_ > 0 && elements_ <= slab_elements) return walk_slab(part, arrays);
     const auto parts = static_cast<std::int64_t>(part_count_), p = static_cast<std::int64_t>(number);
     const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts;
     for (std::size_t f = 0; f < folds_.size(); ++f)
@@ -178,6 +179,25 @@ void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
         const FoldStep& fold = program_.folds[f];
         if (fold.in_any_order)
             fold.finish(lanes(part, f, 0), used_lanes(f), folds_[f].states.get() + fold.state_bytes * number);
+    }
+}
+
+/// A domain of one slab, as walk() would do it: many problems are mostly as small, and have little else to do.
+void SweepRun::walk_slab(Part& part, std::span<char* const> arrays) {
+    const std::size_t n = unsigned_of(elements_);
+    choose_block(part, 0);
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& fold = program_.folds[f];
+        const bool starts_every_lane = fold.starts_lanes && n == lane_count && !fold.in_any_order;
+        if (!starts_every_lane) fold.identity(part.block[f], used_lanes(f));
+    }
+    run_slabs(part, 0, 0, 1, n, arrays);
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& fold = program_.folds[f];
+        if (fold.finishes_unmasked && !fold.in_any_order)
+            fold.built_in->finish_unmasked(part.block[f], used_lanes(f), {1, n, 0, slab_elements}, states_[f]);
+        else
+            fold.finish(part.block[f], used_lanes(f), states_[f]);
     }
 }
 
@@ -197,10 +217,11 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
         for (std::int64_t b = first_block; b < end_block; ++b) {
             const std::int64_t slab = start + b, end = std::min(start + group, full_slabs);
             const std::int64_t rows = slab < end ? (end - slab + blocks_ - 1) / blocks_ : 0;
-            if (rows > 0) run_slabs(part, slab, unsigned_of(rows), lane_count, b - first_block, arrays);
+            choose_block(part, b - first_block);
+            if (rows > 0) run_slabs(part, slab, slab / blocks_, unsigned_of(rows), lane_count, arrays);
             // The last slab of all may be shorter.
             if (rest > 0 && full_slabs >= slab && full_slabs < start + group && full_slabs % blocks_ == b)
-                run_slabs(part, full_slabs, 1, rest, b - first_block, arrays);
+                run_slabs(part, full_slabs, full_slabs / blocks_, 1, rest, arrays);
         }
     }
 
@@ -221,13 +242,17 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
     }
 }
 
-/// Runs the body over `lanes` lanes of `rows` slabs of one block, slab, slab + blocks, …, and folds.
-void SweepRun::run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
+/// The next elements are folded into this block's lanes.
+void SweepRun::choose_block(Part& part, std::int64_t block_in_band) const {
+    for (std::size_t f = 0; f < folds_.size(); ++f) part.block[f] = lanes(part, f, block_in_band);
+}
+
+/// Runs the body over `lanes` lanes of `rows` slabs of the chosen block, slab, slab + blocks, …, and folds. `first_row`:
+/// the number of `slab` in its block.
+void SweepRun::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, std::size_t rows, std::size_t lanes,
                          std::span<char* const> arrays) {
-    const std::size_t n = program_.tile / std::bit_ceil(rows);
-    const std::int64_t first_row = slab / blocks_;
-    for (std::size_t f = 0; f < folds_.size(); ++f) part.block[f] = this->lanes(part, f, block_in_band);
-    const std::size_t before_line = lanes_before_line(arrays);
+    const std::size_t n = program_.tile >> std::countr_zero(std::bit_ceil(rows));
+    const std::size_t before_line = lanes > n ? lanes_before_line(arrays) : 0; // one tile begins where it begins
     for (std::size_t first = 0, end = 0; first < lanes; first = end) {
         end = std::min(first + n + (first == 0 ? before_line : 0), lanes);
         const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);

@@ -30,7 +30,8 @@ public:
     /// The next runs are over these extents. Allocates only what none before needed; where that fails, a further fit()
     /// finds things as they were.
     void fit(std::span<const std::int64_t> extents);
-    /// Runs the sweep: reads scalars of earlier sweeps, writes those that it yields. Allocates nothing.
+    /// Runs the sweep: reads scalars of earlier sweeps, writes those that it yields. Allocates nothing. The caller has
+    /// set its FloatingMode.
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
 private:
@@ -66,9 +67,11 @@ private:
     Part make_part() const;
     void fill_splats();
     void walk(std::size_t part, std::span<char* const> arrays);
+    void walk_slab(Part& part, std::span<char* const> arrays);
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
-    void run_slabs(Part& part, std::int64_t slab, std::size_t rows, std::size_t lanes, std::int64_t block_in_band,
+    void run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, std::size_t rows, std::size_t lanes,
                    std::span<char* const> arrays);
+    void choose_block(Part& part, std::int64_t block_in_band) const;
     std::size_t lanes_before_line(std::span<char* const> arrays) const;
     void place(Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;

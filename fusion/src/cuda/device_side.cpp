@@ -23,20 +23,21 @@ std::size_t scalar_bytes(const Plan& plan, std::size_t problems) {
 
 /// The blocks that each problem gets. Those that fold are given by the order; where one of many problems only maps,
 /// they may loop, since a table of a word a slab would be long.
-std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, std::span<const Bound> problems) {
+std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems) {
     constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's
     const Kernel& kernel = loaded.kernels[sweep].emitted;
     std::vector<std::uint32_t> all;
-    all.reserve(problems.size());
+    all.reserve(problems.count);
     std::int64_t sum = 0;
-    for (std::size_t p = 0; p < problems.size(); ++p) {
-        const std::int64_t elements = elements_of(loaded.plan->sweeps[sweep].dims, problems[p].extents);
+    for (std::size_t p = 0; p < problems.count; ++p) {
+        const std::int64_t elements =
+            elements_of(loaded.plan->sweeps[sweep].dims, problem_of(*loaded.plan, problems, p).extents);
         check_elements(kernel, elements,
-                       loaded.problems == Problems::one ? "" : fmt::format("problem {} of {}: ", p, problems.size()));
+                       loaded.problems == Problems::one ? "" : fmt::format("problem {} of {}: ", p, problems.count));
         std::int64_t blocks = grid(kernel, elements);
         if (loaded.problems == Problems::many && kernel.words == 0) blocks = std::min(blocks, most_that_map);
         if ((sum += blocks) > most)
-            throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.size()),
+            throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.count),
                                  fmt::format("with problem {} they have more than 2^31 - 1 blocks", p),
                                  "run them in several calls");
         all.push_back(static_cast<std::uint32_t>(blocks));
@@ -53,9 +54,9 @@ void append(std::vector<std::uint64_t>& records, std::uint32_t first, std::uint3
 
 } // namespace
 
-Layout lay_out(const LoadedPlan& loaded, std::span<const Bound> problems) {
+Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
     const Plan& plan = *loaded.plan;
-    const std::size_t sweeps = plan.sweeps.size(), count = problems.size();
+    const std::size_t sweeps = plan.sweeps.size(), count = problems.count;
     const bool one = loaded.problems == Problems::one;
     Layout layout;
     for (std::size_t s = 0; s < sweeps; ++s) layout.blocks.push_back(count_blocks(loaded, s, problems));
@@ -84,12 +85,12 @@ Layout lay_out(const LoadedPlan& loaded, std::span<const Bound> problems) {
     layout.arrays.assign(count * plan.arrays.size(), 0);
     for (std::size_t p = 0; p < count; ++p)
         for (std::size_t a = 0; a < plan.arrays.size(); ++a)
-            if (needs_memory(plan.arrays[a], problems[p].arrays[a]))
-                layout.arrays[p * plan.arrays.size() + a] = take(layout.bytes, bytes_of(plan.arrays[a], problems[p]));
+            if (const std::size_t i = p * plan.arrays.size() + a; needs_memory(plan.arrays[a], problems.arrays[i]))
+                layout.arrays[i] = take(layout.bytes, bytes_of(plan.arrays[a], problem_of(plan, problems, p).extents));
     return layout;
 }
 
-DeviceSide make_device_side(const LoadedPlan& loaded, std::span<const Bound> problems, const Layout& layout,
+DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, const Layout& layout,
                             const DeviceBuffer& memory, void* host) {
     const Plan& plan = *loaded.plan;
     const auto at = [&](std::size_t offset) { return static_cast<std::byte*>(memory.address()) + offset; };
@@ -97,8 +98,7 @@ DeviceSide make_device_side(const LoadedPlan& loaded, std::span<const Bound> pro
     DeviceSide side;
     side.arrays.reserve(layout.arrays.size());
     for (std::size_t i = 0; i < layout.arrays.size(); ++i)
-        side.arrays.push_back(layout.arrays[i] != 0 ? at(layout.arrays[i])
-                                                    : problems[i / each].arrays[i % each].address);
+        side.arrays.push_back(layout.arrays[i] != 0 ? at(layout.arrays[i]) : problems.arrays[i].address);
     side.tables.resize(layout.arrays_at - layout.tables_at);
     const auto write = [&](std::size_t offset, const auto& words) {
         std::memcpy(side.tables.data() + (offset - layout.tables_at), words.data(), words.size() * sizeof words[0]);
@@ -112,9 +112,10 @@ DeviceSide make_device_side(const LoadedPlan& loaded, std::span<const Bound> pro
         launch.blocks = 0;
         std::vector<std::uint64_t> records;
         std::vector<std::uint32_t> problem_of_block;
-        for (std::size_t p = 0; p < problems.size(); ++p) {
+        for (std::size_t p = 0; p < problems.count; ++p) {
+            const BoundProblem problem = problem_of(plan, problems, p);
             void* const workspace = layout.workspaces[s][p] != 0 ? at(layout.workspaces[s][p]) : nullptr;
-            auto values = parameter_values(plan, s, kernel, problems[p], std::span(side.arrays).subspan(p * each, each),
+            auto values = parameter_values(plan, s, kernel, problem, std::span(side.arrays).subspan(p * each, each),
                                            {at(scalar_bytes(plan, p)), workspace, host_reads ? host : nullptr});
             const std::uint32_t blocks = layout.blocks[s][p];
             if (loaded.problems == Problems::one) {
@@ -125,7 +126,7 @@ DeviceSide make_device_side(const LoadedPlan& loaded, std::span<const Bound> pro
                     problem_of_block.insert(problem_of_block.end(), blocks, static_cast<std::uint32_t>(p));
             }
             launch.blocks += blocks;
-            launch.bytes += elements_of(plan.sweeps[s].dims, problems[p].extents) * kernel.loaded_bytes;
+            launch.bytes += elements_of(plan.sweeps[s].dims, problem.extents) * kernel.loaded_bytes;
         }
         if (loaded.problems == Problems::many) {
             write(layout.records[s], records);

@@ -27,7 +27,7 @@ struct Layout {
 };
 
 /// Throws InvalidBinding for what no launch can hold.
-Layout lay_out(const LoadedPlan& loaded, std::span<const Bound> problems);
+Layout lay_out(const LoadedPlan& loaded, const Bound& problems);
 
 /// The launches of all sweeps, and the tables that they read.
 struct DeviceSide {
@@ -37,7 +37,7 @@ struct DeviceSide {
 };
 
 /// Sweeps that yield a result also write it to `host`, mapped memory of 24 bytes a scalar, unless that is null.
-DeviceSide make_device_side(const LoadedPlan& loaded, std::span<const Bound> problems, const Layout& layout,
+DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, const Layout& layout,
                             const DeviceBuffer& memory, void* host);
 
 /// Makes memory ready for a first launch, and waits until it is: no scalar was yielded, workspaces are zero.

@@ -11,8 +11,8 @@ std::int64_t elements_of(std::span<const int> dims, std::span<const std::int64_t
     return element_count(dims, extents).value_or(0);
 }
 
-std::size_t bytes_of(const Array& array, const Bound& bound) {
-    return static_cast<std::size_t>(elements_of(array.dims, bound.extents)) * size_of(array.type);
+std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents) {
+    return static_cast<std::size_t>(elements_of(array.dims, extents)) * size_of(array.type);
 }
 
 bool needs_memory(const Array& array, const BoundArray& bound) {
@@ -29,7 +29,7 @@ namespace {
 std::uint64_t as_value(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 /// Elements between neighbours along `dim` of a row-major array.
-std::int64_t stride_along(const Array& array, int dim, const std::vector<std::int64_t>& extents) {
+std::int64_t stride_along(const Array& array, int dim, std::span<const std::int64_t> extents) {
     const auto at = std::find(array.dims.begin(), array.dims.end(), dim);
     return elements_of({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents);
 }
@@ -37,7 +37,7 @@ std::int64_t stride_along(const Array& array, int dim, const std::vector<std::in
 } // namespace
 
 std::vector<std::uint64_t> parameter_values(const Plan& plan, std::size_t sweep, const Kernel& kernel,
-                                            const Bound& bound, std::span<void* const> arrays,
+                                            const BoundProblem& bound, std::span<void* const> arrays,
                                             const LaunchMemory& memory) {
     const std::int64_t elements = elements_of(plan.sweeps[sweep].dims, bound.extents);
     std::vector<std::uint64_t> values;

@@ -22,7 +22,7 @@ struct DeviceScalar {
 
 /// The number of elements over these dims. It fits: the front end has checked the extents.
 std::int64_t elements_of(std::span<const int> dims, std::span<const std::int64_t> extents);
-std::size_t bytes_of(const Array& array, const Bound& bound);
+std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents);
 /// Has an array no device memory of the caller's? A temporary, or bound in host memory.
 bool needs_memory(const Array& array, const BoundArray& bound);
 /// Is this scalar of the plan a result of the graph?
@@ -45,7 +45,7 @@ struct LaunchMemory {
 
 /// The values of Kernel::parameters for one problem. `arrays` has the device address of each of Plan::arrays.
 std::vector<std::uint64_t> parameter_values(const Plan& plan, std::size_t sweep, const Kernel& kernel,
-                                            const Bound& bound, std::span<void* const> arrays,
+                                            const BoundProblem& bound, std::span<void* const> arrays,
                                             const LaunchMemory& memory);
 
 /// Launch::may_overlap of a launch. Blocks that start while others end share the multiprocessors out unevenly: where a

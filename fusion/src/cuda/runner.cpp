@@ -60,21 +60,23 @@ struct HostArrays {
     std::size_t staged_bytes = 0; ///< of the largest that is not pinned
 };
 
-HostArrays find_host_arrays(const Plan& plan, std::span<const Bound> problems, std::span<void* const> on_device) {
+HostArrays find_host_arrays(const Plan& plan, const Bound& problems, std::span<void* const> on_device) {
     HostArrays found;
     const PointerQuery pointer_info;
-    for (std::size_t p = 0; p < problems.size(); ++p)
+    for (std::size_t p = 0; p < problems.count; ++p) {
+        const BoundProblem problem = problem_of(plan, problems, p);
         for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
-            const BoundArray& array = problems[p].arrays[a];
+            const BoundArray& array = problem.arrays[a];
             if (plan.arrays[a].role == ArrayRole::temporary || array.memory != Memory::host) continue;
             found.bound = true;
-            const std::size_t bytes = bytes_of(plan.arrays[a], problems[p]);
+            const std::size_t bytes = bytes_of(plan.arrays[a], problem.extents);
             if (bytes == 0) continue;
             const bool pinned = pointer_info(array.address).pinned;
             if (!pinned) found.staged_bytes = std::max(found.staged_bytes, bytes);
             (plan.arrays[a].role == ArrayRole::output ? found.outputs : found.inputs)
                 .push_back({on_device[p * plan.arrays.size() + a], array.address, bytes, pinned});
         }
+    }
     return found;
 }
 
@@ -113,14 +115,14 @@ public:
     explicit CudaRunner(std::shared_ptr<const LoadedPlan> loaded);
     ~CudaRunner() override;
 
-    void bind(std::span<const Bound> problems) override;
+    void bind(const Bound& problems) override;
     void run(std::span<ScalarResult> scalars, StreamView stream) override;
     void enqueue(StreamView stream) override;
     void wait(std::span<ScalarResult> scalars) override;
 
 private:
     bool polls() const { return loaded_->problems == Problems::one; }
-    std::size_t answer_bytes() const { return bound_.size() * loaded_->plan->scalars.size() * sizeof(DeviceScalar); }
+    std::size_t answer_bytes() const { return bound_.count * loaded_->plan->scalars.size() * sizeof(DeviceScalar); }
     bool same_edges(std::span<const SweepLaunch> launches) const;
     void fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const;
     void begin_anew();
@@ -141,7 +143,7 @@ private:
     Stream stream_;              // for runs without the caller's, and for copies back
     Event done_;                 // with the last launch
 
-    std::vector<Bound> bound_;
+    Bound bound_{.extents = {}, .arrays = {}, .parameters = {}, .owners = {}, .count = 0};
     Layout layout_;
     DeviceBuffer memory_;
     DeviceSide side_;
@@ -196,11 +198,11 @@ void CudaRunner::begin_anew() {
     words_.clear();
 }
 
-void CudaRunner::bind(std::span<const Bound> problems) {
-    if (std::ranges::equal(problems, bound_)) return;
+void CudaRunner::bind(const Bound& problems) {
+    if (problems == bound_) return;
     on_device_of(*loaded_, [&] {
         release_retired();
-        std::vector<Bound> bound(problems.begin(), problems.end());
+        Bound bound = problems;
         Layout layout = lay_out(*loaded_, bound);
         DeviceBuffer larger;
         if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loaded_->device, layout.bytes);
@@ -211,7 +213,7 @@ void CudaRunner::bind(std::span<const Bound> problems) {
         const std::size_t chunk = std::min(host_arrays.staged_bytes, Staging::largest_chunk);
         std::optional<Staging> staging;
         if (chunk != 0 && (!staging_ || staging_->chunk_bytes() < chunk)) staging.emplace(loaded_->device, chunk);
-        const std::size_t scalars = bound.size() * loaded_->plan->scalars.size();
+        const std::size_t scalars = bound.count * loaded_->plan->scalars.size();
         PinnedBuffer answer;
         if (!polls() && answer_.bytes() < scalars * sizeof(DeviceScalar))
             answer = PinnedBuffer(loaded_->device, scalars * sizeof(DeviceScalar));
@@ -304,7 +306,7 @@ void CudaRunner::enqueue(StreamView stream) {
 void CudaRunner::wait(std::span<ScalarResult> scalars) {
     on_device_of(*loaded_, [&] {
         if (!captured_) return finish(scalars);
-        std::vector<DeviceScalar> copy(bound_.size() * loaded_->plan->scalars.size());
+        std::vector<DeviceScalar> copy(bound_.count * loaded_->plan->scalars.size());
         copy_to_host(copy.data(), captured_->memory.address(), copy.size() * sizeof(DeviceScalar), stream_);
         stream_.wait();
         read_scalars(copy.data(), scalars);
@@ -317,9 +319,8 @@ void CudaRunner::capture(StreamView stream) {
         throw InvalidBinding("a run with host arrays cannot be captured", "a graph would copy what they hold now",
                              "bind device arrays");
     release_retired();
-    auto captured = std::make_shared<Captured>(Captured{loaded_, DeviceBuffer(loaded_->device, layout_.bytes), {}});
-    for (const Bound& problem : bound_)
-        captured->owners.insert(captured->owners.end(), problem.owners.begin(), problem.owners.end());
+    auto captured =
+        std::make_shared<Captured>(Captured{loaded_, DeviceBuffer(loaded_->device, layout_.bytes), bound_.owners});
     const DeviceSide side = make_device_side(*loaded_, bound_, layout_, captured->memory, nullptr);
     make_ready(captured->memory, layout_, side, Stream(loaded_->device, StreamKind::independent));
     give_to_captured_graph(stream, captured);
@@ -386,7 +387,7 @@ void CudaRunner::read_words(std::span<ScalarResult> scalars) const {
 
 /// `from`: problem by problem, as `scalars`.
 void CudaRunner::read_scalars(const DeviceScalar* from, std::span<ScalarResult> scalars) const {
-    for (std::size_t p = 0; p < bound_.size(); ++p)
+    for (std::size_t p = 0; p < bound_.count; ++p)
         for (const int result : results_) {
             const std::size_t i = p * loaded_->plan->scalars.size() + static_cast<std::size_t>(result);
             const DeviceScalar& scalar = from[i];

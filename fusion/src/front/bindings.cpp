@@ -111,11 +111,9 @@ void agree(const Signature& signature, const GivenSlots& given, std::size_t slot
         "a dim has one extent", "bind arrays whose extents agree");
 }
 
-void find_extents(const Signature& signature, const GivenSlots& given, std::vector<std::int64_t>& extents) {
+void find_extents(const Signature& signature, const GivenSlots& given, std::span<std::int64_t> extents) {
     const Plan& plan = *signature.plan;
-    extents.assign(plan.dims.size(), -1);
-    for (std::size_t i = 0; i < plan.dims.size(); ++i)
-        if (plan.dims[i].extent) extents[i] = *plan.dims[i].extent;
+    for (std::size_t i = 0; i < plan.dims.size(); ++i) extents[i] = plan.dims[i].extent.value_or(-1);
     const auto agree_on = [&](std::size_t slot, int dim, std::int64_t extent) {
         agree(signature, given, slot, dim, extent, extents[static_cast<std::size_t>(dim)]);
     };
@@ -243,7 +241,7 @@ void give(const Signature& signature, std::size_t slot, const View& array, const
     if (to.kind == SlotKind::output && !array.writable)
         throw InvalidBinding(fmt::format("{} is bound to read-only memory", describe(signature, to)),
                              "outputs are written", "bind a view of non-const elements");
-    Given now{.bound = true, .array = array};
+    Memory memory = array.memory;
     if (*bytes > 0) {
         const auto address = reinterpret_cast<std::uintptr_t>(array.address);
         if (address == 0)
@@ -259,11 +257,13 @@ void give(const Signature& signature, std::size_t slot, const View& array, const
                 fmt::format("{} is bound with extents {} at address {}, beyond the end of the address space",
                             describe(signature, to), to_text(array.extents), array.address),
                 "a view covers memory that exists", "bind the array's true extents");
-        now.array.memory = locate(signature, to, array, reach);
+        memory = locate(signature, to, array, reach);
     } else if (array.memory == Memory::unknown || reach.target.is_cpu()) {
-        now.array.memory = Memory::host;
+        memory = Memory::host;
     }
-    given[slot] = now;
+    given[slot].bound = true;
+    given[slot].array = array;
+    given[slot].array.memory = memory;
 }
 
 void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given) {
@@ -303,7 +303,8 @@ void give(const Signature& signature, std::span<const Binding> bindings, Side si
     }
 }
 
-void resolve(const Signature& signature, const GivenSlots& given, Bound& bound) {
+void resolve(const Signature& signature, const GivenSlots& given, std::span<const std::int64_t> checked,
+             const OpenProblem& problem) {
     const Plan& plan = *signature.plan;
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
@@ -313,41 +314,43 @@ void resolve(const Signature& signature, const GivenSlots& given, Bound& bound) 
                                                        ? fmt::format("{{\"{}\", array}}", slot.name)
                                                        : fmt::format("{{\"{}\", 2}}", slot.name)));
     }
-    find_extents(signature, given, bound.extents);
-    check_sizes(signature, bound.extents);
+    find_extents(signature, given, problem.extents);
+    if (checked.empty() || !same_extents(checked, problem.extents)) check_sizes(signature, problem.extents);
     check_overlap(signature, given);
-    bound.arrays.assign(plan.arrays.size(), {});
-    bound.parameters.assign(plan.parameters.size(), 0);
+    std::ranges::fill(problem.arrays, BoundArray{});
+    std::ranges::fill(problem.parameters, 0);
     for (std::size_t i = 0; i < plan.parameters.size(); ++i)
         if (const int dim = plan.parameters[i].dim; dim >= 0)
-            bound.parameters[i] = static_cast<std::uint64_t>(bound.extents[static_cast<std::size_t>(dim)]);
+            problem.parameters[i] = static_cast<std::uint64_t>(problem.extents[static_cast<std::size_t>(dim)]);
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
         if (!given[i].bound || slot.number < 0 || slot.kind == SlotKind::dim) continue;
         const auto number = static_cast<std::size_t>(slot.number);
         if (slot.kind == SlotKind::scalar)
-            bound.parameters[number] = given[i].bits;
+            problem.parameters[number] = given[i].bits;
         else
-            bound.arrays[number] = {given[i].array.address, given[i].array.memory};
+            problem.arrays[number] = {given[i].array.address, given[i].array.memory};
     }
 }
 
-void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems) {
+void refuse_shared_outputs(const Plan& plan, const Bound& problems) {
     struct Range {
         std::uintptr_t begin, end;
         std::size_t problem, array;
     };
     const auto is_output_array = [](const Array& array) { return array.role == ArrayRole::output; };
-    if (std::ranges::none_of(plan.arrays, is_output_array)) return;
+    if (problems.count < 2 || std::ranges::none_of(plan.arrays, is_output_array)) return;
     std::vector<Range> ranges;
-    for (std::size_t p = 0; p < problems.size(); ++p)
+    for (std::size_t p = 0; p < problems.count; ++p) {
+        const BoundProblem problem = problem_of(plan, problems, p);
         for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
-            const auto begin = reinterpret_cast<std::uintptr_t>(problems[p].arrays[a].address);
-            const auto elements = element_count(plan.arrays[a].dims, problems[p].extents);
+            const auto begin = reinterpret_cast<std::uintptr_t>(problem.arrays[a].address);
+            const auto elements = element_count(plan.arrays[a].dims, problem.extents);
             if (begin != 0 && *elements > 0)
                 ranges.push_back(
                     {begin, begin + static_cast<std::size_t>(*elements) * size_of(plan.arrays[a].type), p, a});
         }
+    }
     std::ranges::sort(ranges, {}, &Range::begin);
     const auto is_output = [&](const Range& range) { return is_output_array(plan.arrays[range.array]); };
     // Of those that begin before a range, the output and the other array that reach furthest.

@@ -16,7 +16,7 @@ namespace gf::detail {
 
 /// What is bound to one slot.
 struct Given {
-    bool bound = false;
+    bool bound = false;       ///< else the rest says nothing
     View array{};             ///< input, output; its memory is known
     std::uint64_t bits = 0;   ///< scalar: the value's bytes, zero-extended
     std::int64_t extent = -1; ///< dim
@@ -44,13 +44,26 @@ void give(const Signature& signature, std::size_t slot, Literal value, GivenSlot
 void give(const Signature& signature, std::span<const Binding> bindings, Side side, const Reach& reach,
           GivenSlots& given);
 
-/// Checks what is given as a whole (nothing missing, extents that agree, outputs that overlap nothing) and writes it as
-/// the backend's Bound. Outputs that are not bound get null addresses. Allocates nothing when `bound` has been used
-/// before.
-void resolve(const Signature& signature, const GivenSlots& given, Bound& bound);
+/// What a Bound has of one problem, to be written.
+struct OpenProblem {
+    std::span<std::int64_t> extents;
+    std::span<BoundArray> arrays;
+    std::span<std::uint64_t> parameters;
+};
+inline OpenProblem open_problem(const Plan& plan, Bound& bound, std::size_t number) {
+    const auto part = [&](auto& list, std::size_t each) { return std::span(list).subspan(number * each, each); };
+    return {part(bound.extents, plan.dims.size()), part(bound.arrays, plan.arrays.size()),
+            part(bound.parameters, plan.parameters.size())};
+}
 
-/// Refuses problems of one call of which one writes what another reads or writes: they run at the same time.
-void refuse_shared_outputs(const Plan& plan, std::span<const Bound> problems);
+/// Checks what is given as a whole (nothing missing, extents that agree, outputs that overlap nothing) and writes it as
+/// a problem for the backend. Outputs that are not bound get null addresses. `checked`: extents of another problem that
+/// was resolved, whose sizes need no second look, or none. Allocates nothing.
+void resolve(const Signature& signature, const GivenSlots& given, std::span<const std::int64_t> checked,
+             const OpenProblem& problem);
+
+/// Refuses problems of one call where one writes what another reads or writes: they run at the same time.
+void refuse_shared_outputs(const Plan& plan, const Bound& problems);
 
 /// The memory of the arrays that are bound as inputs: device if any of them is.
 Memory input_memory(const Signature& signature, const GivenSlots& given);

@@ -81,29 +81,13 @@ struct PreparedMany::Impl : ProblemSet {
 
 namespace {
 
-/// The results that `fill(take)` takes: of one problem, or of several.
-template <class Fill> Results only(Fill&& fill) {
-    Results taken;
-    fill([&](Results one) { taken = std::move(one); });
-    return taken;
-}
-template <class Fill> std::vector<Results> all(std::size_t count, Fill&& fill) {
-    std::vector<Results> taken;
-    taken.reserve(count);
-    fill([&](Results one) { taken.push_back(std::move(one)); });
-    return taken;
-}
-
-void rebind(ProblemSet& problems, std::size_t number, std::string_view name, const View& array) {
-    problems.rebind(number, [&](Problem& problem, const Reach& reach) { problem.give(name, array, reach); });
-}
-
-void rebind(ProblemSet& problems, std::size_t number, const Bindings& bindings) {
-    problems.rebind(number, [&](Problem& problem, const Reach& reach) { problem.give(bindings, Side::both, reach); });
-}
-
-void rebind(ProblemSet& problems, std::size_t number, std::string_view name, Literal scalar) {
-    problems.rebind(number, [&](Problem& problem, const Reach&) { problem.give(name, scalar); });
+/// The results of all problems, once `wait` has waited for them. The list is allocated before.
+template <class Wait> std::vector<Results> all_results(const ProblemSet& problems, Wait&& wait) {
+    std::vector<Results> results;
+    results.reserve(problems.size());
+    wait();
+    for (std::size_t i = 0; i < problems.size(); ++i) results.push_back(problems.results(i));
+    return results;
 }
 
 } // namespace
@@ -113,18 +97,20 @@ Prepared::Prepared(Prepared&&) noexcept = default;
 Prepared& Prepared::operator=(Prepared&&) noexcept = default;
 Prepared::~Prepared() = default;
 
-void Prepared::rebind(std::string_view name, View array) { gf::rebind(*impl_, 0, name, array); }
-void Prepared::rebind(std::string_view name, Literal scalar) { gf::rebind(*impl_, 0, name, scalar); }
-void Prepared::rebind(const Bindings& bindings) { gf::rebind(*impl_, 0, bindings); }
+void Prepared::rebind(std::string_view name, View array) { impl_->rebind(0, name, array); }
+void Prepared::rebind(std::string_view name, Literal scalar) { impl_->rebind(0, name, scalar); }
+void Prepared::rebind(const Bindings& bindings) { impl_->rebind(0, bindings); }
 
 Results Prepared::run(StreamView stream) {
-    return only([&](auto take) { impl_->run(stream, take); });
+    impl_->run(stream);
+    return impl_->results(0);
 }
 
 void Prepared::enqueue(StreamView stream) { impl_->enqueue(stream); }
 
 Results Prepared::results() {
-    return only([&](auto take) { impl_->results(take); });
+    impl_->finish();
+    return impl_->results(0);
 }
 
 PreparedMany::PreparedMany(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -135,21 +121,21 @@ PreparedMany::~PreparedMany() = default;
 std::size_t PreparedMany::size() const noexcept { return impl_->size(); }
 
 void PreparedMany::rebind(std::size_t problem, std::string_view name, View array) {
-    gf::rebind(*impl_, problem, name, array);
+    impl_->rebind(problem, name, array);
 }
 void PreparedMany::rebind(std::size_t problem, std::string_view name, Literal scalar) {
-    gf::rebind(*impl_, problem, name, scalar);
+    impl_->rebind(problem, name, scalar);
 }
-void PreparedMany::rebind(std::size_t problem, const Bindings& bindings) { gf::rebind(*impl_, problem, bindings); }
+void PreparedMany::rebind(std::size_t problem, const Bindings& bindings) { impl_->rebind(problem, bindings); }
 
 std::vector<Results> PreparedMany::run(StreamView stream) {
-    return all(size(), [&](auto take) { impl_->run(stream, take); });
+    return all_results(*impl_, [&] { impl_->run(stream); });
 }
 
 void PreparedMany::enqueue(StreamView stream) { impl_->enqueue(stream); }
 
 std::vector<Results> PreparedMany::results() {
-    return all(size(), [&](auto take) { impl_->results(take); });
+    return all_results(*impl_, [&] { impl_->finish(); });
 }
 
 struct Executable::Impl {
@@ -164,7 +150,8 @@ Results Executable::run(const Bindings& inputs, const Bindings& outputs, StreamV
     const auto make = [&] { return std::make_unique<Prepared::Impl>(impl_->compiled); };
     return impl_->pool.with(make, [&](Prepared::Impl& prepared) {
         prepared.bind({&inputs, 1}, {&outputs, 1});
-        return only([&](auto take) { prepared.run(stream, take); });
+        prepared.run(stream);
+        return prepared.results(0);
     });
 }
 
@@ -180,7 +167,7 @@ std::vector<Results> Executable::run_many(std::span<const Bindings> inputs, std:
     const auto make = [&] { return std::make_unique<PreparedMany::Impl>(impl_->compiled); };
     return impl_->pool_of_many.with(make, [&](PreparedMany::Impl& prepared) {
         prepared.bind(inputs, outputs);
-        return all(inputs.size(), [&](auto take) { prepared.run(stream, take); });
+        return all_results(prepared, [&] { prepared.run(stream); });
     });
 }
 
@@ -229,7 +216,6 @@ Executable compile(const Graph& graph, const Options& options) {
     auto compiled = std::make_shared<Compiled>();
     compiled->chosen = build_for(options.device, plan, {.fast_math = options.fast_math, .threads = options.threads});
     compiled->signature = make_signature(graph, std::move(plan));
-    compiled->output_slots = find_output_slots(compiled->signature);
     compiled->memory = options.memory;
     if (options.verify) compiled->signature.in_place.clear(); // the reference reads the inputs after the run
     if (options.verify) compiled->reference = std::make_unique<const Reference>(graph, compiled->chosen.target);

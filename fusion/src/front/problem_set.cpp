@@ -1,19 +1,99 @@
 #include "front/problem_set.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include <gridfold/core/capture.hpp>
 
 namespace gf::detail {
+namespace {
+
+/// Does anybody hold what only this set may write?
+template <class T> bool is_shared(const std::shared_ptr<T>& one) {
+    if (one.use_count() > 1) return true;
+    std::atomic_thread_fence(std::memory_order_acquire); // what the last sharer read happened before we write
+    return false;
+}
+
+std::vector<int> find_output_slots(const Signature& signature) {
+    std::vector<int> slots;
+    for (const Output& output : signature.plan->outputs)
+        slots.push_back(output.array < 0 ? -1 : static_cast<int>(find_slot(signature, output.name, Side::outputs)));
+    return slots;
+}
+
+} // namespace
 
 ProblemSet::ProblemSet(std::shared_ptr<const Compiled> compiled, Count count)
-    : compiled_(std::move(compiled)), count_(count),
-      runner_(count == Count::one ? compiled_->chosen.build->runner() : compiled_->chosen.build->many_runner()) {}
+    : compiled_(std::move(compiled)), count_(count), output_slots_(find_output_slots(compiled_->signature)),
+      has_arrays_(std::ranges::any_of(output_slots_, [](int slot) { return slot >= 0; })),
+      runner_(count == Count::one ? compiled_->chosen.build->runner() : compiled_->chosen.build->many_runner()),
+      run_(std::make_shared<Results::Run>(compiled_->signature.plan)), given_(compiled_->signature.slots.size()) {
+    bound_.count = 0;
+    resize(staged_, 1);
+}
 
-Problem& ProblemSet::at(std::size_t number) {
-    if (number >= size())
-        throw InvalidBinding(fmt::format("problem {} was named of {}", number, size()),
-                             "problems are numbered from 0 in the order in which they were prepared",
-                             "name one of them");
-    return problems_[number];
+template <class Work> void ProblemSet::in_problem(std::size_t number, std::size_t of, Work&& work) const {
+    try {
+        work();
+    } catch (const InvalidBinding& error) {
+        if (count_ == Count::one) throw;
+        throw InvalidBinding(fmt::format("problem {} of {}: {}", number, of, error.subject()), error.rule(),
+                             error.fix());
+    }
+}
+
+void ProblemSet::resize(Bound& bound, std::size_t count) const {
+    bound.extents.resize(count * plan().dims.size());
+    bound.arrays.resize(count * plan().arrays.size());
+    bound.parameters.resize(count * plan().parameters.size());
+    if (has_arrays_) bound.owners.resize(count * plan().outputs.size());
+    bound.count = count;
+}
+
+/// Writes what is given as problem `number` of `bound`, whose problems before it are written. `arrays`: the problem's,
+/// null for a plan without array outputs.
+void ProblemSet::resolve(Bound& bound, std::size_t number, Results::Arrays* arrays) const {
+    std::span<const std::int64_t> checked;
+    if (number > 0) checked = problem_of(plan(), bound, number - 1).extents;
+    detail::resolve(compiled_->signature, given_, checked, open_problem(plan(), bound, number));
+    if (arrays != nullptr) place_outputs(bound, number, *arrays);
+}
+
+/// Gives each array output that the caller did not bind memory of its own, the standing one where that serves.
+void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays& arrays) const {
+    const OpenProblem problem = open_problem(plan(), bound, number);
+    const Memory memory = input_memory(compiled_->signature, given_);
+    const std::size_t each = plan().outputs.size();
+    arrays.views.resize(each);
+    arrays.memory.resize(each);
+    for (std::size_t i = 0; i < each; ++i) {
+        if (output_slots_[i] < 0) continue;
+        const auto slot = static_cast<std::size_t>(output_slots_[i]);
+        std::shared_ptr<ResultMemory>& own = arrays.memory[i];
+        std::shared_ptr<const void>& owner = bound.owners[number * each + i];
+        if (given_[slot].bound) {
+            own = nullptr;
+            owner = nullptr;
+            arrays.views[i] = given_[slot].array;
+            continue;
+        }
+        const auto array = static_cast<std::size_t>(plan().outputs[i].array);
+        const Extents extents = extents_of(compiled_->signature.slots[slot], problem.extents);
+        const std::size_t bytes = element_count(extents) * size_of(plan().arrays[array].type);
+        // A result that was bound as an input since then stands where it is: the next one goes elsewhere.
+        const auto is_bound_now = [&](const Given& other) {
+            return other.bound && other.array.address != nullptr && own->holds(other.array.address);
+        };
+        if (!own || !own->serves(memory, bytes) || std::ranges::any_of(given_, is_bound_now))
+            own = std::make_shared<ResultMemory>(memory, compiled_->chosen.target.ordinal, bytes, compiled_->memory);
+        problem.arrays[array] = {own->address(), memory};
+        owner = own;
+        arrays.views[i] = {own->address(), plan().arrays[array].type, extents, memory, true};
+    }
 }
 
 void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs) {
@@ -25,40 +105,103 @@ void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings
     last_ = Last::nothing;
     release_retired(); // before memory is allocated
     const std::size_t count = inputs.size();
-    problems_.reserve(count);
-    while (problems_.size() < count) problems_.emplace_back(compiled_);
-    problems_.erase(problems_.begin() + static_cast<std::ptrdiff_t>(count), problems_.end());
-    if (next_.size() < count) next_.resize(count);
+    resize(bound_, count);
+    kept_.resize(count * given_.size());
+    if (has_arrays_) arrays_.resize(count);
     const Reach reach = this->reach();
     for (std::size_t i = 0; i < count; ++i)
         in_problem(i, count, [&] {
-            problems_[i].let_go_of_results();
-            problems_[i].give_only(inputs[i], outputs.empty() ? std::span<const Binding>{} : outputs[i], reach);
-            problems_[i].stage(next_[i]);
-            problems_[i].accept(next_[i]);
+            for (Given& slot : given_) slot.bound = false;
+            give(compiled_->signature, inputs[i], Side::inputs, reach, given_);
+            if (!outputs.empty()) give(compiled_->signature, outputs[i], Side::outputs, reach, given_);
+            // Results that are still held keep their memory.
+            if (has_arrays_ && (!arrays_[i] || is_shared(arrays_[i]))) arrays_[i] = std::make_shared<Results::Arrays>();
+            resolve(bound_, i, has_arrays_ ? arrays_[i].get() : nullptr);
+            keep(compiled_->signature, given_, kept(i));
         });
-    const std::span<const Bound> staged = std::span(next_).first(count);
-    refuse_shared_outputs(compiled_->plan(), staged);
-    scalars_.resize(count * compiled_->plan().scalars.size());
-    runner_->bind(staged);
-    std::swap(bound_, next_);
-    for (Bound& old : next_) old.owners.clear();
+    refuse_shared_outputs(plan(), bound_);
+    runner_->bind(bound_);
+    if (is_shared(run_)) run_ = std::make_shared<Results::Run>(compiled_->signature.plan);
+    run_->scalars.resize(count * plan().scalars.size());
 }
 
-void ProblemSet::commit(std::size_t number) {
-    std::swap(bound_[number], staged_);
+/// `give(slots)` says what changes.
+template <class Give> void ProblemSet::change(std::size_t number, Give&& give) {
+    if (number >= size())
+        throw InvalidBinding(fmt::format("problem {} was named of {}", number, size()),
+                             "problems are numbered from 0 in the order in which they were prepared",
+                             "name one of them");
+    std::shared_ptr<Results::Arrays> arrays;
+    in_problem(number, size(), [&] {
+        restore(compiled_->signature, kept(number), problem_of(plan(), bound_, number).extents, given_);
+        give(given_);
+        if (has_arrays_) arrays = std::make_shared<Results::Arrays>(*arrays_[number]);
+        resolve(staged_, 0, arrays.get());
+    });
+    commit(number, std::move(arrays));
+}
+
+void ProblemSet::rebind(std::size_t number, std::string_view name, const View& array) {
+    change(number, [&](GivenSlots& given) {
+        give(compiled_->signature, find_slot(compiled_->signature, name, Side::both), array, reach(), given);
+    });
+}
+
+void ProblemSet::rebind(std::size_t number, std::string_view name, Literal scalar) {
+    change(number, [&](GivenSlots& given) {
+        give(compiled_->signature, find_slot(compiled_->signature, name, Side::both), scalar, given);
+    });
+}
+
+void ProblemSet::rebind(std::size_t number, const Bindings& bindings) {
+    change(number, [&](GivenSlots& given) { give(compiled_->signature, bindings, Side::both, reach(), given); });
+}
+
+/// Exchanges problem `number` and the staged one.
+void ProblemSet::swap_with_staged(std::size_t number) {
+    const auto exchange = [&](auto& all, auto& one) {
+        std::ranges::swap_ranges(one, std::span(all).subspan(number * one.size(), one.size()));
+    };
+    exchange(bound_.extents, staged_.extents);
+    exchange(bound_.arrays, staged_.arrays);
+    exchange(bound_.parameters, staged_.parameters);
+    exchange(bound_.owners, staged_.owners);
+}
+
+/// What is staged is in force from here on, with these arrays.
+void ProblemSet::commit(std::size_t number, std::shared_ptr<Results::Arrays> arrays) {
+    swap_with_staged(number);
     try {
-        const std::span<const Bound> all = std::span(bound_).first(size());
-        if (size() > 1) refuse_shared_outputs(compiled_->plan(), all);
+        refuse_shared_outputs(plan(), bound_);
         release_retired();
-        runner_->bind(all);
+        runner_->bind(bound_);
     } catch (...) {
-        std::swap(bound_[number], staged_);
+        swap_with_staged(number);
         throw;
     }
-    problems_[number].accept(bound_[number]);
-    staged_.owners.clear();
+    keep(compiled_->signature, given_, kept(number));
+    if (arrays) arrays_[number] = std::move(arrays);
+    std::ranges::fill(staged_.owners, nullptr);
     last_ = Last::nothing;
+}
+
+/// Makes `run_` one to be written: the last one again if nobody holds results of it.
+void ProblemSet::renew_run() {
+    if (!is_shared(run_)) {
+        ++run_->number;
+        return;
+    }
+    auto run = std::make_shared<Results::Run>(compiled_->signature.plan);
+    run->scalars.resize(size() * plan().scalars.size());
+    run_ = std::move(run);
+}
+
+void ProblemSet::run(StreamView stream) {
+    last_ = Last::nothing;
+    renew_run();
+    runner_->run(run_->scalars, stream);
+    verify();
+    last_ = Last::run;
 }
 
 void ProblemSet::enqueue(StreamView stream) {
@@ -67,18 +210,23 @@ void ProblemSet::enqueue(StreamView stream) {
     last_ = Last::enqueued;
 }
 
-bool ProblemSet::finish() {
+void ProblemSet::finish() {
     if (last_ == Last::nothing)
         throw InvalidResult("results() was called, but nothing was run with the bindings that stand",
                             "results belong to a run", "call run() or enqueue() first");
-    if (last_ == Last::enqueued) runner_->wait(scalars_);
-    return last_ == Last::enqueued;
+    if (last_ == Last::run) return;
+    renew_run();
+    runner_->wait(run_->scalars);
 }
 
-Results ProblemSet::publish(std::size_t number, bool verify) {
-    const std::size_t each = compiled_->plan().scalars.size();
-    problems_[number].publish(std::span(scalars_).subspan(number * each, each), verify);
-    return problems_[number].results();
+/// Options::verify.
+void ProblemSet::verify() {
+    if (!compiled_->reference) return;
+    for (std::size_t i = 0; i < size(); ++i) {
+        restore(compiled_->signature, kept(i), problem_of(plan(), bound_, i).extents, given_);
+        const Results results = this->results(i);
+        compiled_->reference->check(given_, results.entries());
+    }
 }
 
 } // namespace gf::detail

@@ -1,15 +1,33 @@
-// The problems that run together: the one implementation behind Prepared (one problem) and PreparedMany.
+// The problems that run together: the one implementation behind Prepared (one problem) and PreparedMany. What is bound
+// is held flat, so that a problem of many costs some words and no allocation.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/executable.hpp>
 
-#include "front/problem.hpp"
+#include "front/bindings.hpp"
+#include "front/choose_device.hpp"
+#include "front/kept_bindings.hpp"
+#include "front/reference.hpp"
+#include "front/results.hpp"
+#include "front/signature.hpp"
 
 namespace gf::detail {
+
+/// What all problems of one Executable share. Immutable.
+struct Compiled {
+    Signature signature;
+    ChosenBuild chosen;
+    std::unique_ptr<const Reference> reference; ///< Options::verify
+    MemoryResources memory;                     ///< Options::memory
+
+    const Plan& plan() const { return *signature.plan; }
+};
 
 /// One problem, or a numbered list whose mistakes are reported with the problem's number.
 enum class Count { one, many };
@@ -21,62 +39,53 @@ public:
 
     /// These problems, bound anew, and no others. After an exception the set must be bound again before it is run.
     void bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs);
-    /// Changes one problem: `give(problem, reach)` names what changes. On an exception the old bindings stand.
-    template <class Give> void rebind(std::size_t number, Give&& give) {
-        Problem& problem = at(number);
-        in_problem(number, size(), [&] {
-            problem.start_from_current();
-            give(problem, reach());
-            problem.stage(staged_);
-        });
-        commit(number);
-    }
+    /// Changes one problem. On an exception the old bindings stand.
+    void rebind(std::size_t number, std::string_view name, const View& array);
+    void rebind(std::size_t number, std::string_view name, Literal scalar);
+    void rebind(std::size_t number, const Bindings& bindings);
 
-    /// Runs, waits, and calls `take(Results)` for each problem in turn.
-    template <class Take> void run(StreamView stream, Take&& take) {
-        last_ = Last::nothing;
-        runner_->run(scalars_, stream);
-        for (std::size_t i = 0; i < size(); ++i) take(publish(i, true));
-        last_ = Last::run;
-    }
+    /// Runs and waits.
+    void run(StreamView stream);
     void enqueue(StreamView stream);
-    /// The same with the results of the last run. Throws InvalidResult where there was none since the bindings changed.
-    template <class Take> void results(Take&& take) {
-        const bool is_new = finish();
-        for (std::size_t i = 0; i < size(); ++i) take(is_new ? publish(i, false) : problems_[i].results());
-    }
-    std::size_t size() const noexcept { return problems_.size(); }
+    /// Waits for the last run. Throws InvalidResult where there was none since the bindings changed.
+    void finish();
+    /// A problem's results of the last run, which is finished.
+    Results results(std::size_t number) const { return {run_, arrays_.empty() ? nullptr : arrays_[number], number}; }
+    std::size_t size() const noexcept { return bound_.count; }
 
 private:
     enum class Last { nothing, run, enqueued }; // since the bindings changed
 
+    const Plan& plan() const { return compiled_->plan(); }
     Reach reach() const { return {.target = compiled_->chosen.target}; }
-    Problem& at(std::size_t number);
-    void commit(std::size_t number);
-    /// Waits for the last enqueue(): true if there was one.
-    bool finish();
-    Results publish(std::size_t number, bool verify);
+    std::span<KeptSlot> kept(std::size_t number) {
+        return std::span(kept_).subspan(number * given_.size(), given_.size());
+    }
+    void resize(Bound& bound, std::size_t count) const;
+    void resolve(Bound& bound, std::size_t number, Results::Arrays* arrays) const;
+    void place_outputs(Bound& bound, std::size_t number, Results::Arrays& arrays) const;
+    template <class Give> void change(std::size_t number, Give&& give);
+    void commit(std::size_t number, std::shared_ptr<Results::Arrays> arrays);
+    void swap_with_staged(std::size_t number);
+    void renew_run();
+    void verify();
     /// Calls `work`; what it refuses is said to be of this problem.
     template <class Work> void in_problem(std::size_t number, std::size_t of, Work&& work) const;
 
     std::shared_ptr<const Compiled> compiled_;
     Count count_;
+    std::vector<int> output_slots_; ///< by Plan::outputs: the slot of an array output, −1 for a scalar
+    bool has_arrays_ = false;       ///< among the outputs
     std::unique_ptr<Runner> runner_;
-    std::vector<Problem> problems_;
-    std::vector<Bound> bound_, next_;   ///< by problem; both may be longer: their memory is used again
-    Bound staged_;                      ///< by rebind()
-    std::vector<ScalarResult> scalars_; ///< problem by problem
-    Last last_ = Last::nothing;
-};
 
-template <class Work> void ProblemSet::in_problem(std::size_t number, std::size_t of, Work&& work) const {
-    try {
-        work();
-    } catch (const InvalidBinding& error) {
-        if (count_ == Count::one) throw;
-        throw InvalidBinding(fmt::format("problem {} of {}: {}", number, of, error.subject()), error.rule(),
-                             error.fix());
-    }
-}
+    std::vector<KeptSlot> kept_; ///< problem by problem, by Signature::slots
+    Bound bound_;
+    std::vector<std::shared_ptr<Results::Arrays>> arrays_; ///< by problem; none for a plan without array outputs
+    std::shared_ptr<Results::Run> run_;
+    Last last_ = Last::nothing;
+
+    GivenSlots given_; ///< of the problem that is bound
+    Bound staged_;     ///< by rebind(): one problem
+};
 
 } // namespace gf::detail

@@ -191,8 +191,11 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
                     if (signature_.slots[d].kind == SlotKind::dim && signature_.slots[d].number == slot.dims[axis])
                         inputs[d] = {.bound = true, .extent = entries[i].array.extents[static_cast<int>(axis)]};
         }
-    Bound bound;
-    resolve(signature_, inputs, bound);
+    Bound bound{.extents = std::vector<std::int64_t>(plan.dims.size()),
+                .arrays = std::vector<BoundArray>(plan.arrays.size()),
+                .parameters = std::vector<std::uint64_t>(plan.parameters.size()),
+                .owners = {}};
+    resolve(signature_, inputs, {}, open_problem(plan, bound, 0));
     std::vector<HostBuffer> memory(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (!entries[i].is_array) continue;

@@ -10,14 +10,38 @@
 namespace gf {
 namespace {
 
-const Results::Entry& find_entry(std::span<const Results::Entry> entries, std::string_view name) {
-    for (const Results::Entry& entry : entries)
-        if (entry.name == name) return entry;
-    if (entries.empty())
+DType type_of(const Plan& plan, const plan::Output& output) {
+    return output.array >= 0 ? plan.arrays[static_cast<std::size_t>(output.array)].type
+                             : plan.scalars[static_cast<std::size_t>(output.scalar)].type;
+}
+
+/// The scalar result of one problem. Floating-point ones say by NaN that they are empty.
+ScalarResult scalar_of(const Results::Run& run, std::size_t problem, const plan::Output& output) {
+    const std::size_t each = run.plan->scalars.size();
+    ScalarResult scalar = run.scalars[problem * each + static_cast<std::size_t>(output.scalar)];
+    scalar.empty = scalar.empty && !is_floating(type_of(*run.plan, output));
+    return scalar;
+}
+
+void check_type(std::string_view name, bool is_array, DType type, DType asked, const char* getter) {
+    if (type != asked)
+        throw InvalidResult(
+            fmt::format("result \"{}\" is {}, but was asked for as {}", name, to_text(type), to_text(asked)),
+            fmt::format("{} never converts", getter),
+            fmt::format("use {} with the C++ type of {}{}", getter, to_text(type), is_array ? "" : ", or get_as"));
+}
+
+} // namespace
+
+std::size_t Results::find_output(std::string_view name) const {
+    if (!run_)
         throw InvalidResult(fmt::format("\"{}\" was asked for, but these Results are of no run", name),
                             "a default-constructed Results holds none", "assign what run() returns");
+    const std::vector<plan::Output>& outputs = run_->plan->outputs;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (outputs[i].name == name) return i;
     std::vector<std::string_view> names;
-    for (const Results::Entry& entry : entries) names.push_back(entry.name);
+    for (const plan::Output& output : outputs) names.push_back(output.name);
     const std::string_view near = detail::nearest(name, names);
     throw InvalidResult(
         fmt::format("\"{}\" is not a result", name),
@@ -25,56 +49,46 @@ const Results::Entry& find_entry(std::span<const Results::Entry> entries, std::s
         fmt::format("{}", near.empty() ? "ask for one of them" : fmt::format("did you mean \"{}\"?", near)));
 }
 
-void check_type(const Results::Entry& entry, DType type, const char* getter) {
-    if (entry.type != type)
-        throw InvalidResult(
-            fmt::format("result \"{}\" is {}, but was asked for as {}", entry.name, to_text(entry.type), to_text(type)),
-            fmt::format("{} never converts", getter),
-            fmt::format("use {} with the C++ type of {}{}", getter, to_text(entry.type),
-                        entry.is_array ? "" : ", or get_as"));
-}
-
-} // namespace
-
-const Results::Entry& Results::scalar_entry(std::string_view name) const {
-    const Entry& entry = find_entry(entries(), name);
-    if (entry.is_array)
+Results::Scalar Results::scalar(std::string_view name) const {
+    const plan::Output& output = run_->plan->outputs[find_output(name)];
+    if (output.array >= 0)
         throw InvalidResult(fmt::format("result \"{}\" is an array", name), "get reads scalars",
                             fmt::format("use array(\"{}\") or span(\"{}\")", name, name));
-    return entry;
+    const ScalarResult scalar = scalar_of(*run_, problem_, output);
+    return {output.name, type_of(*run_->plan, output), scalar.empty, scalar.bits};
 }
 
-const Results::Entry& Results::scalar_entry(std::string_view name, DType type) const {
-    const Entry& entry = scalar_entry(name);
-    check_type(entry, type, "get");
-    return entry;
+Results::Scalar Results::scalar(std::string_view name, DType type) const {
+    const Scalar found = scalar(name);
+    check_type(found.name, false, found.type, type, "get");
+    return found;
 }
 
-void Results::throw_not_held(const Entry& entry, DType type) {
-    throw InvalidResult(fmt::format("result \"{}\" is {}, and {} does not hold its value", entry.name,
-                                    to_text(entry.type), to_text(type)),
+void Results::throw_not_held(const Scalar& scalar, DType type) {
+    throw InvalidResult(fmt::format("result \"{}\" is {}, and {} does not hold its value", scalar.name,
+                                    to_text(scalar.type), to_text(type)),
                         "an integer or bool holds a value exactly or not at all",
                         "use get_as<double>, or cast in the graph");
 }
 
-void Results::throw_empty(const Entry& entry) {
+void Results::throw_empty(const Scalar& scalar) {
     throw EmptyReduction(
         fmt::format("result \"{}\" is empty: no element contributed to it, and {} has no NaN to say so; "
                     "use get_optional(\"{}\")",
-                    entry.name, to_text(entry.type), entry.name));
+                    scalar.name, to_text(scalar.type), scalar.name));
 }
 
 View Results::array(std::string_view name) const {
-    const Entry& entry = find_entry(entries(), name);
-    if (!entry.is_array)
+    const std::size_t number = find_output(name);
+    if (run_->plan->outputs[number].array < 0)
         throw InvalidResult(fmt::format("result \"{}\" is a scalar", name), "array reads arrays",
                             fmt::format("use get(\"{}\")", name));
-    return entry.array;
+    return arrays_->views[number];
 }
 
 View Results::host_array(std::string_view name, DType type) const {
     const View view = array(name);
-    check_type(find_entry(entries(), name), type, "span");
+    check_type(name, true, view.type, type, "span");
     if (view.memory != Memory::host)
         throw InvalidResult(fmt::format("result \"{}\" is in device memory", name), "span reads host memory",
                             fmt::format("use to_vector(\"{}\") or copy_to, or bind a host array as output", name));
@@ -83,7 +97,7 @@ View Results::host_array(std::string_view name, DType type) const {
 
 void Results::copy_array(std::string_view name, DType type, void* to, std::size_t count) const {
     const View view = array(name);
-    check_type(find_entry(entries(), name), type, "copy_to");
+    check_type(name, true, view.type, type, "copy_to");
     const std::size_t elements = element_count(view.extents);
     if (count != elements)
         throw InvalidResult(
@@ -103,8 +117,36 @@ void Results::copy_array(std::string_view name, DType type, void* to, std::size_
 }
 
 std::span<const Results::Entry> Results::entries() const {
-    if (!state_) return {};
-    return state_->entries;
+    if (!run_) return {};
+    const Plan& plan = *run_->plan;
+    const std::lock_guard lock(run_->mutex);
+    if (run_->listed.size() <= problem_) run_->listed.resize(problem_ + 1);
+    Run::Listed& listed = run_->listed[problem_];
+    if (listed.entries.empty()) {
+        std::vector<Entry> entries;
+        entries.reserve(plan.outputs.size());
+        for (const plan::Output& output : plan.outputs)
+            entries.push_back({.name = output.name,
+                               .type = type_of(plan, output),
+                               .is_array = output.array >= 0,
+                               .empty = false,
+                               .bits = 0,
+                               .array = {}});
+        listed.entries = std::move(entries);
+    }
+    if (listed.number == run_->number) return listed.entries;
+    for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+        Entry& entry = listed.entries[i];
+        if (entry.is_array) {
+            entry.array = arrays_->views[i];
+        } else {
+            const ScalarResult scalar = scalar_of(*run_, problem_, plan.outputs[i]);
+            entry.empty = scalar.empty;
+            entry.bits = scalar.bits;
+        }
+    }
+    listed.number = run_->number;
+    return listed.entries;
 }
 
 namespace detail {
@@ -137,19 +179,6 @@ ResultMemory::~ResultMemory() {
         }
     } catch (...) { // a device that cannot be made current is lost, and its memory with it
     }
-}
-
-std::shared_ptr<Results::State> make_state(const Plan& plan) {
-    auto state = std::make_shared<Results::State>();
-    for (const plan::Output& output : plan.outputs) {
-        const bool is_array = output.array >= 0;
-        const DType type = is_array ? plan.arrays[static_cast<std::size_t>(output.array)].type
-                                    : plan.scalars[static_cast<std::size_t>(output.scalar)].type;
-        state->entries.push_back(
-            {.name = output.name, .type = type, .is_array = is_array, .empty = false, .bits = 0, .array = {}});
-    }
-    state->memory.resize(plan.outputs.size());
-    return state;
 }
 
 } // namespace detail

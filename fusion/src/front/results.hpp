@@ -1,13 +1,15 @@
-// What Results share: the values of a run by output, and the memory of the arrays that the caller did not bind.
+// What Results share: the scalars of one run, and a problem's arrays.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <gridfold/core/buffer.hpp>
 #include <gridfold/core/memory_resource.hpp>
+#include <gridfold/fusion/backend.hpp>
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/plan.hpp>
 
@@ -44,16 +46,28 @@ private:
 
 } // namespace detail
 
-struct Results::State {
-    std::vector<Entry> entries; ///< by Plan::outputs
-    /// By Plan::outputs; null for scalars and for arrays that the caller bound.
-    std::vector<std::shared_ptr<detail::ResultMemory>> memory;
+/// The scalars of all problems of one run. Its memory is used for the next run if nobody holds Results of it.
+struct Results::Run {
+    explicit Run(std::shared_ptr<const Plan> of) : plan(std::move(of)) {}
+
+    std::shared_ptr<const Plan> plan;
+    std::vector<ScalarResult> scalars; ///< problem by problem, by Plan::scalars
+    std::uint64_t number = 1;          ///< of the run that filled it: counts from 1
+
+    /// The lists that entries() gave out, by problem; none before the first.
+    struct Listed {
+        std::uint64_t number = 0; ///< of the run whose results it has
+        std::vector<Entry> entries;
+    };
+    mutable std::mutex mutex; ///< guards `listed`
+    mutable std::vector<Listed> listed;
 };
 
-namespace detail {
+/// The array results of one problem, by Plan::outputs.
+struct Results::Arrays {
+    std::vector<View> views;
+    std::vector<std::shared_ptr<detail::ResultMemory>>
+        memory; ///< null for scalars and for arrays that the caller bound
+};
 
-/// A State for a plan's outputs, without values and memory.
-std::shared_ptr<Results::State> make_state(const Plan& plan);
-
-} // namespace detail
 } // namespace gf

@@ -23,17 +23,32 @@ struct BoundArray {
     friend bool operator==(const BoundArray&, const BoundArray&) = default;
 };
 
-/// Everything that can differ between two runs of one plan.
+/// Everything that can differ between two runs of one plan: the bindings of one problem, or of several. Each list has
+/// those of the first problem, then those of the next.
 struct Bound {
     std::vector<std::int64_t> extents;     ///< by Plan::dims
     std::vector<BoundArray> arrays;        ///< by Plan::arrays; temporaries are null: the runner owns them
     std::vector<std::uint64_t> parameters; ///< by Plan::parameters: the value's bytes, zero-extended
-    /// Whoever owns array outputs that the caller did not bind: a captured graph keeps them as long as it may run.
+    /// Whoever owns array outputs that the caller did not bind: a captured graph keeps them as long as it may run. By
+    /// Plan::outputs, null for all others; empty for a plan without array outputs.
     std::vector<std::shared_ptr<const void>> owners;
+    std::size_t count = 1; ///< problems
     friend bool operator==(const Bound& a, const Bound& b) {
-        return a.extents == b.extents && a.arrays == b.arrays && a.parameters == b.parameters;
+        return a.count == b.count && a.extents == b.extents && a.arrays == b.arrays && a.parameters == b.parameters;
     }
 };
+
+/// What a Bound has of one problem.
+struct BoundProblem {
+    std::span<const std::int64_t> extents;
+    std::span<const BoundArray> arrays;
+    std::span<const std::uint64_t> parameters;
+};
+inline BoundProblem problem_of(const Plan& plan, const Bound& bound, std::size_t number) {
+    const auto part = [&](const auto& list, std::size_t each) { return std::span(list).subspan(number * each, each); };
+    return {part(bound.extents, plan.dims.size()), part(bound.arrays, plan.arrays.size()),
+            part(bound.parameters, plan.parameters.size())};
+}
 
 /// A scalar that a run yielded.
 struct ScalarResult {
@@ -49,9 +64,8 @@ public:
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
     virtual ~Runner() = default;
-    /// Takes new bindings, of one problem or more. Strong guarantee: on an exception the old ones stand.
-    virtual void bind(std::span<const Bound> problems) = 0;
-    void bind(const Bound& problem) { bind(std::span(&problem, 1)); }
+    /// Takes new bindings. Strong guarantee: on an exception the old ones stand.
+    virtual void bind(const Bound& problems) = 0;
     /// Runs, waits until results are in place, and fills `scalars`: those of the first problem by Plan::scalars, then
     /// those of the next. With a stream: ordered in it.
     virtual void run(std::span<ScalarResult> scalars, StreamView stream) = 0;

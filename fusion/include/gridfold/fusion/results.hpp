@@ -26,11 +26,12 @@
 namespace gf {
 
 namespace detail {
-class Problem;
+class ProblemSet;
 } // namespace detail
 
-/// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread.
-/// Default-constructed it holds none. What is asked for by mistake (an unknown name, another type) is an InvalidResult
+/// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread. Those of
+/// many problems share the memory of their scalars: it is kept until the last of them is gone. Default-constructed it
+/// holds none. What is asked for by mistake (an unknown name, another type) is an InvalidResult
 /// that names the right one.
 class Results {
 public:
@@ -71,44 +72,58 @@ public:
         std::uint64_t bits; ///< scalar: the value's bytes, zero-extended
         View array;
     };
-    /// All results, in the order of the graph.
+    /// All results, in the order of the graph; valid while these Results, or a copy of them, live. The list is made when
+    /// it is first asked for.
     std::span<const Entry> entries() const;
 
-    struct State;
+    struct Run;
+    struct Arrays;
 
 private:
-    friend class detail::Problem;
-    explicit Results(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+    friend class detail::ProblemSet;
+    Results(std::shared_ptr<const Run> run, std::shared_ptr<const Arrays> arrays, std::size_t problem)
+        : run_(std::move(run)), arrays_(std::move(arrays)), problem_(problem) {}
 
-    const Entry& scalar_entry(std::string_view name) const;
-    const Entry& scalar_entry(std::string_view name, DType type) const;
+    struct Scalar {
+        std::string_view name;
+        DType type;
+        bool empty;
+        std::uint64_t bits;
+    };
+    /// The number of the output of this name in the graph's order.
+    std::size_t find_output(std::string_view name) const;
+    Scalar scalar(std::string_view name) const;
+    Scalar scalar(std::string_view name, DType type) const;
     View host_array(std::string_view name, DType type) const;
     void copy_array(std::string_view name, DType type, void* to, std::size_t count) const;
-    [[noreturn]] static void throw_empty(const Entry& entry);
-    [[noreturn]] static void throw_not_held(const Entry& entry, DType type);
-    std::shared_ptr<const State> state_;
+    [[noreturn]] static void throw_empty(const Scalar& scalar);
+    [[noreturn]] static void throw_not_held(const Scalar& scalar, DType type);
+
+    std::shared_ptr<const Run> run_;
+    std::shared_ptr<const Arrays> arrays_; ///< null for a graph without array outputs
+    std::size_t problem_ = 0;              ///< its number in the run
 };
 
 template <Element T> T Results::get(std::string_view name) const {
-    const Entry& entry = scalar_entry(name, dtype_of<T>);
-    if (entry.empty) throw_empty(entry);
+    const Scalar found = scalar(name, dtype_of<T>);
+    if (found.empty) throw_empty(found);
     T value;
-    std::memcpy(&value, &entry.bits, sizeof value);
+    std::memcpy(&value, &found.bits, sizeof value);
     return value;
 }
 
 template <Element T> std::optional<T> Results::get_optional(std::string_view name) const {
-    if (scalar_entry(name, dtype_of<T>).empty) return {};
+    if (scalar(name, dtype_of<T>).empty) return {};
     return get<T>(name);
 }
 
 template <class T>
     requires std::is_arithmetic_v<T>
 T Results::get_as(std::string_view name) const {
-    const Entry& entry = scalar_entry(name);
-    if (entry.empty) throw_empty(entry);
-    return with_type(entry.type, [&](auto stored) -> T {
-        std::memcpy(static_cast<void*>(&stored), &entry.bits, sizeof stored);
+    const Scalar found = scalar(name);
+    if (found.empty) throw_empty(found);
+    return with_type(found.type, [&](auto stored) -> T {
+        std::memcpy(static_cast<void*>(&stored), &found.bits, sizeof stored);
         const auto value = [&] {
             if constexpr (std::is_arithmetic_v<decltype(stored)>)
                 return stored;
@@ -129,7 +144,7 @@ T Results::get_as(std::string_view name) const {
                 held = true;
             else
                 held = std::in_range<T>(value);
-            if (!held) throw_not_held(entry, dtype_of<T>);
+            if (!held) throw_not_held(found, dtype_of<T>);
             return static_cast<T>(value);
         }
     });
