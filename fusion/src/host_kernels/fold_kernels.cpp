@@ -32,8 +32,31 @@ template <class E, class A> struct MaskedFold<Moments<E, A>> {
     using type = MaskedMoments<E>;
 };
 
+/// Monoids of which four pairs of lanes are combined in straight code: gcc 12 makes shuffles of it, and of a loop AVX2's
+/// permutations, which take twice the time (bench/NOTES.md). Baseline code and AVX-512's have no such difference.
+template <class M> inline constexpr bool combines_in_fours = false;
+#if defined(__AVX2__) && !defined(__AVX512F__)
+template <class E> inline constexpr bool combines_in_fours<Sum<E, f32>> = true;
+#endif
+
+/// Combines lanes until at most eight are left, and returns how many.
+template <class M> std::size_t combine_in_fours(Lanes<typename M::State> lanes, std::size_t n) {
+    for (; n > 8; n /= 2)
+        for (std::size_t i = 0; i < n / 2; i += 4) {
+            typename M::State even[4], odd[4];
+            for (std::size_t j = 0; j < 4; ++j) {
+                even[j] = lanes.load(2 * (i + j));
+                odd[j] = lanes.load(2 * (i + j) + 1);
+            }
+            for (std::size_t j = 0; j < 4; ++j) M::combine(even[j], odd[j]);
+            for (std::size_t j = 0; j < 4; ++j) lanes.store(i + j, even[j]);
+        }
+    return n;
+}
+
 /// Combines the first n lanes, a power of two, pairwise by index, lowest bit first.
 template <class M> typename M::State combine_lanes(Lanes<typename M::State> states, std::size_t n) {
+    if constexpr (combines_in_fours<M>) n = combine_in_fours<M>(states, n);
     for (std::size_t half = n / 2; half > 0; half /= 2) {
         // Lane i is written after lanes 2i and 2i + 1 were read, and nobody reads it again on this level.
         GRIDFOLD_INDEPENDENT
