@@ -15,8 +15,10 @@ namespace bench::cpu {
 namespace {
 
 constexpr bool has_several_statistics(Workload workload) {
-    return workload != Workload::sum && workload != Workload::cubes;
+    return workload != Workload::sum && workload != Workload::cubes && workload != Workload::many;
 }
+/// True for the workloads that `omp_simd` and `eigen` have: they do not solve many problems.
+constexpr bool has_one_problem(Workload workload) { return workload != Workload::many; }
 
 /// Contenders of one name are variants: the fastest is reported.
 struct Contender {
@@ -28,11 +30,12 @@ struct Contender {
 };
 
 std::vector<Contender> contenders(const Task& task) {
-    std::vector<Contender> all{{"gridfold", gridfold(task)}, {"loop", loop(task)}, {"omp_simd", omp_simd(task)}};
+    std::vector<Contender> all{{"gridfold", gridfold(task)}, {"loop", loop(task)}};
+    if (has_one_problem(task.workload)) all.push_back({"omp_simd", omp_simd(task)});
     if (has_several_statistics(task.workload)) all.push_back({"omp_fused", omp_fused(task)});
 #if GRIDFOLD_HAS_EIGEN
     // Its sums have the type of the elements: of 2^28 elements they keep two digits.
-    all.push_back({"eigen", eigen(task), 1.0 / 32});
+    if (has_one_problem(task.workload)) all.push_back({"eigen", eigen(task), 1.0 / 32});
 #endif
     for (Call& read : read_loops(task)) all.push_back({"ceiling", std::move(read)});
     return all;
@@ -73,10 +76,11 @@ double median(std::vector<double> values) {
 std::string Case::name() const { return fmt::format("{}/{}/bytes:{}/cpu", to_text(workload), to_text(type), bytes); }
 
 std::vector<std::string> contender_names(Workload workload) {
-    std::vector<std::string> names{"gridfold", "loop", "omp_simd"};
+    std::vector<std::string> names{"gridfold", "loop"};
+    if (has_one_problem(workload)) names.emplace_back("omp_simd");
     if (has_several_statistics(workload)) names.emplace_back("omp_fused");
 #if GRIDFOLD_HAS_EIGEN
-    names.emplace_back("eigen");
+    if (has_one_problem(workload)) names.emplace_back("eigen");
 #endif
     names.emplace_back("ceiling");
     return names;

@@ -71,6 +71,11 @@ struct Loop {
                 product};
     }
 
+    static void row_sums(const float* x, std::size_t n, float* sums) {
+        for (std::size_t row = 0; row < row_count(n); ++row)
+            sums[row] = static_cast<float>(sum(x + row * row_elements, row_size(row, n)));
+    }
+
     static void zscore(const float* x, std::size_t n, float* z) {
         const double count = static_cast<double>(n), origin = x[0];
         double total = 0, squares = 0;

@@ -18,7 +18,15 @@ enum class Workload {
     five,   ///< sum, sum of squares, min, max, the number of positive elements
     dozen,  ///< ../dozen.hpp
     zscore, ///< (x − mean) / standard deviation, an array
+    many,   ///< the sums of rows of row_elements, a problem each: the sum of all, of every other, the least, the most
 };
+
+/// The rows of `many`: the last one is shorter where the column ends.
+constexpr std::size_t row_elements = 100;
+constexpr std::size_t row_count(std::size_t n) { return (n + row_elements - 1) / row_elements; }
+constexpr std::size_t row_size(std::size_t row, std::size_t n) {
+    return row + 1 < row_count(n) ? row_elements : n - row * row_elements;
+}
 
 /// The element type of a column. Sums are measured for each, other workloads for f32.
 enum class Type { i8, i32, i64, f16, f32, f64 };
@@ -29,6 +37,19 @@ std::size_t size_of(Type type);
 
 /// The statistics of a workload, in the order of the enumerator's comment; the rest, and all of zscore's, are 0.
 using Numbers = std::array<double, 12>;
+
+/// The answer of `many`, from the sums of all rows.
+template <class Sums> Numbers numbers_of_sums(const Sums& sums) {
+    double all = 0, every_other = 0, least = sums[0], most = sums[0];
+    for (std::size_t row = 0; row < sums.size(); ++row) {
+        const double sum = sums[row];
+        all += sum;
+        every_other += row % 2 == 0 ? sum : 0;
+        least = sum < least ? sum : least;
+        most = sum > most ? sum : most;
+    }
+    return {all, every_other, least, most};
+}
 
 /// An element as an arithmetic type of C++.
 template <class T> T number(T element) { return element; }
@@ -72,7 +93,8 @@ template <class F> Call with_column(const Task& task, F f) {
     return {};
 }
 
-/// The call of a contender that is a struct of static functions: sum, cubes, five, dozen and zscore, or some of them.
+/// The call of a contender that is a struct of static functions: sum, cubes, five, dozen, zscore and row_sums, or some
+/// of them.
 template <class Contender> Call call_of(const Task& task) {
     const auto* x = static_cast<const float*>(task.x);
     float* const z = task.z;
@@ -94,6 +116,13 @@ template <class Contender> Call call_of(const Task& task) {
             Contender::zscore(x, n, z);
             return Numbers{};
         };
+    case Workload::many:
+        if constexpr (requires { Contender::row_sums(x, n, z); })
+            return [x, n, sums = std::vector<float>(row_count(n))]() mutable {
+                Contender::row_sums(x, n, sums.data());
+                return numbers_of_sums(sums);
+            };
+        break;
     }
     return {};
 }
