@@ -18,10 +18,10 @@ enum class Workload {
     five,   ///< sum, sum of squares, min, max, the number of positive elements
     dozen,  ///< ../dozen.hpp
     zscore, ///< (x − mean) / standard deviation, an array
-    many,   ///< the sums of rows of row_elements, a problem each: the sum of all, of every other, the least, the most
+    many,   ///< one sum a row of row_elements; their sum, the sum of every other, the least and the greatest
 };
 
-/// The rows of `many`: the last one is shorter where the column ends.
+/// The rows of `many`; the last row may be shorter.
 constexpr std::size_t row_elements = 100;
 constexpr std::size_t row_count(std::size_t n) { return (n + row_elements - 1) / row_elements; }
 constexpr std::size_t row_size(std::size_t row, std::size_t n) {

@@ -1,5 +1,5 @@
-// The CUDA runner on the emulated device: what it updates, allocates and waits for, and what is left when any one of
-// its driver calls fails.
+// The CUDA runner on the emulated device: its updates, allocations and waits, and its state after any driver call
+// fails.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -39,7 +39,7 @@ Numbers numbers(std::size_t n, std::int32_t first = 1) {
 }
 std::int64_t total_of(std::span<const std::int32_t> x) { return std::accumulate(x.begin(), x.end(), std::int64_t{0}); }
 
-/// Device memory, which on the emulated device the host may look at.
+/// Device memory, which the host can read on the emulated device.
 class DeviceNumbers {
 public:
     explicit DeviceNumbers(const Numbers& x) : buffer_(0, x.size() * sizeof(std::int32_t)), size_(x.size()) {
@@ -57,7 +57,7 @@ private:
 BoundArray bound(const DeviceNumbers& x) { return {x.data(), Memory::device}; }
 BoundArray bound(Numbers& x) { return {x.data(), Memory::host}; }
 
-/// Of extent x.size(), with an array output where there is one.
+/// Bindings of extent x.size(), and an array output if given.
 template <class X> Bound bindings(X& x) { return {{static_cast<std::int64_t>(x.size())}, {bound(x)}, {}, {}}; }
 template <class X> Bound bindings(X& x, X& out) {
     return {{static_cast<std::int64_t>(x.size())}, {bound(x), bound(out)}, {}, {}};
@@ -83,7 +83,7 @@ protected:
         if (!sums) sums = build("s(x: i32[n]) -> total = sum(x)");
         return sums->runner();
     }
-    /// Two sweeps: the sum, and what is made with it.
+    /// Two sweeps: the sum, and a map that uses it.
     std::unique_ptr<Runner> shift_runner() {
         if (!shifts) shifts = build("s(x: i32[n]) let total = sum(x); -> total = total, out = x + i32(total)");
         return shifts->runner();
@@ -149,7 +149,7 @@ TEST_F(RunnerCuda, launching_allocates_nothing) {
 
 TEST_F(RunnerCuda, host_arrays_go_through_chunks_both_ways) {
     auto runner = shift_runner();
-    device->work_late(true); // a chunk that nobody waits for is not copied yet
+    device->work_late(true); // a chunk is copied only when it is waited for
     for (const std::size_t n : {std::size_t{1}, (std::size_t{3} << 20) + 3, std::size_t{10}}) {
         auto x = numbers(n, -5), out = numbers(n, 0), expected = x;
         const auto total = static_cast<std::uint32_t>(total_of(x)); // wraps, as the kernel's does
@@ -189,7 +189,7 @@ TEST_F(RunnerCuda, runs_in_several_streams_come_one_after_the_other) {
         x[0] = i;
         runner->enqueue(first);
         x[0] = -i;
-        runner->enqueue(second); // must not take the other's input, nor give it its own
+        runner->enqueue(second); // the two runs must not mix their inputs
         ScalarResult result;
         runner->wait({&result, 1});
         EXPECT_EQ(static_cast<std::int64_t>(result.bits), total_of(x)) << i;
@@ -223,7 +223,7 @@ TEST_F(RunnerCuda, a_lost_device_poisons_its_build_and_says_why) {
     device->fail_with = driver::illegal_address;
     device->fails_for_good = true;
     EXPECT_THROW(sum(*runner), DeviceError);
-    device->reset(); // so that what fails now fails by what was remembered
+    device->reset(); // the device works again: later failures come from the remembered error
     EXPECT_THAT([&] { sum(*other); }, ::testing::ThrowsMessage<DeviceError>(HasSubstr("lost to an earlier error")));
     EXPECT_EQ(sum(*unrelated), total_of(x));
 }
@@ -250,7 +250,7 @@ TEST_F(RunnerCuda, a_captured_run_works_on_memory_that_the_graph_owns) {
         EXPECT_EQ(sum(*runner), total_of(x));
     }
     x.data()[0] = 2000;
-    graph.launch(stream); // into memory that lives
+    graph.launch(stream); // its memory is still allocated
     stream.wait();
     EXPECT_EQ(out.data()[49], x.data()[49] + total_of(x));
     const long owned = leaked_memory();
@@ -273,8 +273,7 @@ TEST_F(RunnerCuda, host_arrays_are_not_captured) {
     EXPECT_EQ(sum(*runner), total_of(x));
 }
 
-// Whatever call fails, with whatever code: a typed error, nothing leaked, and the runner, where there is one, right
-// afterwards.
+// After the failure of any call with any code: a typed error, no leak, and a runner that gives right results.
 template <class X> class RunnerFailures : public RunnerCuda {};
 using Kinds = ::testing::Types<DeviceNumbers, Numbers>;
 TYPED_TEST_SUITE(RunnerFailures, Kinds);
@@ -312,9 +311,9 @@ TYPED_TEST(RunnerFailures, any_one_failing_call_is_an_error_and_leaves_a_usable_
     }
 }
 
-// What a failed run has asked for may still be on its way, in another stream than the next run's.
+// Work that a failed run has enqueued may still be running, in another stream than the next run's.
 TEST_F(RunnerCuda, a_run_that_fails_anywhere_does_not_reach_into_the_next) {
-    // Of two inputs each is copied by way of its own chunk of page-locked memory; of one, by way of either in turn.
+    // Two inputs use one page-locked chunk each; one input uses both chunks in turn.
     for (const bool two : {true, false}) {
         const auto products = build(two ? "p(x: i32[n], w: i32[n]) -> total = sum(x * w), out = x * w"
                                         : "p(x: i32[n]) -> total = sum(x * x), out = x * x");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t alignment = 256;
 
-/// Hands out places in an allocation that is made later.
+/// Reserves bytes in an allocation that is made later; returns their offset.
 std::size_t take(std::size_t& end, std::size_t bytes) {
     const std::size_t at = end;
     end = (end + bytes + alignment - 1) / alignment * alignment;
@@ -21,10 +21,10 @@ std::size_t scalar_bytes(const Plan& plan, std::size_t problems) {
     return problems * plan.scalars.size() * sizeof(DeviceScalar);
 }
 
-/// The blocks that each problem gets. Those that fold are given by the order; where one of many problems only maps,
-/// they may loop, since a table of a word a slab would be long.
+/// The number of blocks of each problem. The order determines it for folds. Sweeps of many problems that only map use
+/// fewer blocks, which loop: a table with a word for each slab would be long.
 std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems) {
-    constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's
+    constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's limit
     const Kernel& kernel = loaded.kernels[sweep].emitted;
     std::vector<std::uint32_t> all;
     all.reserve(problems.count);
@@ -60,9 +60,9 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
     const bool one = loaded.problems == Problems::one;
     Layout layout;
     for (std::size_t s = 0; s < sweeps; ++s) layout.blocks.push_back(count_blocks(loaded, s, problems));
-    take(layout.bytes, std::max<std::size_t>(scalar_bytes(plan, count), 1)); // so that no other place is 0
+    take(layout.bytes, std::max<std::size_t>(scalar_bytes(plan, count), 1)); // not empty, so no other offset is 0
     layout.workspaces_at = layout.bytes;
-    // A problem of many whose blocks exchange nothing, and for which no host waits, touches no workspace.
+    // One problem of many whose blocks exchange no states does not use its workspace, since no host waits for it.
     const std::size_t unused = one ? 0 : take(layout.bytes, workspace_bytes(Kernel{}));
     layout.workspaces.assign(sweeps, std::vector<std::size_t>(count, unused));
     for (std::size_t s = 0; s < sweeps; ++s) {
@@ -78,7 +78,7 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
         layout.records.push_back(take(layout.bytes, count * words * sizeof(std::uint64_t)));
         std::size_t sum = 0;
         for (const std::uint32_t of_problem : blocks) sum += of_problem;
-        // Of one block each, a block's number is its problem's.
+        // If every problem has one block, a block's number is its problem's.
         layout.indices.push_back(sum > count ? take(layout.bytes, sum * sizeof(std::uint32_t)) : 0);
     }
     layout.arrays_at = layout.bytes;

@@ -1,4 +1,4 @@
-// The device side of bound problems: one allocation with everything that is not the caller's, and the launches on it.
+// The device side of bound problems: one allocation for all memory that is not the caller's, and the launches.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace gf::cuda {
 
-/// Where everything lies in the allocation: scalars, workspaces, tables (of kernels for many problems), and the arrays
-/// that are not in the caller's device memory. All places begin on 256 bytes: no two problems' words share a line.
+/// The layout of the allocation: scalars, workspaces, tables (of kernels for many problems), and the arrays that are
+/// not in the caller's device memory. All parts are aligned to 256 bytes, so that no two problems' words share a line.
 struct Layout {
     std::size_t workspaces_at = 0, tables_at = 0, arrays_at = 0; ///< scalars are at 0
     std::size_t bytes = 0;
@@ -26,21 +26,21 @@ struct Layout {
     std::vector<std::size_t> arrays;                  ///< by problem, by array: where it is; 0 = in the caller's memory
 };
 
-/// Throws InvalidBinding for what no launch can hold.
+/// Throws InvalidBinding for problems that exceed the limits of a launch.
 Layout lay_out(const LoadedPlan& loaded, const Bound& problems);
 
-/// The launches of all sweeps, and the tables that they read.
+/// The launches of all sweeps, and their tables.
 struct DeviceSide {
     std::vector<void*> arrays; ///< by problem, by Plan::arrays: the device address
     std::vector<SweepLaunch> launches;
     std::vector<std::byte> tables; ///< from Layout::tables_at on
 };
 
-/// Sweeps that yield a result also write it to `host`, mapped memory of 24 bytes a scalar, unless that is null.
+/// If `host` (mapped memory of 24 bytes a scalar) is not null, sweeps that yield a result also write it there.
 DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, const Layout& layout,
                             const DeviceBuffer& memory, void* host);
 
-/// Makes memory ready for a first launch, and waits until it is: no scalar was yielded, workspaces are zero.
+/// Initialises the memory for a first launch and waits until that is done: no scalar was yielded, workspaces are zero.
 void make_ready(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side, const Stream& stream);
 
 } // namespace gf::cuda

@@ -43,7 +43,7 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, std::size_t sweep,
     std::vector<std::uint64_t> values;
     values.reserve(kernel.parameters.size());
     for (const KernelParameter& parameter : kernel.parameters) {
-        const auto number = static_cast<std::size_t>(parameter.number); // unused by the kinds that have none
+        const auto number = static_cast<std::size_t>(parameter.number); // not used by kinds without a number
         const auto value = [&]() -> std::uint64_t {
             switch (parameter.kind) {
             case ParameterKind::array: return as_value(arrays[number]);
@@ -51,7 +51,7 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, std::size_t sweep,
             case ParameterKind::elements: return static_cast<std::uint64_t>(elements);
             case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[number]);
             case ParameterKind::stride:
-                if (elements == 0) return 0; // nothing is read, and a product of the other extents may not fit
+                if (elements == 0) return 0; // not used, and a product of the other extents may overflow
                 return static_cast<std::uint64_t>(stride_along(plan.arrays[number], parameter.dim, bound.extents));
             case ParameterKind::scalars: return as_value(memory.scalars);
             case ParameterKind::workspace: return as_value(memory.workspace);

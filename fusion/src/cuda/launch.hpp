@@ -13,7 +13,7 @@
 
 namespace gf::cuda {
 
-/// What a kernel keeps of a scalar in device memory.
+/// A scalar in device memory, as kernels write it.
 struct DeviceScalar {
     static constexpr std::uint64_t never = ~std::uint64_t{0}; ///< as `empty`: no sweep has yielded it
     std::uint64_t bits;
@@ -23,23 +23,23 @@ struct DeviceScalar {
 /// The number of elements over these dims. It fits: the front end has checked the extents.
 std::int64_t elements_of(std::span<const int> dims, std::span<const std::int64_t> extents);
 std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents);
-/// Has an array no device memory of the caller's? A temporary, or bound in host memory.
+/// True if an array needs device memory of the runner: a temporary, or an array bound in host memory.
 bool needs_memory(const Array& array, const BoundArray& bound);
-/// Is this scalar of the plan a result of the graph?
+/// True if this scalar of the plan is a result of the graph.
 bool is_output(const Plan& plan, int scalar);
 
 /// One launch of one sweep.
 struct SweepLaunch {
     std::uint32_t blocks = 1;
-    std::vector<std::uint64_t> values; ///< of the kernel's parameters, each in its low-order bytes
-    std::int64_t bytes = 0;            ///< that it reads, at most
+    std::vector<std::uint64_t> values; ///< the values of the kernel's parameters, each in its low-order bytes
+    std::int64_t bytes = 0;            ///< the most bytes that it reads
     friend bool operator==(const SweepLaunch&, const SweepLaunch&) = default;
 };
 
-/// What one sweep of one problem finds beside arrays.
+/// The memory of one sweep of one problem besides arrays.
 struct LaunchMemory {
     void* scalars;   ///< DeviceScalar, one for each of Plan::scalars
-    void* workspace; ///< this sweep's; null for one that needs none
+    void* workspace; ///< this sweep's; null if it needs none
     void* host;      ///< mapped memory of 24 bytes for each of Plan::scalars, or null
 };
 
@@ -48,13 +48,13 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, std::size_t sweep,
                                             const BoundProblem& bound, std::span<void* const> arrays,
                                             const LaunchMemory& memory);
 
-/// Launch::may_overlap of a launch. Blocks that start while others end share the multiprocessors out unevenly: where a
-/// kernel reads more than this, that costs more time than an early launch saves (bench/NOTES.md).
+/// Launch::may_overlap of a launch. Blocks that start while others end load the multiprocessors unevenly: for kernels
+/// that read more than this, that takes more time than an early launch saves (bench/NOTES.md).
 inline bool overlaps(const LoadedPlan& loaded, const SweepLaunch& launch) {
     return loaded.may_overlap && launch.bytes <= std::int64_t{1} << 26;
 }
 
-/// Calls `use(launch)` with a sweep's launch as the driver takes it; it is valid during the call.
+/// Calls `use(launch)` with a sweep's launch in the driver's form, which is valid during the call.
 template <class Use> void with_launch(const LoadedPlan& loaded, std::size_t sweep, const SweepLaunch& one, Use&& use) {
     const LoadedKernel& kernel = loaded.kernels[sweep];
     std::vector<std::uint64_t> values = one.values; // kernelParams points to mutable memory

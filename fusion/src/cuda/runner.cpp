@@ -1,12 +1,12 @@
-// Runs a loaded plan: one CUDA Graph with a node a sweep, launched again and again, its parameters updated in place.
-// Kernels for one problem have its bindings as parameters; kernels for many find their problem's in a table.
+// Runs a loaded plan: one CUDA Graph with a node for each sweep, launched repeatedly; parameters are updated in place.
+// Kernels for one problem have its bindings as parameters; kernels for many problems read them from a table.
 //
-// A launch for one problem is numbered; kernels count the same numbers in device memory, and tag with them what they
-// write for the host. So the host knows a result of this launch from one of the last without clearing anything, and
-// waits without asking CUDA. The scalars of many problems are copied after the launch.
+// Launches for one problem are numbered. Kernels count the same numbers in device memory, and tag the words that they
+// write for the host with them. The host therefore distinguishes a result of this launch from earlier ones without
+// clearing memory, and waits without calling CUDA. The scalars of many problems are copied after the launch.
 //
-// Host inputs are read when the run is started (page-locked ones when the stream gets there); host outputs are written
-// when it is waited for.
+// Host inputs are read when the run is started (page-locked ones in stream order); host outputs are written when it is
+// waited for.
 #include "cuda/runner.hpp"
 
 #include <algorithm>
@@ -40,14 +40,14 @@ void pause() {
 #endif
 }
 
-/// What a captured graph needs to run, and owns.
+/// The objects that a captured graph owns.
 struct Captured {
     std::shared_ptr<const LoadedPlan> loaded;
     DeviceBuffer memory;
-    std::vector<std::shared_ptr<const void>> owners; // of outputs that the caller did not bind
+    std::vector<std::shared_ptr<const void>> owners; // owners of outputs that the caller did not bind
 };
 
-/// An array that is bound in host memory, has elements, and is copied.
+/// A non-empty array in host memory, which is copied.
 struct HostArray {
     void* on_device;
     void* on_host;
@@ -56,8 +56,8 @@ struct HostArray {
 };
 struct HostArrays {
     std::vector<HostArray> inputs, outputs;
-    bool bound = false;           ///< is any array, with elements or without?
-    std::size_t staged_bytes = 0; ///< of the largest that is not pinned
+    bool bound = false;           ///< any array is bound in host memory, even an empty one
+    std::size_t staged_bytes = 0; ///< bytes of the largest array that is not pinned
 };
 
 HostArrays find_host_arrays(const Plan& plan, const Bound& problems, std::span<void* const> on_device) {
@@ -93,8 +93,8 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
     return {loaded.device, nodes};
 }
 
-/// Is the plan's whole effect seen in the scalars that the host polls? Not with arrays to be written, nor with a last
-/// sweep that yields no result: it may still be reading its inputs.
+/// True if the scalars that the host polls show that the plan is done: it writes no arrays, and every last sweep yields
+/// a result (one that yields none may still be reading its inputs).
 bool scalars_tell_all(const Plan& plan) {
     if (std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const Output& o) { return o.array >= 0; }))
         return false;
@@ -136,22 +136,22 @@ private:
     bool words_are_there() const;
 
     std::shared_ptr<const LoadedPlan> loaded_;
-    std::vector<int> results_;   // the scalars that are outputs
-    bool words_suffice_ = false; // when they are there, everything that the caller may look at or reuse is done
-    HostWords words_;            // polls(): where sweeps leave their scalars
+    std::vector<int> results_;   // the scalars that are outputs of the graph
+    bool words_suffice_ = false; // scalars_tell_all(): after the words, nothing has to be waited for
+    HostWords words_;            // polls(): the memory that sweeps write scalars to
     PinnedBuffer answer_;        // else: a copy of the DeviceScalars
-    Stream stream_;              // for runs without the caller's, and for copies back
-    Event done_;                 // with the last launch
+    Stream stream_;              // for runs without a caller's stream, and for copies to the host
+    Event done_;                 // the end of the last launch
 
     Bound bound_{.extents = {}, .arrays = {}, .parameters = {}, .owners = {}, .count = 0};
     Layout layout_;
     DeviceBuffer memory_;
     DeviceSide side_;
     HostArrays host_arrays_;
-    bool is_ready_ = false; // the memory holds what `side_` needs
+    bool is_ready_ = false; // the memory is initialised for `side_`
     GraphExec graph_;
     std::optional<Staging> staging_;
-    bool outputs_fetched_ = false; // of the last launch, to the host
+    bool outputs_fetched_ = false; // the last launch's outputs are in host memory
     std::uint64_t launch_count_ = 0;
     std::shared_ptr<Captured> captured_; // set while the last enqueue() was a captured one
 };
@@ -165,17 +165,17 @@ CudaRunner::CudaRunner(std::shared_ptr<const LoadedPlan> loaded)
         if (is_output(*loaded_->plan, i)) results_.push_back(i);
 }
 
-/// The launch under way uses what is about to be freed.
+/// Waits for the launch in progress, which uses the memory that is freed.
 CudaRunner::~CudaRunner() {
     try {
         const CurrentDevice current(loaded_->device);
         done_.wait();
-    } catch (...) { // a device that cannot be waited for runs nothing
+    } catch (...) { // the device is lost and runs nothing
     }
     release_retired();
 }
 
-/// Would a graph of these launches have the edges that there are?
+/// True if a graph of these launches would have the same edges as the existing one.
 bool CudaRunner::same_edges(std::span<const SweepLaunch> launches) const {
     for (std::size_t i = 0; i < launches.size(); ++i)
         if (!loaded_->plan->sweeps[i].after.empty() &&
@@ -185,13 +185,13 @@ bool CudaRunner::same_edges(std::span<const SweepLaunch> launches) const {
 }
 
 void CudaRunner::fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const {
-    if (polls()) // once, as a rule: not after whatever is in the default stream
+    if (polls()) // usually once; an independent stream does not wait for the default stream
         make_ready(memory, layout, side, Stream(loaded_->device, StreamKind::independent));
     else
         make_ready(memory, layout, side, stream_);
 }
 
-/// No launch was made on this memory: numbers start over on both sides.
+/// Resets the launch numbers of host and device: no launch has used this memory.
 void CudaRunner::begin_anew() {
     is_ready_ = true;
     launch_count_ = 0;
@@ -218,13 +218,13 @@ void CudaRunner::bind(const Bound& problems) {
         if (!polls() && answer_.bytes() < scalars * sizeof(DeviceScalar))
             answer = PinnedBuffer(loaded_->device, scalars * sizeof(DeviceScalar));
 
-        const bool refills = grows || !polls(); // workspaces of one problem keep their places, and count on
+        const bool refills = grows || !polls(); // one problem's workspaces stay in place and keep their counts
         const bool new_graph = !graph_ || !same_edges(side.launches);
-        if (refills || new_graph || staging) done_.wait(); // what is replaced may be in use
+        if (refills || new_graph || staging) done_.wait(); // replaced objects may be in use
         GraphExec graph;
         try {
             if (refills) {
-                is_ready_ = is_ready_ && grows; // else the old tables are overwritten
+                is_ready_ = is_ready_ && grows; // without new memory the old tables are overwritten
                 fill(memory, layout, side);
             }
             if (new_graph) {
@@ -236,10 +236,10 @@ void CudaRunner::bind(const Bound& problems) {
                                     [&](const Launch& launch) { graph_.update(static_cast<int>(i), launch); });
             }
         } catch (...) {
-            graph_ = {}; // half old, half new: start() makes it again from the old ones
+            graph_ = {}; // partly updated: start() makes it again from the old bindings
             throw;
         }
-        // From here on nothing throws.
+        // Nothing below throws.
         if (new_graph) graph_ = std::move(graph);
         if (grows) memory_ = std::move(larger);
         if (refills) begin_anew();
@@ -255,7 +255,7 @@ void CudaRunner::bind(const Bound& problems) {
 
 void CudaRunner::start(StreamView stream) {
     if (!graph_ || !is_ready_) {
-        done_.wait(); // what is replaced may be in use
+        done_.wait(); // replaced objects may be in use
         if (!is_ready_) {
             fill(memory_, layout_, side_);
             begin_anew();
@@ -266,7 +266,7 @@ void CudaRunner::start(StreamView stream) {
     captured_.reset();
     outputs_fetched_ = false;
     if (host_arrays_.bound || !polls())
-        done_.order_before(target); // the launch before may be in another stream, and use what is overwritten here
+        done_.order_before(target); // the previous launch may be in another stream, and use memory overwritten here
     try {
         for (const HostArray& array : host_arrays_.inputs) {
             if (array.pinned)
@@ -278,7 +278,7 @@ void CudaRunner::start(StreamView stream) {
         ++launch_count_;
         if (!polls()) copy_to_host(answer_.address(), memory_.address(), answer_bytes(), target);
     } catch (...) {
-        done_.record(target); // what was enqueued uses the memory
+        done_.record(target); // the work enqueued so far uses the memory
         throw;
     }
     done_.record(target);
@@ -313,7 +313,7 @@ void CudaRunner::wait(std::span<ScalarResult> scalars) {
     });
 }
 
-/// Launches each sweep into the capture, in stream order, on memory that the graph shall own.
+/// Launches each sweep into the capture, in stream order, on memory that the graph will own.
 void CudaRunner::capture(StreamView stream) {
     if (host_arrays_.bound)
         throw InvalidBinding("a run with host arrays cannot be captured", "a graph would copy what they hold now",
@@ -334,12 +334,12 @@ bool CudaRunner::words_are_there() const {
     return std::all_of(results_.begin(), results_.end(), [&](int scalar) { return words_.has(scalar, tag); });
 }
 
-/// Waits for the last launch's words: by looking at them alone for as long as a short kernel takes, then asking CUDA as
-/// well (a kernel that faults writes none), then asleep.
+/// Waits for the last launch's words: first by polling only them, for the time of a short kernel; then by querying
+/// CUDA, too (a kernel that faults writes none); then blocked.
 void CudaRunner::await_words() const {
     using std::chrono::microseconds;
     constexpr auto spinning = microseconds(50), polling = microseconds(2000);
-    constexpr int looks = 16; // between two looks at the clock
+    constexpr int looks = 16; // polls between two reads of the clock
     const auto started = std::chrono::steady_clock::now();
     while (true) {
         for (int i = 0; i < looks; ++i) {
@@ -385,7 +385,7 @@ void CudaRunner::read_words(std::span<ScalarResult> scalars) const {
     for (const int scalar : results_) scalars[static_cast<std::size_t>(scalar)] = words_.read(scalar);
 }
 
-/// `from`: problem by problem, as `scalars`.
+/// `from` and `scalars` hold one problem after the other.
 void CudaRunner::read_scalars(const DeviceScalar* from, std::span<ScalarResult> scalars) const {
     for (std::size_t p = 0; p < bound_.count; ++p)
         for (const int result : results_) {

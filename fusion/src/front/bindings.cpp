@@ -1,4 +1,4 @@
-// The checks of what a caller binds.
+// The checks of bindings.
 #include "front/bindings.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ void check_shape(const Signature& signature, const Slot& slot, const View& view)
                 "extents count elements", "bind extents of 0 or more");
 }
 
-/// Where the bytes of a view that has some are. Throws where that is not what the view claims, or out of reach.
+/// The memory of a non-empty view's bytes. Throws if the view claims another, or if the target cannot access it.
 Memory locate(const Signature& signature, const Slot& slot, const View& view, const Reach& reach) {
     const Target target = reach.target;
     const PointerInfo info = reach.pointer_info(view.address);
@@ -85,7 +85,7 @@ Memory locate(const Signature& signature, const Slot& slot, const View& view, co
     return target.is_cpu() ? Memory::host : info.memory;
 }
 
-/// What says that dim number `dim` has the extent that resolve() found first.
+/// The source of the first extent that resolve() found for dim number `dim`, for messages.
 std::string first_source(const Signature& signature, const GivenSlots& given, int dim) {
     if (signature.plan->dims[static_cast<std::size_t>(dim)].extent) return "its declaration";
     for (std::size_t i = 0; i < given.size(); ++i)
@@ -139,10 +139,10 @@ void find_extents(const Signature& signature, const GivenSlots& given, std::span
     }
 }
 
-/// The most elements of a domain: what a lane, a grid and every count of bytes and steps can number, and years of work.
+/// The most elements of a domain: lanes, grids, and counts of bytes and steps can represent it.
 constexpr std::int64_t max_domain_elements = std::int64_t{1} << 48;
 
-/// Arrays and domains that only the extents together make too large. (A temporary array has the elements of a domain.)
+/// Refuses arrays and domains that are too large. (A temporary array has the elements of a domain.)
 void check_sizes(const Signature& signature, std::span<const std::int64_t> extents) {
     for (const Slot& slot : signature.slots)
         if (is_array(slot) && !byte_count(element_count(slot.dims, extents), slot.type))
@@ -160,7 +160,7 @@ void check_sizes(const Signature& signature, std::span<const std::int64_t> exten
     }
 }
 
-/// The bytes of an array, whose size is known to fit.
+/// The addresses of an array's bytes. The size has been checked.
 struct ByteRange {
     std::uintptr_t begin, end;
     friend bool operator==(const ByteRange&, const ByteRange&) = default;
@@ -176,7 +176,7 @@ bool overlap(const ByteRange& a, const ByteRange& b) {
     return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end;
 }
 
-/// Are an input and an output the same memory, in a plan that reads each element before it writes it?
+/// True if an input and an output are the same memory and the plan allows that (Signature::in_place).
 bool is_in_place(const Signature& signature, const GivenSlots& given, std::size_t in, std::size_t out) {
     return bytes_of(given[in]) == bytes_of(given[out]) &&
            std::ranges::find(signature.in_place, std::pair(signature.slots[in].number, signature.slots[out].number)) !=
@@ -200,12 +200,13 @@ void check_overlap(const Signature& signature, const GivenSlots& given) {
     }
 }
 
-/// The value as the scalar's type. Floating types round it, but to no infinity; the others must hold it exactly.
+/// The value converted to the scalar's type. Floating types round, but not to infinity; others must represent it
+/// exactly.
 std::uint64_t scalar_bits(const Signature& signature, const Slot& slot, Literal value) {
     std::optional<std::uint64_t> bits;
     try {
         bits = constant_bits(value, slot.type);
-    } catch (const InvalidGraph&) { // said below, with the name
+    } catch (const InvalidGraph&) { // reported below, with the name
     }
     if (bits && slot.type == DType::boolean && constant_bits(value, DType::f64) != constant_bits(*bits, DType::f64))
         bits.reset();
@@ -353,7 +354,7 @@ void refuse_shared_outputs(const Plan& plan, const Bound& problems) {
     }
     std::ranges::sort(ranges, {}, &Range::begin);
     const auto is_output = [&](const Range& range) { return is_output_array(plan.arrays[range.array]); };
-    // Of those that begin before a range, the output and the other array that reach furthest.
+    // Among the ranges that begin before the current one: the output, and the range of any kind, with the greatest end.
     const Range *output = nullptr, *any = nullptr;
     for (const Range& range : ranges) {
         const Range* const meets = is_output(range) ? any : output;

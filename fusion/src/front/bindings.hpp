@@ -1,5 +1,5 @@
-// From what a caller binds to what a backend gets. Every mistake that bindings can hold is found here, before anything
-// runs, and is an InvalidBinding that names the value, the rule and the fix.
+// Checks a caller's bindings and converts them for a backend. Every mistake in bindings is found here, before anything
+// runs: an InvalidBinding that names the value, the rule and the fix.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,23 @@
 
 namespace gf::detail {
 
-/// What is bound to one slot.
+/// The binding of one slot.
 struct Given {
-    bool bound = false;       ///< else the rest says nothing
-    View array{};             ///< input, output; its memory is known
+    bool bound = false;       ///< if false, the other members are unspecified
+    View array{};             ///< input, output; never Memory::unknown
     std::uint64_t bits = 0;   ///< scalar: the value's bytes, zero-extended
     std::int64_t extent = -1; ///< dim
 };
 using GivenSlots = std::vector<Given>; ///< by Signature::slots
 
-/// Where an executable runs: a CUDA device by its ordinal, or the CPU.
+/// The device of an executable: a CUDA device by its ordinal, or the CPU.
 struct Target {
     static constexpr int cpu = -1;
     int ordinal = cpu;
     bool is_cpu() const { return ordinal == cpu; }
 };
 
-/// What the addresses of one call's bindings are checked against.
+/// The device and the pointer query with which the addresses of one call's bindings are checked.
 struct Reach {
     Target target;
     PointerQuery pointer_info{};
@@ -40,11 +40,11 @@ struct Reach {
 void give(const Signature& signature, std::size_t slot, const View& array, const Reach& reach, GivenSlots& given);
 void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given);
 
-/// Binds a list, in which no name may occur twice.
+/// Binds a list. InvalidBinding if a name occurs twice.
 void give(const Signature& signature, std::span<const Binding> bindings, Side side, const Reach& reach,
           GivenSlots& given);
 
-/// What a Bound has of one problem, to be written.
+/// The writable parts of one problem in a Bound.
 struct OpenProblem {
     std::span<std::int64_t> extents;
     std::span<BoundArray> arrays;
@@ -56,16 +56,17 @@ inline OpenProblem open_problem(const Plan& plan, Bound& bound, std::size_t numb
             part(bound.parameters, plan.parameters.size())};
 }
 
-/// Checks what is given as a whole (nothing missing, extents that agree, outputs that overlap nothing) and writes it as
-/// a problem for the backend. Outputs that are not bound get null addresses. `checked`: extents of another problem that
-/// was resolved, whose sizes need no second look, or none. Allocates nothing.
+/// Checks all bindings together (none missing, extents agree, outputs do not overlap) and writes them as a problem for
+/// the backend. Outputs that are not bound get null addresses. `checked`: the extents of a problem resolved before, or
+/// none; if they are equal, sizes are not checked again. Allocates nothing.
 void resolve(const Signature& signature, const GivenSlots& given, std::span<const std::int64_t> checked,
              const OpenProblem& problem);
 
-/// Refuses problems of one call where one writes what another reads or writes: they run at the same time.
+/// Throws InvalidBinding if a problem of one call writes memory that another reads or writes: they run at the same
+/// time.
 void refuse_shared_outputs(const Plan& plan, const Bound& problems);
 
-/// The memory of the arrays that are bound as inputs: device if any of them is.
+/// The memory of the arrays bound as inputs: device if any is in device memory.
 Memory input_memory(const Signature& signature, const GivenSlots& given);
 
 } // namespace gf::detail

@@ -11,7 +11,7 @@
 namespace gf::detail {
 namespace {
 
-constexpr int first_device = 0; // what "cuda" and "auto" mean by a CUDA device
+constexpr int first_device = 0; // the CUDA device of "cuda" and "auto"
 
 /// The ordinal of "cuda" or "cuda:1"; empty for another name.
 std::optional<int> cuda_ordinal(std::string_view device) {

@@ -1,4 +1,4 @@
-// Which backend an Options::device means on this machine, and why.
+// Chooses the backend for Options::device on this machine, with the reason.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@ namespace gf::detail {
 struct ChosenBuild {
     std::shared_ptr<const Build> build;
     Target target;
-    std::string why; ///< "by name", or what "auto" decided by
+    std::string why; ///< "by name", or the reason for the choice of "auto"
 };
 
 /// Builds the plan for the device named "auto", "cpu", "cuda" or "cuda:<ordinal>". Throws InvalidOption for another
-/// name, DeviceError where the device that was named cannot be used, CompileError.
+/// name, DeviceError if the named device cannot be used, CompileError.
 ChosenBuild build_for(std::string_view device, const std::shared_ptr<const Plan>& plan, const BuildOptions& options);
 
 } // namespace gf::detail

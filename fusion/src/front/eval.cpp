@@ -1,4 +1,4 @@
-// From an expression and its bindings to the text of a graph, and the executables of such texts.
+// Converts an expression and its bindings to the text of a graph, and caches the executables of such texts.
 #include <gridfold/fusion/eval.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool is_name_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// The text with a blank for each character of a comment, so that what is searched for is not found in one.
+/// The text with comments replaced by blanks, so that searches do not match in them.
 std::string without_comments(std::string_view text) {
     std::string code(text);
     for (std::size_t i = 0; i < code.size(); ++i)
@@ -30,7 +30,7 @@ std::string without_comments(std::string_view text) {
     return code;
 }
 
-/// Does `code` begin with "name ="? ("name ==" compares.)
+/// True if `code` begins with "name =" ("name ==" is a comparison).
 bool begins_with_name(std::string_view code) {
     const auto skip = [&](auto&& wanted) {
         std::size_t n = 0;
@@ -52,7 +52,7 @@ std::vector<const Binding*> arrays_of(const Bindings& bindings) {
     return arrays;
 }
 
-/// The dims of an array of that rank, where the highest rank is `most`: the last ones of all.
+/// The dims of an array of that rank: the last ones of `most`, the highest rank.
 std::string dims_text(int rank, int most) {
     std::string dims;
     for (int d = most - rank; d < most; ++d) {
@@ -62,7 +62,7 @@ std::string dims_text(int rank, int most) {
     return "[" + dims + "]";
 }
 
-/// The array with the most dims, to which all others are aligned.
+/// The array with the most dims. Others are aligned to its last dims.
 const Binding& widest(const std::vector<const Binding*>& arrays) {
     return **std::ranges::max_element(arrays, {}, [](const Binding* b) { return b->array.extents.rank(); });
 }
@@ -113,7 +113,7 @@ std::string declare(std::string_view text, const std::string& code, const Bindin
         if (binding.array.extents.rank() > 0)
             parameters += dims_text(binding.array.extents.rank(), all.array.extents.rank());
     }
-    // Dims in their order, whichever array comes first.
+    // Declares the dims first, so that the order of arrays does not matter.
     const int rank = arrays.empty() ? 0 : widest(arrays).array.extents.rank();
     if (rank > 1) parameters = dims_text(rank, rank) + ", " + parameters;
     const std::size_t semicolon = code.rfind(';');
@@ -136,7 +136,7 @@ public:
     void add(std::string key, const Executable& executable) {
         std::list<Entry> made;
         made.push_back({std::move(key), executable});
-        std::list<Entry> dropped; // destroyed without the lock
+        std::list<Entry> dropped; // destroyed after unlocking
         const std::lock_guard lock(mutex_);
         entries_.splice(entries_.begin(), made);
         if (entries_.size() > most) dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
@@ -153,7 +153,7 @@ private:
 };
 
 Executable executable_of(const std::string& text, const Options& options) {
-    // Never destroyed: at the process's end devices may be gone before it.
+    // Never destroyed: at the process's end CUDA may shut down first.
     static Cache& cache = *new Cache; // NOLINT(cppcoreguidelines-owning-memory)
     std::string key =
         fmt::format("{} {}{}{} {} {} {} {}", options.device, options.fuse, options.verify, options.fast_math,

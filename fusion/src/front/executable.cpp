@@ -1,7 +1,7 @@
 // Executable and Prepared: a graph compiled once, bound and run often.
 //
-// A run does in this order: check what is bound (bindings.hpp), give the outputs that are not bound their memory, bind
-// the runner, run it (problem_set.hpp). What fails while it runs is not used again by Executable::run.
+// A run checks the bindings (bindings.hpp), allocates the outputs that are not bound, binds the runner and runs it
+// (problem_set.hpp). Executable::run does not reuse a runner that failed while running.
 #include <gridfold/fusion/executable.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace detail;
 
-/// Runners that one Executable::run() after the other borrows, whatever thread it is in.
+/// Runners that successive calls of Executable::run() borrow, from any thread.
 template <class Lent> class Pool {
 public:
     template <class Make> std::unique_ptr<Lent> take(Make&& make) {
@@ -35,10 +35,10 @@ public:
         }
         std::unique_ptr<Lent> made = make();
         const std::lock_guard lock(mutex_);
-        idle_.reserve(++made_count_); // so that giving back cannot fail
+        idle_.reserve(++made_count_); // so that returning a runner cannot fail
         return made;
     }
-    /// Instead of giving back what may not be used again.
+    /// Called instead of returning a runner that must not be used again.
     void forget() noexcept {
         const std::lock_guard lock(mutex_);
         --made_count_;
@@ -47,7 +47,7 @@ public:
         const std::lock_guard lock(mutex_);
         idle_.push_back(std::move(lent));
     }
-    /// Calls `use(lent)`. What was refused before anything ran can be lent again; after other exceptions it is not.
+    /// Calls `use(lent)`. After a UsageError, before anything ran, `lent` is reused; after other exceptions it is not.
     template <class Make, class Use> auto with(Make&& make, Use&& use) {
         auto lent = take(make);
         try {
@@ -81,7 +81,7 @@ struct PreparedMany::Impl : ProblemSet {
 
 namespace {
 
-/// The results of all problems, once `wait` has waited for them. The list is allocated before.
+/// The results of all problems after calling `wait`. The list is allocated before that call.
 template <class Wait> std::vector<Results> all_results(const ProblemSet& problems, Wait&& wait) {
     std::vector<Results> results;
     results.reserve(problems.size());

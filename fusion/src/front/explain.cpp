@@ -22,7 +22,7 @@ std::string dims_text(const Plan& plan, const std::vector<int>& dims) {
 
 /// Bytes as a sum of products of extents: "8*n + 4*j".
 std::string bytes_text(const Plan& plan, const std::vector<int>& arrays) {
-    std::vector<std::pair<std::vector<int>, std::size_t>> terms; // dims and bytes an element
+    std::vector<std::pair<std::vector<int>, std::size_t>> terms; // dims, and bytes of one element
     for (const int number : arrays) {
         const Array& array = plan.arrays[static_cast<std::size_t>(number)];
         std::vector<int> dims = array.dims;
@@ -66,7 +66,7 @@ std::vector<int> arrays_written(const Sweep& sweep) {
     return arrays;
 }
 
-/// The results that a sweep yields as scalars, by name.
+/// The names of the scalar results that a sweep yields.
 std::string results_text(const Plan& plan, const Sweep& sweep) {
     std::string text;
     for (const Output& output : plan.outputs)

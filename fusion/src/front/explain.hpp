@@ -10,8 +10,8 @@ namespace gf::detail {
 
 using namespace plan;
 
-/// One paragraph on the device and one on each sweep: its domain and stage, what it reads and writes, with the bytes
-/// as a sum over the dims, its folds and results, why it is a sweep of its own, its grid and its kernel.
+/// One paragraph on the device and one on each sweep: its domain and stage, the arrays it reads and writes with their
+/// bytes as a sum of products of extents, its folds and results, the reason for the sweep, its grid and its kernel.
 std::string explain(const Plan& plan, std::string_view device, std::string_view why, std::span<const SweepFacts> facts);
 
 } // namespace gf::detail

@@ -15,8 +15,8 @@ bool loads(const Sweep& sweep, int array) {
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) { return loads(i, array); });
 }
 
-/// Is every read of `input` in the sweep over when the value of `store` is there? The CPU reads flat arrays where they
-/// are and computes a stored value in its array.
+/// True if the sweep does not read `input` after computing the value of `store`. The CPU reads arrays in place and
+/// computes a stored value in its array.
 bool is_read_before(const Sweep& sweep, int input, const Store& store) {
     const auto is_load = [&](int value) {
         return value >= 0 && loads(sweep.code[static_cast<std::size_t>(value)], input);

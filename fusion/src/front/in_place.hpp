@@ -1,4 +1,4 @@
-// Which outputs may be bound to the memory of an input.
+// Determines the outputs that may be bound to the memory of an input.
 #pragma once
 
 #include <utility>
@@ -8,10 +8,10 @@
 
 namespace gf::detail {
 
-/// The pairs of an input and an output, by Plan::arrays, that a plan runs right with when both are the same memory:
-/// each element of the input has been read for the last time before that element of the output is written. The sweep
-/// that stores the output loads the input flat and stores flat, elements of one size; it folds nothing; it reads the
-/// input no more once the output's value is computed; and every other sweep that loads the input comes before it.
+/// The pairs of an input and an output, by Plan::arrays, that may be the same memory: the plan reads each element of
+/// the input for the last time before it writes that element of the output. The sweep that stores the output loads the
+/// input in order and stores in order, with elements of one size; it folds nothing; it does not read the input after
+/// computing the output's value; and every other sweep that loads the input runs before it.
 std::vector<std::pair<int, int>> in_place_pairs(const plan::Plan& plan);
 
 } // namespace gf::detail

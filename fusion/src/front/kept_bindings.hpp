@@ -1,4 +1,4 @@
-// The bindings of many problems between calls, flat: some words a slot, whatever the rank of an array.
+// The compact form of bindings of many problems between calls: a few words for each slot, for arrays of any rank.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gf::detail {
 
-/// What a Given holds beside what its slot and the problem's extents say.
+/// The part of a Given that does not follow from its slot and the problem's extents.
 struct KeptSlot {
     std::uint64_t word = 0; ///< input, output: the address; scalar: the value's bytes
     Memory memory = Memory::host;
@@ -20,10 +20,10 @@ struct KeptSlot {
 /// The extents of a slot's array; `extents`: by Plan::dims.
 Extents extents_of(const Slot& slot, std::span<const std::int64_t> extents);
 
-/// Keeps `given` as resolve() accepted it; both by Signature::slots.
+/// Stores `given`, which resolve() has accepted, in `kept`; both by Signature::slots.
 void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlot> kept);
 
-/// Undoes keep(). `extents`: by Plan::dims, as resolve() wrote them.
+/// Restores `given` from `kept`. `extents`: by Plan::dims, from resolve().
 void restore(const Signature& signature, std::span<const KeptSlot> kept, std::span<const std::int64_t> extents,
              GivenSlots& given);
 

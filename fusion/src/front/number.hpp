@@ -9,7 +9,7 @@
 
 namespace gf::detail {
 
-/// The number that the low bytes of `bits` are as a `type`; 64-bit integers are rounded.
+/// The value of type `type` in the low bytes of `bits`, as double; 64-bit integers are rounded.
 inline double to_double(DType type, std::uint64_t bits) {
     return with_type(type, [&](auto value) {
         std::memcpy(static_cast<void*>(&value), &bits, sizeof value);

@@ -11,10 +11,10 @@
 namespace gf::detail {
 namespace {
 
-/// Does anybody hold what only this set may write?
+/// True if Results share an object that only this set may write.
 template <class T> bool is_shared(const std::shared_ptr<T>& one) {
     if (one.use_count() > 1) return true;
-    std::atomic_thread_fence(std::memory_order_acquire); // what the last sharer read happened before we write
+    std::atomic_thread_fence(std::memory_order_acquire); // the last sharer's reads happen before our writes
     return false;
 }
 
@@ -54,8 +54,8 @@ void ProblemSet::resize(Bound& bound, std::size_t count) const {
     bound.count = count;
 }
 
-/// Writes what is given as problem `number` of `bound`, whose problems before it are written. `arrays`: the problem's,
-/// null for a plan without array outputs.
+/// Writes given_ as problem `number` of `bound`; earlier problems are written already. `arrays`: the problem's, null
+/// for a plan without array outputs.
 void ProblemSet::resolve(Bound& bound, std::size_t number, Results::Arrays* arrays) const {
     std::span<const std::int64_t> checked;
     if (number > 0) checked = problem_of(plan(), bound, number - 1).extents;
@@ -63,7 +63,7 @@ void ProblemSet::resolve(Bound& bound, std::size_t number, Results::Arrays* arra
     if (arrays != nullptr) place_outputs(bound, number, *arrays);
 }
 
-/// Gives each array output that the caller did not bind memory of its own, the standing one where that serves.
+/// Allocates each array output that the caller did not bind, or reuses its current memory if that is large enough.
 void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays& arrays) const {
     const OpenProblem problem = open_problem(plan(), bound, number);
     const Memory memory = input_memory(compiled_->signature, given_);
@@ -84,7 +84,7 @@ void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays
         const auto array = static_cast<std::size_t>(plan().outputs[i].array);
         const Extents extents = extents_of(compiled_->signature.slots[slot], problem.extents);
         const std::size_t bytes = element_count(extents) * size_of(plan().arrays[array].type);
-        // A result that was bound as an input since then stands where it is: the next one goes elsewhere.
+        // A result that is now bound as an input keeps its memory: the next result gets other memory.
         const auto is_bound_now = [&](const Given& other) {
             return other.bound && other.array.address != nullptr && own->holds(other.array.address);
         };
@@ -114,7 +114,7 @@ void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings
             for (Given& slot : given_) slot.bound = false;
             give(compiled_->signature, inputs[i], Side::inputs, reach, given_);
             if (!outputs.empty()) give(compiled_->signature, outputs[i], Side::outputs, reach, given_);
-            // Results that are still held keep their memory.
+            // Living Results keep their memory.
             if (has_arrays_ && (!arrays_[i] || is_shared(arrays_[i]))) arrays_[i] = std::make_shared<Results::Arrays>();
             resolve(bound_, i, has_arrays_ ? arrays_[i].get() : nullptr);
             keep(compiled_->signature, given_, kept(i));
@@ -125,7 +125,7 @@ void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings
     run_->scalars.resize(count * plan().scalars.size());
 }
 
-/// `give(slots)` says what changes.
+/// Changes one problem: `give(slots)` applies the change.
 template <class Give> void ProblemSet::change(std::size_t number, Give&& give) {
     if (number >= size())
         throw InvalidBinding(fmt::format("problem {} was named of {}", number, size()),
@@ -168,7 +168,7 @@ void ProblemSet::swap_with_staged(std::size_t number) {
     exchange(bound_.owners, staged_.owners);
 }
 
-/// What is staged is in force from here on, with these arrays.
+/// Makes the staged problem the current one, with these arrays.
 void ProblemSet::commit(std::size_t number, std::shared_ptr<Results::Arrays> arrays) {
     swap_with_staged(number);
     try {
@@ -185,7 +185,7 @@ void ProblemSet::commit(std::size_t number, std::shared_ptr<Results::Arrays> arr
     last_ = Last::nothing;
 }
 
-/// Makes `run_` one to be written: the last one again if nobody holds results of it.
+/// Makes `run_` writable: reuses the last run if no Results of it are left.
 void ProblemSet::renew_run() {
     if (!is_shared(run_)) {
         ++run_->number;

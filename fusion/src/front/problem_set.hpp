@@ -1,5 +1,5 @@
-// The problems that run together: the one implementation behind Prepared (one problem) and PreparedMany. What is bound
-// is held flat, so that a problem of many costs some words and no allocation.
+// The problems that run together: the implementation of both Prepared (one problem) and PreparedMany. Bindings are
+// stored compactly, so that each of many problems takes a few words and no allocation.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace gf::detail {
 
-/// What all problems of one Executable share. Immutable.
+/// Shared by all problems of one Executable. Immutable.
 struct Compiled {
     Signature signature;
     ChosenBuild chosen;
@@ -29,7 +29,7 @@ struct Compiled {
     const Plan& plan() const { return *signature.plan; }
 };
 
-/// One problem, or a numbered list whose mistakes are reported with the problem's number.
+/// one: a single problem; many: a list, whose errors name the problem's number.
 enum class Count { one, many };
 
 /// Problems of one executable with their runner. One thread at a time.
@@ -37,9 +37,9 @@ class ProblemSet {
 public:
     ProblemSet(std::shared_ptr<const Compiled> compiled, Count count);
 
-    /// These problems, bound anew, and no others. After an exception the set must be bound again before it is run.
+    /// Replaces all problems. After an exception the set must be bound again before it is run.
     void bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs);
-    /// Changes one problem. On an exception the old bindings stand.
+    /// Changes one problem. An exception leaves the old bindings unchanged.
     void rebind(std::size_t number, std::string_view name, const View& array);
     void rebind(std::size_t number, std::string_view name, Literal scalar);
     void rebind(std::size_t number, const Bindings& bindings);
@@ -47,9 +47,9 @@ public:
     /// Runs and waits.
     void run(StreamView stream);
     void enqueue(StreamView stream);
-    /// Waits for the last run. Throws InvalidResult where there was none since the bindings changed.
+    /// Waits for the last run. Throws InvalidResult if nothing was run since the bindings changed.
     void finish();
-    /// A problem's results of the last run, which is finished.
+    /// A problem's results of the last, finished run.
     Results results(std::size_t number) const { return {run_, arrays_.empty() ? nullptr : arrays_[number], number}; }
     std::size_t size() const noexcept { return bound_.count; }
 
@@ -69,13 +69,13 @@ private:
     void swap_with_staged(std::size_t number);
     void renew_run();
     void verify();
-    /// Calls `work`; what it refuses is said to be of this problem.
+    /// Calls `work`; its errors name this problem.
     template <class Work> void in_problem(std::size_t number, std::size_t of, Work&& work) const;
 
     std::shared_ptr<const Compiled> compiled_;
     Count count_;
     std::vector<int> output_slots_; ///< by Plan::outputs: the slot of an array output, −1 for a scalar
-    bool has_arrays_ = false;       ///< among the outputs
+    bool has_arrays_ = false;       ///< any output is an array
     std::unique_ptr<Runner> runner_;
 
     std::vector<KeptSlot> kept_; ///< problem by problem, by Signature::slots
@@ -84,8 +84,8 @@ private:
     std::shared_ptr<Results::Run> run_;
     Last last_ = Last::nothing;
 
-    GivenSlots given_; ///< of the problem that is bound
-    Bound staged_;     ///< by rebind(): one problem
+    GivenSlots given_; ///< the bindings of the problem being bound
+    Bound staged_;     ///< the problem that rebind() is changing
 };
 
 } // namespace gf::detail

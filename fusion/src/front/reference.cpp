@@ -21,7 +21,7 @@ namespace {
 
 constexpr double no_bound = std::numeric_limits<double>::infinity();
 
-/// The distance from 1 to the next number: one ulp, relative, at most. 0 for types that are exact.
+/// The distance from 1 to the next number, the greatest relative size of an ulp; 0 for exact types.
 double epsilon_of(DType type) {
     switch (type) {
     case DType::f16: return 0x1p-10;
@@ -55,7 +55,7 @@ double largest_finite(DType type) {
     }
 }
 
-/// The relative error of a map whose operands have these.
+/// The relative error of a map, from those of its operands.
 double map_tolerance(const Node& node, std::span<const double> operands) {
     const MapOp* const row = node.map;
     const double epsilon = epsilon_of(node.type);
@@ -81,7 +81,7 @@ double reduce_tolerance(const Node& node, std::span<const double> operands) {
     return picks && mask_is_exact && is_floating(node.type) ? worst : no_bound;
 }
 
-/// Host copies of device arrays, that live as long as they are needed.
+/// Owns host copies of device arrays.
 class HostCopies {
 public:
     explicit HostCopies(Target target) : target_(target) {}
@@ -158,7 +158,7 @@ bool is_close(DType type, std::uint64_t a, std::uint64_t b, double tolerance) {
     double x = to_double(type, a), y = to_double(type, b);
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
     if (tolerance == 0) return false;
-    // Infinity is next to the largest number: an error may carry a value over the edge.
+    // Infinity counts as the largest number: an error may cause an overflow.
     x = std::clamp(x, -largest_finite(type), largest_finite(type));
     y = std::clamp(y, -largest_finite(type), largest_finite(type));
     return std::abs(x - y) <= tolerance * std::max({std::abs(x), std::abs(y), smallest_normal(type)});
@@ -183,7 +183,7 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
         else if (signature_.slots[i].kind == SlotKind::input)
             inputs[i].array = copies.of(inputs[i].array);
     }
-    for (std::size_t i = 0; i < entries.size(); ++i) // extents that only an output has
+    for (std::size_t i = 0; i < entries.size(); ++i) // binds dims that only outputs have
         if (entries[i].is_array) {
             const Slot& slot = signature_.slots[find_slot(signature_, entries[i].name, Side::outputs)];
             for (std::size_t axis = 0; axis < slot.dims.size(); ++axis)

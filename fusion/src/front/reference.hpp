@@ -1,4 +1,4 @@
-// Options::verify: the unfused graph on the CPU, run beside every run, and how far its results may be away.
+// Options::verify: runs the unfused graph on the CPU after every run, and compares results within a bound.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,12 @@ namespace gf::detail {
 
 using namespace plan;
 
-/// How far each output of a graph may be from another backend's, relative to its magnitude: 0 where every operation
-/// that it depends on is exact, infinity where an inexact one reaches an operation whose error depends on the data (a
-/// sum, a difference, a comparison).
+/// The bound on the difference of each output from another backend's, relative to its magnitude: 0 if every operation
+/// that it depends on is exact; infinity if an inexact one is followed by an operation whose error depends on the data
+/// (a sum, a difference, a comparison).
 std::vector<double> output_tolerances(const Graph& graph);
 
-/// Is a value within a relative tolerance of another? Tolerance 0: the same bits; NaN is NaN always. Infinity: any
-/// value is.
+/// True if two values are within a relative tolerance. Tolerance 0: the same bits, or both NaN. Infinity: always true.
 bool is_close(DType type, std::uint64_t a, std::uint64_t b, double tolerance);
 
 /// Immutable; shared between threads.
@@ -31,7 +30,7 @@ public:
     /// Runs with the same inputs and compares every result. Throws InternalError with the graph's text and the first
     /// difference. `given` is by the slots of any Signature of the same graph.
     void check(const GivenSlots& given, std::span<const Results::Entry> entries) const;
-    /// A line on what is compared, and how.
+    /// A line that describes the comparison.
     std::string explain() const;
 
 private:

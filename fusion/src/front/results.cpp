@@ -15,7 +15,7 @@ DType type_of(const Plan& plan, const plan::Output& output) {
                              : plan.scalars[static_cast<std::size_t>(output.scalar)].type;
 }
 
-/// The scalar result of one problem. Floating-point ones say by NaN that they are empty.
+/// The scalar result of one problem. A floating-point result is never empty: it is NaN instead.
 ScalarResult scalar_of(const Results::Run& run, std::size_t problem, const plan::Output& output) {
     const std::size_t each = run.plan->scalars.size();
     ScalarResult scalar = run.scalars[problem * each + static_cast<std::size_t>(output.scalar)];
@@ -177,7 +177,7 @@ ResultMemory::~ResultMemory() {
             const CurrentDevice current(ordinal_);
             resources_.device->deallocate(address_, bytes_, StreamView(nullptr));
         }
-    } catch (...) { // a device that cannot be made current is lost, and its memory with it
+    } catch (...) { // a device that cannot be made current is lost, including its memory
     }
 }
 

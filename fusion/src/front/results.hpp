@@ -1,4 +1,4 @@
-// What Results share: the scalars of one run, and a problem's arrays.
+// The shared state of Results: the scalars of one run, and a problem's arrays.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ namespace detail {
 /// The memory of one array result that the caller did not bind.
 class ResultMemory {
 public:
-    /// In the memory of device `ordinal`, or of the host, from the caller's resource if there is one. Throws
-    /// DeviceError, OutOfMemory, and what the resource throws.
+    /// Allocates on device `ordinal` or on the host, from the caller's resource if there is one. Throws DeviceError,
+    /// OutOfMemory, and the resource's exceptions.
     ResultMemory(Memory memory, int ordinal, std::size_t bytes, const MemoryResources& resources);
     ResultMemory(const ResultMemory&) = delete;
     ResultMemory& operator=(const ResultMemory&) = delete;
     ~ResultMemory();
     bool serves(Memory memory, std::size_t bytes) const { return memory_ == memory && bytes_ == bytes; }
-    /// Is this address of its bytes?
+    /// True if the address is inside this memory.
     bool holds(const void* p) const {
         const auto first = reinterpret_cast<std::uintptr_t>(address()), at = reinterpret_cast<std::uintptr_t>(p);
         return at >= first && at < first + bytes_;
@@ -46,17 +46,17 @@ private:
 
 } // namespace detail
 
-/// The scalars of all problems of one run. Its memory is used for the next run if nobody holds Results of it.
+/// The scalars of all problems of one run. The next run reuses the memory if no Results of this run are left.
 struct Results::Run {
     explicit Run(std::shared_ptr<const Plan> of) : plan(std::move(of)) {}
 
     std::shared_ptr<const Plan> plan;
     std::vector<ScalarResult> scalars; ///< problem by problem, by Plan::scalars
-    std::uint64_t number = 1;          ///< of the run that filled it: counts from 1
+    std::uint64_t number = 1;          ///< the number of the run that filled it, from 1
 
-    /// The lists that entries() gave out, by problem; none before the first.
+    /// The lists that entries() returned, by problem; none before the first call.
     struct Listed {
-        std::uint64_t number = 0; ///< of the run whose results it has
+        std::uint64_t number = 0; ///< the number of the run whose results it has
         std::vector<Entry> entries;
     };
     mutable std::mutex mutex; ///< guards `listed`

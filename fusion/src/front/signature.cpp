@@ -1,4 +1,4 @@
-// Names, their slots, and the words that errors use for them.
+// Names, their slots, and their descriptions for errors.
 #include "front/signature.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What can be bound to a graph, by name: the table that bindings are checked against.
+// The table of a graph's slots for bindings, by name.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ using namespace plan;
 
 enum class SlotKind : std::uint8_t { input, scalar, dim, output };
 
-/// One thing that can be bound: an input array, a run-time scalar, the extent of a dim, or an array output.
+/// A slot for one binding: an input array, a run-time scalar, the extent of a dim, or an array output.
 struct Slot {
     SlotKind kind;
     std::string name;
     DType type = DType::i64;
     std::vector<int> dims; ///< input, output: in memory order
-    int number = -1;       ///< in Plan::arrays, Plan::parameters or Plan::dims; −1: nothing in the plan reads it
+    int number = -1;       ///< in Plan::arrays, Plan::parameters or Plan::dims; −1: the plan does not read it
 };
 
-/// A graph as seen by a caller. Outlives nothing: it shares the plan.
+/// The slots of a graph. It shares ownership of the plan.
 struct Signature {
     std::shared_ptr<const Plan> plan;
-    std::vector<Slot> slots;       ///< inputs and scalars as declared, dims, outputs
+    std::vector<Slot> slots;       ///< inputs and scalars in order of declaration, dims, outputs
     std::vector<bool> dim_is_used; ///< by Plan::dims: an array or a sweep has it
     /// Inputs and outputs, by Plan::arrays, that may be bound to the same memory.
     std::vector<std::pair<int, int>> in_place;
@@ -37,11 +37,11 @@ struct Signature {
 
 Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan);
 
-/// Which slots a list of bindings may name.
+/// The slots that a list of bindings may name.
 enum class Side : std::uint8_t { inputs, outputs, both };
 
-/// The number of the slot named `name`, inputs before scalars before dims before outputs. Throws InvalidBinding, with
-/// the nearest name there is.
+/// The number of the slot named `name`, searched among inputs, scalars, dims, then outputs. Throws InvalidBinding, with
+/// the nearest name, if there is none.
 std::size_t find_slot(const Signature& signature, std::string_view name, Side side);
 
 /// `input "x" (f32[i, j])`, `scalar "alpha" (f32)`, `dim "n"`

@@ -1,7 +1,7 @@
-// What a backend is: it builds a plan for one device (Build) and runs it with bindings (Runner).
+// The interface of a backend, which builds a plan for one device (Build) and runs it with bindings (Runner).
 //
-// The front end (executable.cpp) has checked everything a user can get wrong before a backend sees it: names, types,
-// extents, memory kinds, alignment, overlap. Arrays, parameters and scalars are named by their numbers in the Plan.
+// The front end (executable.cpp) has checked all bindings before a backend gets them: names, types, extents, memory
+// kinds, alignment, overlap. Arrays, parameters and scalars are identified by their numbers in the Plan.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,28 @@
 
 namespace gf {
 
-/// One array as bound: the address and where it is (never Memory::unknown).
+/// One bound array: its address and kind of memory (never Memory::unknown).
 struct BoundArray {
     void* address = nullptr;
     Memory memory = Memory::host;
     friend bool operator==(const BoundArray&, const BoundArray&) = default;
 };
 
-/// Everything that can differ between two runs of one plan: the bindings of one problem, or of several. Each list has
-/// those of the first problem, then those of the next.
+/// The bindings of one run of a plan: of one problem, or of several. Each list holds one problem after the other.
 struct Bound {
     std::vector<std::int64_t> extents;     ///< by Plan::dims
     std::vector<BoundArray> arrays;        ///< by Plan::arrays; temporaries are null: the runner owns them
     std::vector<std::uint64_t> parameters; ///< by Plan::parameters: the value's bytes, zero-extended
-    /// Whoever owns array outputs that the caller did not bind: a captured graph keeps them as long as it may run. By
-    /// Plan::outputs, null for all others; empty for a plan without array outputs.
+    /// By Plan::outputs: the owners of array outputs that the caller did not bind, else null; empty for a plan without
+    /// array outputs. A captured graph keeps them as long as it may run.
     std::vector<std::shared_ptr<const void>> owners;
-    std::size_t count = 1; ///< problems
+    std::size_t count = 1; ///< the number of problems
     friend bool operator==(const Bound& a, const Bound& b) {
         return a.count == b.count && a.extents == b.extents && a.arrays == b.arrays && a.parameters == b.parameters;
     }
 };
 
-/// What a Bound has of one problem.
+/// One problem of a Bound.
 struct BoundProblem {
     std::span<const std::int64_t> extents;
     std::span<const BoundArray> arrays;
@@ -56,32 +55,32 @@ struct ScalarResult {
     bool empty = false;
 };
 
-/// Problems of one plan, with their bindings and everything a launch needs; each gets the bits that it has alone. One
-/// thread at a time.
+/// Problems of one plan, with their bindings and all resources of a launch. Each problem gets the same bits as alone.
+/// One thread at a time.
 class Runner {
 public:
     Runner() = default;
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
     virtual ~Runner() = default;
-    /// Takes new bindings. Strong guarantee: on an exception the old ones stand.
+    /// Replaces the bindings. Strong guarantee: an exception leaves the old ones unchanged.
     virtual void bind(const Bound& problems) = 0;
-    /// Runs, waits until results are in place, and fills `scalars`: those of the first problem by Plan::scalars, then
-    /// those of the next. With a stream: ordered in it.
+    /// Runs, in the stream's order if one is given, waits for all results, and fills `scalars`: problem by problem, by
+    /// Plan::scalars.
     virtual void run(std::span<ScalarResult> scalars, StreamView stream) = 0;
     /// Runs without waiting, in the stream's order; the stream may be capturing. CPU: runs now, and returns when done.
     virtual void enqueue(StreamView stream) = 0;
-    /// Waits for what enqueue() started and fills `scalars`.
+    /// Waits for the enqueued run and fills `scalars`.
     virtual void wait(std::span<ScalarResult> scalars) = 0;
 };
 
-/// What a backend tells explain() of one sweep.
+/// A backend's facts about one sweep, for explain().
 struct SweepFacts {
     std::string source; ///< the generated kernel; "" on the CPU
     int registers = -1; ///< a thread; −1 = not known
     int spill_bytes = -1;
     int threads = -1;    ///< a block
-    bool cached = false; ///< running it compiles nothing
+    bool cached = false; ///< its kernel came from a cache
 };
 
 /// A plan built for one device. Immutable; shared between threads.
@@ -91,9 +90,9 @@ public:
     Build(const Build&) = delete;
     Build& operator=(const Build&) = delete;
     virtual ~Build() = default;
-    /// For one problem. Thread-safe, as is many_runner().
+    /// A runner for one problem. Thread-safe, like many_runner().
     virtual std::unique_ptr<Runner> runner() const = 0;
-    /// For any number of problems: on a GPU one launch a sweep for all of them. CUDA: the first call compiles.
+    /// A runner for any number of problems: on a GPU, one launch a sweep for all. CUDA: the first call compiles.
     virtual std::unique_ptr<Runner> many_runner() const = 0;
     virtual std::vector<SweepFacts> facts() const = 0;
     /// "cpu (AVX-512, 16 threads)", "cuda:0 (NVIDIA H200)"
@@ -102,10 +101,10 @@ public:
 
 struct BuildOptions {
     bool fast_math = false;
-    int threads = 0; ///< CPU: 0 = as many as OpenMP would take
+    int threads = 0; ///< CPU: 0 = OpenMP's default
 };
 
-/// The CPU backend; always there.
+/// The CPU backend, which is always available.
 std::shared_ptr<const Build> build_cpu(std::shared_ptr<const Plan> plan, const BuildOptions& options);
 /// The CUDA backend on device `ordinal`. Throws DeviceError, CompileError.
 std::shared_ptr<const Build> build_cuda(std::shared_ptr<const Plan> plan, int ordinal, const BuildOptions& options);

@@ -179,7 +179,7 @@ bool is_flat(const Array& array, const Sweep& sweep);
 /// The number of elements over these dims; empty if it does not fit std::int64_t. `extents`: by Plan::dims.
 std::optional<std::int64_t> element_count(std::span<const int> dims, std::span<const std::int64_t> extents);
 
-/// True for the same extents, as problems that follow each other often have. A loop: a call of memcmp takes longer.
+/// True for equal extents, which consecutive problems often have. A loop, because a call of memcmp takes longer.
 inline bool same_extents(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
     bool same = a.size() == b.size();
     for (std::size_t i = 0; same && i < a.size(); ++i) same = a[i] == b[i];

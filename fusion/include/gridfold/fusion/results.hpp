@@ -1,9 +1,9 @@
-// The results of a run, by name, or by the typed handle that Graph::output gave.
+// The results of a run, by name or by the typed handle of Graph::output.
 //
 //     auto sum = r.get<std::int64_t>("sum");                  // its own type
 //     auto sum = r.get_as<double>("sum");                     // converted
 //     auto sum = r[cubes];                                    // auto cubes = g.output<std::int64_t>("cubes", value)
-//     std::vector<float> y = r.to_vector<float>("y");         // wherever the array is
+//     std::vector<float> y = r.to_vector<float>("y");         // copied from any memory
 #pragma once
 
 #include <cmath>
@@ -29,39 +29,38 @@ namespace detail {
 class ProblemSet;
 } // namespace detail
 
-/// The results of one run. Owns the arrays that the caller did not bind. A plain value to read from any thread. Those of
-/// many problems share the memory of their scalars: it is kept until the last of them is gone. Default-constructed it
-/// holds none. What is asked for by mistake (an unknown name, another type) is an InvalidResult
-/// that names the right one.
+/// The results of one run. Owns the arrays that the caller did not bind. A plain value, readable from any thread. The
+/// Results of many problems share the memory of their scalars, until the last is destroyed. Default-constructed, it
+/// holds no results. A mistake (an unknown name, another type) is an InvalidResult that names the right one.
 class Results {
 public:
     Results() = default;
 
     /// The scalar result `name` as its own type T. Throws EmptyReduction if no element contributed to it.
     template <Element T> T get(std::string_view name) const;
-    /// The same, empty where no element contributed.
+    /// get(), but empty if no element contributed.
     template <Element T> std::optional<T> get_optional(std::string_view name) const;
-    /// The scalar result `name`, whatever its type, as a T. A floating T rounds; an integer T or bool must hold the
-    /// value exactly (InvalidResult). Throws EmptyReduction if no element contributed to it.
+    /// The scalar result `name` of any type, converted to T. A floating T rounds; an integer T or bool must represent
+    /// the value exactly (InvalidResult). Throws EmptyReduction if no element contributed to it.
     template <class T>
         requires std::is_arithmetic_v<T>
     T get_as(std::string_view name) const;
-    /// By the handle that Graph::output gave: a scalar as get() gives it, an array as span() does.
+    /// By the handle of Graph::output: get() for a scalar, span() for an array.
     template <Element T> T operator[](const Result<T>& result) const { return get<T>(result.name()); }
     template <Element T> std::span<const T> operator[](const ArrayResult<T>& result) const {
         return span<T>(result.name());
     }
 
-    /// The array result `name`, in the memory it was allocated or bound in; valid while these Results (or the caller's
-    /// binding) live.
+    /// The array result `name`, in its allocated or bound memory; valid while these Results (or the caller's binding)
+    /// live.
     View array(std::string_view name) const;
     /// A host array result as a span.
     template <Element T> std::span<const T> span(std::string_view name) const;
-    /// Copies an array result of any number of dims to host memory, from a device's as well. `to` has its size.
+    /// Copies an array result of any number of dims from host or device memory to `to`, which has its size.
     template <Element T> void copy_to(std::string_view name, std::span<T> to) const {
         copy_array(name, dtype_of<T>, to.data(), to.size());
     }
-    /// The same, to a new vector.
+    /// copy_to() to a new vector.
     template <Element T> std::vector<T> to_vector(std::string_view name) const;
 
     struct Entry {
@@ -72,8 +71,8 @@ public:
         std::uint64_t bits; ///< scalar: the value's bytes, zero-extended
         View array;
     };
-    /// All results, in the order of the graph; valid while these Results, or a copy of them, live. The list is made when
-    /// it is first asked for.
+    /// All results, in the order of the graph; valid while these Results, or a copy of them, live. The first call
+    /// builds the list.
     std::span<const Entry> entries() const;
 
     struct Run;
