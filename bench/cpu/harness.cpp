@@ -17,7 +17,7 @@ namespace {
 constexpr bool has_several_statistics(Workload workload) {
     return workload != Workload::sum && workload != Workload::cubes && workload != Workload::many;
 }
-/// True for the workloads that `omp_simd` and `eigen` have: they do not solve many problems.
+/// True for the workloads of `omp_simd` and `eigen`, which do not solve many problems.
 constexpr bool has_one_problem(Workload workload) { return workload != Workload::many; }
 
 /// Contenders of one name are variants: the fastest is reported.

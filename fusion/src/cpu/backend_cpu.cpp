@@ -1,4 +1,4 @@
-// The CPU backend: a plan's sweeps one after the other, each on all threads; of many problems, one on each thread.
+// The CPU backend: runs a plan's sweeps in order, each on all threads; for many problems, one problem on each thread.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace gf {
 namespace cpu {
 namespace {
 
-/// A plan as the CPU runs it, shared by the runners of a Build.
+/// A plan's programs, shared by the runners of a Build.
 struct Program {
     std::shared_ptr<const Plan> plan;
     InstructionSet set;
@@ -27,8 +27,8 @@ int thread_count(const Program& program) {
     return program.threads > 0 ? program.threads : std::max(omp_get_max_threads(), 1);
 }
 
-/// Where there are as many problems as threads, each thread takes some at a time; else all threads take one after the
-/// other.
+/// With at least as many problems as threads, each thread runs some at a time; otherwise all threads run one problem
+/// after the other.
 class CpuRunner final : public Runner {
 public:
     explicit CpuRunner(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
@@ -39,23 +39,23 @@ public:
     void wait(std::span<ScalarResult> scalars) override { std::ranges::copy(scalars_, scalars.begin()); }
 
 private:
-    /// What one problem after the other is solved with, by one thread or by all.
+    /// The resources with which one thread, or all threads, solve one problem after the other.
     struct Worker {
         std::vector<SweepRun> sweeps;
         std::vector<GrowingBytes> temporaries; ///< by array
-        std::vector<char*> arrays;             ///< of the problem under way
+        std::vector<char*> arrays;             ///< the arrays of the current problem
     };
     std::vector<Worker> make_workers(std::size_t count, int team) const;
     void reserve(std::span<Worker> workers, int team, const Bound& problems) const;
     void solve(std::size_t number, Worker& worker, std::span<ScalarResult> scalars);
-    /// `scalars`: of the first problem by Plan::scalars, then those of the next.
+    /// `scalars` holds one problem after the other, by Plan::scalars.
     void solve_all(std::span<ScalarResult> scalars);
 
     std::shared_ptr<const Program> program_;
     Bound bound_, next_;
     std::vector<Worker> workers_;
-    int team_ = 0;                      ///< threads that a worker has
-    std::vector<ScalarResult> scalars_; ///< of the last enqueue()
+    int team_ = 0;                      ///< threads of a worker
+    std::vector<ScalarResult> scalars_; ///< the scalars of the last enqueue()
 };
 
 std::vector<CpuRunner::Worker> CpuRunner::make_workers(std::size_t count, int team) const {
@@ -71,11 +71,11 @@ std::vector<CpuRunner::Worker> CpuRunner::make_workers(std::size_t count, int te
     return workers;
 }
 
-/// So that no run allocates.
+/// Allocates for all problems, so that no run allocates.
 void CpuRunner::reserve(std::span<Worker> workers, int team, const Bound& problems) const {
     const Plan& plan = *program_->plan;
     const auto extents = [&](std::size_t p) { return problem_of(plan, problems, p).extents; };
-    // The most elements that a problem has over these dims, and the first problem that has them.
+    // The most elements of a problem over these dims, and the first such problem.
     const auto most_elements = [&](std::span<const int> dims) {
         std::pair<std::int64_t, std::size_t> most{-1, 0};
         for (std::size_t p = 0; p < problems.count; ++p) {
@@ -86,7 +86,7 @@ void CpuRunner::reserve(std::span<Worker> workers, int team, const Bound& proble
         return most;
     };
     for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
-        if (team == 1) { // one thread needs no more for fewer elements
+        if (team == 1) { // the memory of one thread grows with the elements
             const std::size_t largest = most_elements(plan.sweeps[s].dims).second;
             for (Worker& worker : workers) worker.sweeps[s].fit(extents(largest));
         } else {
@@ -116,7 +116,7 @@ void CpuRunner::bind(const Bound& problems) {
     next_.arrays = problems.arrays;
     next_.parameters = problems.parameters;
     scalars_.resize(problems.count * program_->plan->scalars.size());
-    // From here on nothing throws.
+    // Nothing below throws.
     if (!same) {
         workers_ = std::move(made);
         team_ = team;
@@ -144,7 +144,7 @@ void CpuRunner::solve_all(std::span<ScalarResult> scalars) {
         return;
     }
     const auto count = static_cast<std::int64_t>(bound_.count);
-    constexpr std::int64_t turns = 64; // of a thread: problems may differ in size
+    constexpr std::int64_t turns = 64; // turns of a thread: problems may differ in size
     const std::int64_t some = std::max<std::int64_t>(count / (turns * static_cast<std::int64_t>(workers_.size())), 1);
 #pragma omp parallel num_threads(static_cast<int>(workers_.size()))
     {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 template <class T> void gather_elements(T* out, const T* array, const Strides& s, std::int64_t first, std::size_t n) {
-    // The coordinates of the first element, and where it is.
+    // The coordinates of the first element, and its offset.
     std::array<std::int64_t, max_rank> coordinate{};
     std::int64_t offset = 0;
     for (int d = s.rank - 1; d >= 0; --d) {
@@ -31,7 +31,7 @@ template <class T> void gather_elements(T* out, const T* array, const Strides& s
             for (std::size_t i = 0; i < run; ++i) out[i] = in[static_cast<std::int64_t>(i) * inner_stride];
         out += run;
         n -= run;
-        // To the start of the next run: the innermost coordinate back to 0, the others count up.
+        // Advances to the next run: the innermost coordinate becomes 0, the others are incremented.
         offset -= coordinate[at(inner)] * inner_stride;
         coordinate[at(inner)] = 0;
         for (int d = inner - 1; d >= 0; --d) {

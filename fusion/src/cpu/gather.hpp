@@ -10,19 +10,19 @@
 
 namespace gf::cpu {
 
-/// How the elements of a domain, in row-major order, walk through an array.
+/// The strides with which the elements of a domain, in row-major order, read an array.
 struct Strides {
     int rank = 0;
     std::array<std::int64_t, max_rank> extent{}; ///< outermost first
     std::array<std::int64_t, max_rank> stride{}; ///< elements of the array between neighbours; 0 = broadcast
 };
 
-/// The walk through an array of dims `array_dims` (memory order) by a domain of dims `domain_dims`, with extents by
-/// dim number. Dims that one stride covers are merged, so that inner runs are as long as they can be.
+/// The strides of an array of dims `array_dims` (memory order) over a domain of dims `domain_dims`, with extents by dim
+/// number. Dims that one stride covers are merged, so that inner runs are as long as possible.
 Strides strides(std::span<const int> domain_dims, std::span<const int> array_dims,
                 std::span<const std::int64_t> extents);
 
-/// out[i] = the element of `array` that element first + i of the domain reads, i < n; elements of 1, 2, 4 or 8 bytes.
+/// out[i] = the element of `array` for element first + i of the domain, i < n; elements have 1, 2, 4 or 8 bytes.
 void gather(void* out, const void* array, std::size_t element_bytes, const Strides& strides, std::int64_t first,
             std::size_t n);
 

@@ -8,7 +8,7 @@ namespace gf::cpu {
 
 namespace {
 
-/// The type in memory of what `parameter` and `read` read.
+/// The memory type of the value that `parameter` or `read` reads.
 DType stored_type(const Plan& plan, const Instruction& instruction) {
     const auto slot = static_cast<std::size_t>(instruction.slot);
     return instruction.opcode == Opcode::parameter ? plan.parameters[slot].type : plan.scalars[slot].type;
@@ -65,7 +65,7 @@ void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<c
         const auto slot = static_cast<std::size_t>(instruction.slot);
         std::uint64_t& value = values[static_cast<std::size_t>(step.value)];
         value = 0;
-        // An operand's bytes, or null where there is none.
+        // An operand's bytes, or null.
         const auto operand = [&](std::size_t i) -> const void* {
             const int number = instruction.operands[i];
             return number < 0 ? nullptr : &values[static_cast<std::size_t>(number)];

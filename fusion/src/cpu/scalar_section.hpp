@@ -22,7 +22,7 @@ struct ScalarStep {
     FinalizeKernel finalize = nullptr;
 };
 
-/// These instructions of the sweep. Throws InternalError if one is not a scalar's or has no kernel.
+/// The steps of these instructions. Throws InternalError if one has dims or no kernel.
 std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const int> values);
 
 /// Evaluates the steps into values[position]: a value's bytes, zero-extended. `states[f]` is the final State of fold f.

@@ -1,11 +1,11 @@
-// Which accumulator types the reductions of reduce.def may have: what is compiled, neither more nor less.
+// The accumulator types of the reductions of reduce.def: exactly these are compiled.
 #pragma once
 
 #include "host_kernels/element_types.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// May a reduction of this rule accumulate elements of type E in A? (type_rule.hpp)
+/// True if a reduction of this rule may accumulate elements of type `element` in `accumulator` (type_rule.hpp).
 constexpr bool accumulates(Accumulator rule, Type element, Kind e, Type accumulator, Kind a) {
     if (is_stored_only(element) || is_stored_only(accumulator)) return false;
     switch (rule) {

@@ -27,7 +27,7 @@ void normalise(void* out, const void* in, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) r[i] = x[i] != 0;
 }
 
-/// The two types that are only stored: how their bits and the f32 that is their value become each other.
+/// The conversions of the two types that exist only in memory, between their bits and f32 values.
 template <Type> struct Half;
 template <> struct Half<Type::f16> {
     GRIDFOLD_FN static f32 widen(u16 bits) { return f16_to_f32(bits); }
@@ -91,7 +91,7 @@ template <Type from, Type to> constexpr ConvertKernel round_entry() {
         return &round<to, Element<from>>;
 }
 
-/// The conversions from one type, by the type that they give.
+/// The conversions from one type, by result type.
 template <Type from> struct Row {
     static constexpr ConvertKernel entries[] = {
 #define GRIDFOLD_DTYPE(to, ...) entry<from, Type::to>(),

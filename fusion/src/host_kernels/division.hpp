@@ -1,5 +1,5 @@
-// floor_div and remainder of integers without a division instruction per element: the results of prelude.cuh's
-// functions, in loops that vectorise, or by a divisor that is prepared once per call.
+// floor_div and remainder of integers without a division instruction for each element: the same results as
+// prelude.cuh's functions, in loops that vectorise, or with a divisor that is prepared once a call.
 //
 // Up to 32 bits a quotient is a product with the divisor's reciprocal in a floating-point type with at least 7
 // spare bits (f32 for 8 and 16 bits, f64 for 32): a quotient is at least 1 / 2b away from where its floor changes
@@ -23,7 +23,7 @@ template <class T> struct Divisor {
 
     T divisor;
     Float offset; ///< ±1/2, towards the divisor's sign, less half the divisor: rounding to nearest is then the floor
-    Float reciprocal; ///< 0 of 0: every quotient by 0 is 0
+    Float reciprocal; ///< 0 for 0, so that every quotient by 0 is 0
 
     [[gnu::always_inline]] explicit Divisor(T b)
         : divisor(b), offset((b > T(0) ? Float(0.5) : Float(-0.5)) - Float(0.5) * to_float(b)),
@@ -42,7 +42,7 @@ private:
     [[gnu::always_inline]] static Bits is_nonzero(T b) { return Bits(0) - Bits(b != T(0)); }
     [[gnu::always_inline]] static Bits mask_of(Float x) { return to_bits(x); }
     [[gnu::always_inline]] static Float from_mask(Bits bits) { return from_bits(bits); }
-    /// Of u32 by its bits: most instruction sets convert signed integers alone.
+    /// Converts u32 by its bits: most instruction sets convert only signed integers.
     [[gnu::always_inline]] static Float to_float(T x) {
         if constexpr (sizeof(T) == 4 && !is_signed<T>)
             return from_bits(u64(x) | to_bits(0x1p52)) - 0x1p52;
@@ -51,8 +51,8 @@ private:
     }
 };
 
-/// A divisor of 64 bits, for many dividends. A quotient of numbers of either sign is one of unsigned numbers: floor(a /
-/// b) = ~(~a / b) where a < 0 < b, and floor(−a / −b).
+/// A divisor of 64 bits, for many dividends. Signed quotients are computed from unsigned ones: floor(a / b) = ~(~a / b)
+/// for a < 0 < b, and floor(a / b) = floor(−a / −b).
 template <class T>
     requires(sizeof(T) == 8)
 struct Divisor<T> {
@@ -75,7 +75,7 @@ struct Divisor<T> {
         u64 n = u64(a), complement = 0;
         if constexpr (is_signed<T>) {
             n = (n ^ negate) - negate;
-            complement = u64(i64(n & (u64(a) ^ negate)) >> 63); // where the dividend is negative; −MIN is 2^63
+            complement = u64(i64(n & (u64(a) ^ negate)) >> 63); // all ones for a negative dividend; −MIN is 2^63
             n ^= complement;
         }
         const u64 high = u64((Wide(multiplier) * n) >> 64);

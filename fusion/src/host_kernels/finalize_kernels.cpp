@@ -1,4 +1,4 @@
-// What the reductions of reduce.def read off a final state. Compiled once, for the baseline instruction set.
+// The finalisers of the reductions of reduce.def. Compiled once, for the baseline instruction set.
 #include "host_kernels/accumulator_types.hpp"
 
 #include <gridfold/ops/device/monoid.cuh>
@@ -11,7 +11,7 @@ namespace kernels {
 
 enum class Result { accumulator, element, floating, index, boolean };
 
-/// May a reduction of this rule give an R?
+/// True if a reduction of this rule may have a result of type `result`.
 constexpr bool gives(Result rule, Type element, Type accumulator, Type result) {
     switch (rule) {
     case Result::accumulator: return result == accumulator;
@@ -23,7 +23,7 @@ constexpr bool gives(Result rule, Type element, Type accumulator, Type result) {
     return false;
 }
 
-/// The tokens of a reduction: one struct a row.
+/// The finalize tokens of each reduction, in one struct a row.
 #define GRIDFOLD_MONOID_OP(...)
 #define GRIDFOLD_REDUCE_OP(id, monoid, accumulator_, result_, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
     struct id##_reduction {                                                                                         \

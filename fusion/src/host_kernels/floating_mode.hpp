@@ -1,12 +1,12 @@
-// The processor's floating-point mode, as results depend on it.
+// The processor's floating-point mode, on which results depend.
 #pragma once
 
 #include <cstdint>
 
 namespace gf::cpu {
 
-/// While it lives, this thread rounds to nearest and keeps denormals (a program built with -ffast-math starts with them
-/// flushed); then the caller's mode is back.
+/// While it lives, this thread rounds to nearest and keeps denormals (programs built with -ffast-math flush them). Then
+/// restores the caller's mode.
 class FloatingMode {
 public:
 #if defined(__x86_64__)

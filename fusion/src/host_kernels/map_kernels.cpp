@@ -10,7 +10,7 @@ namespace kernels {
 
 enum class Rule { same, number, quotient, floating, integer, shift, compare, logical, test, select };
 
-/// May a map of this rule compute in this type?
+/// True if a map of this rule can compute in this type.
 constexpr bool computes_in(Rule rule, Type type, Kind kind) {
     if (is_stored_only(type)) return false;
     switch (rule) {
@@ -28,7 +28,7 @@ constexpr bool computes_in(Rule rule, Type type, Kind kind) {
     return false;
 }
 
-/// The body of a map: one struct a row.
+/// The expression of each map, in one struct a row.
 #define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, ulps, low, high, doc, ...)                                      \
     template <class T> struct id##_map {                                                                          \
         static constexpr int arity = arity_;                                                                      \
@@ -43,7 +43,7 @@ constexpr bool computes_in(Rule rule, Type type, Kind kind) {
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
 
-/// What a kernel computes an element by: the row's expression, or what gives the same bits in a loop that vectorises.
+/// The computation of one element: the row's expression, or code with the same bits in a loop that vectorises.
 template <class Map, class T> struct Body : Map {};
 template <class T>
     requires(!is_floating<T> && sizeof(T) <= 4)
@@ -55,7 +55,7 @@ template <class T>
 struct Body<remainder_map<T>, T> : remainder_map<T> {
     GRIDFOLD_FN static T apply(T a, T b, T) { return Divisor<T>(b).remainder(a); }
 };
-/// A bool is read and chosen as the byte that it is: vectorisers stumble over bools.
+/// A bool is read and selected as a byte, because compilers do not vectorise bools.
 template <class T> struct Body<select_map<T>, T> : select_map<T> {
     using A = u8;
     GRIDFOLD_FN static T apply(A a, T b, T c) { return choose(a != 0, b, c); }
@@ -93,7 +93,7 @@ template <template <class> class Map, Type type> constexpr MapKernel entry() {
     }
 }
 
-/// A map whose second operand is one scalar, *b: its kernel where that is worth one.
+/// The kernel of a map whose second operand is one scalar, *b; null if it would not be faster.
 template <class Map, class T> struct ByScalar {
     static constexpr MapKernel kernel = nullptr;
 };
@@ -113,7 +113,7 @@ struct ByScalar<remainder_map<T>, T> {
         apply_one<T>(out, a, n, [divisor](T x) { return divisor.remainder(x); });
     }
 };
-/// Squares in a loop of their own vectorise.
+/// A separate loop for squares, which vectorises.
 template <class T> struct ByScalar<pow_map<T>, T> {
     static void kernel(void* out, const void* a, const void* b, const void*, std::size_t n) {
         const T exponent = *static_cast<const T*>(b);
