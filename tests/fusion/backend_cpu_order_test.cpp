@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "fusion/cpu_run.hpp"
+#include "fusion/wide_states.hpp"
 
 namespace {
 
@@ -199,6 +200,29 @@ TEST(BackendCpuOrder, a_users_monoid) {
                                            using M = gf::device::monoid_ordered<float, float>;
                                            return M::finalize(canonical<M>(x, n, mask));
                                        });
+}
+
+/// A reduction of wide_states.hpp against the canonical order of its monoid.
+template <template <class, class> class Monoid, class E, class R> void expect_own(const gf::ReduceOp& row) {
+    using M = Monoid<E, E>;
+    for (const bool masked : {false, true})
+        expect_reduction<E, R>(row, {}, masked, [](const E* x, std::int64_t n, Mask mask) {
+            return M::finalize(canonical<M>(x, n, mask));
+        });
+}
+
+TEST(BackendCpuOrder, a_users_state_of_up_to_64_words) {
+    expect_own<gf::device::monoid_five_facts, float, double>(gf::reduce_op::five_facts);
+    expect_own<gf::device::monoid_eight_powers, float, double>(gf::reduce_op::eight_powers);
+    expect_own<gf::device::monoid_thirty_two_scales, double, double>(gf::reduce_op::thirty_two_scales);
+    expect_own<gf::device::monoid_histogram_mark, float, std::uint32_t>(gf::reduce_op::histogram_mark);
+}
+
+TEST(BackendCpuOrder, a_users_monoid_that_is_exact_in_any_order) {
+    expect_own<gf::device::monoid_widest, float, float>(gf::reduce_op::widest);
+    expect_own<gf::device::monoid_widest, std::int64_t, std::int64_t>(gf::reduce_op::widest);
+    expect_own<gf::device::monoid_farthest, float, float>(gf::reduce_op::farthest);
+    expect_own<gf::device::monoid_farthest, std::int64_t, std::int64_t>(gf::reduce_op::farthest);
 }
 
 } // namespace

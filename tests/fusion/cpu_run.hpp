@@ -29,13 +29,14 @@
 GRIDFOLD_REDUCTION(ordered, "a monoid that shows the order of its elements",
     static constexpr bool associative_and_commutative = true;
     struct State { A sum, scale; };
-    GRIDFOLD_FN static State identity() { return {A(0), A(1)}; }
+    GRIDFOLD_FN static State identity() { return {A(0), A(0)}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) {
+        s.scale = s.scale == A(0) ? A(1) : mul(s.scale, A(3));
         s.sum = add(s.sum, mul(convert<A>(x), s.scale));
-        s.scale = mul(s.scale, A(3));
     }
     GRIDFOLD_FN static void combine(State& s, const State& t) {
-        s.sum = add(mul(s.sum, A(5)), t.sum);
+        if (t.scale == A(0)) return; // the identity
+        s.sum = s.scale == A(0) ? t.sum : add(mul(s.sum, A(5)), t.sum);
         s.scale = add(s.scale, t.scale);
     }
     GRIDFOLD_FN static A finalize(const State& s) { return s.sum; })

@@ -1,5 +1,6 @@
 // Bindings and results in device memory. Skipped if CUDA cannot be used.
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "emulator/device/emulated.hpp"
 #include "error/refusal.hpp"
 #include "fusion/device_array.hpp"
+#include "fusion/wide_states.hpp"
 
 namespace {
 
@@ -45,6 +47,27 @@ TEST_F(GpuExecutable, results_are_in_the_memory_that_the_inputs_are_in) {
     expect_refused<gf::InvalidResult>([&] { on_device.span<float>("y"); },
                                       {"\"y\" is in device memory", "to_vector(\"y\")"});
     EXPECT_EQ(on_device.to_vector<float>("y"), on_host.to_vector<float>("y"));
+}
+
+TEST_F(GpuExecutable, states_of_up_to_64_words_have_the_bits_of_the_cpu) {
+    std::vector<float> x(20'011);
+    std::vector<std::uint8_t> odd(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<float>(i * 7919 % 10'007) / 128 - 39;
+        odd[i] = i % 3 == 1;
+    }
+    const std::span<const bool> keep(reinterpret_cast<const bool*>(odd.data()), odd.size());
+    for (const std::string name : {"five_facts", "eight_powers", "thirty_two_scales", "histogram_mark", "widest"}) {
+        const std::string text = "f(x: f32[n], keep: bool[n]) -> all = " + name + "(x), some = " + name + "(x where keep)";
+        const auto result = [&](const char* device) {
+            return gf::compile(gf::parse(text), {.device = device}).run({{"x", x}, {"keep", keep}});
+        };
+        const gf::Results here = result("cpu"), there = result("cuda");
+        for (const char* output : {"all", "some"})
+            EXPECT_EQ(std::bit_cast<std::uint64_t>(here.get_as<double>(output)),
+                      std::bit_cast<std::uint64_t>(there.get_as<double>(output)))
+                << name << ' ' << output;
+    }
 }
 
 TEST_F(GpuExecutable, an_output_may_be_the_input_in_place) {

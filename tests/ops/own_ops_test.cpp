@@ -1,6 +1,7 @@
 // Users' own maps and reductions: rows, kernels, types, and bits that no build flag changes. This file is compiled with
 // -O3 -mfma if the compiler and the machine support it.
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -26,20 +27,46 @@ std::vector<R> apply(const gf::MapOp& row, const std::vector<T>& a, const std::v
     return out;
 }
 
-/// Folds x over lanes, combines them, and finalises.
+using gf::cpu::InstructionSet;
+
+/// The instruction sets that this machine has.
+std::vector<InstructionSet> sets_of_this_machine() {
+    std::vector<InstructionSet> sets{InstructionSet::baseline};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back(InstructionSet::avx2);
+    if (sets.size() > 1 && __builtin_cpu_supports("avx512f")) sets.push_back(InstructionSet::avx512);
+#endif
+    return sets;
+}
+
+/// Of a cache: what kernels' memory is aligned to.
+struct alignas(64) Line {
+    std::byte bytes[64];
+};
+
+/// Folds x over lanes, a power of two, combines them, and finalises, with the kernels of each instruction set.
 template <class R, class E>
 R reduce(const gf::ReduceOp& row, DType accumulator, const std::vector<E>& x, std::size_t lanes) {
     const DType element = gf::dtype_of<E>;
-    const gf::MonoidKernels& kernels = *row.monoid->user_kernels(element, accumulator);
-    EXPECT_EQ(kernels.state_bytes, 4 * static_cast<std::size_t>(row.monoid->state_words(element, accumulator)));
-    std::vector<double> states(lanes * kernels.state_bytes / sizeof(double) + 1);
-    kernels.identity(states.data(), lanes);
-    for (std::size_t i = 0; i < x.size(); i += lanes)
-        kernels.fold(states.data(), x.data() + i, nullptr, static_cast<std::int64_t>(i), std::min(lanes, x.size() - i));
-    kernels.pairwise(states.data(), lanes);
-    R result{};
-    row.user_finalize(element, accumulator, states.data(), 0, &result);
-    return result;
+    std::vector<R> results;
+    for (const InstructionSet set : sets_of_this_machine()) {
+        const gf::cpu::FoldKernels& kernels = *row.monoid->user_kernels(element, accumulator, set);
+        EXPECT_EQ(kernels.state_bytes, 4 * static_cast<std::size_t>(row.monoid->state_words(element, accumulator)));
+        const std::size_t count = std::min(lanes, kernels.lanes);
+        std::vector<Line> states(kernels.lanes * kernels.state_bytes / sizeof(Line) + 1);
+        kernels.identity(states.data(), kernels.lanes < gf::cpu::lane_count ? kernels.lanes : count);
+        for (std::size_t i = 0; i < x.size(); i += count)
+            kernels.fold(states.data(), {.n = std::min(count, x.size() - i),
+                                         .rows = 1,
+                                         .x = x.data() + i,
+                                         .index = static_cast<std::int64_t>(i),
+                                         .first_row = static_cast<std::int64_t>(i / count)});
+        Line state;
+        kernels.finish(states.data(), kernels.lanes < gf::cpu::lane_count ? kernels.lanes : count, &state);
+        row.user_finalize(element, accumulator, &state, 0, &results.emplace_back());
+    }
+    for (const R& result : results) EXPECT_EQ(result, results.front());
+    return results.front();
 }
 
 TEST(OwnOps, OfANameThatIsTakenAreRefusedAndAtTheStartIgnored) {
@@ -123,23 +150,33 @@ TEST(OwnReduction, FoldsCombinesAndFinalises) {
     std::vector<std::int32_t> x(10000);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * 7919 % 10007);
     const auto [low, high] = std::minmax_element(x.begin(), x.end());
-    for (const std::size_t lanes : {std::size_t{1}, std::size_t{3}, std::size_t{2048}}) {
+    for (const std::size_t lanes : {std::size_t{1}, std::size_t{4}, std::size_t{2048}}) {
         EXPECT_EQ((reduce<std::int64_t>(gf::reduce_op::range, DType::i64, x, lanes)), *high - *low);
         EXPECT_EQ((reduce<double>(gf::reduce_op::range, DType::f64, x, lanes)), *high - *low);
     }
 }
 
 TEST(OwnReduction, SkipsWhatItsMaskSays) {
-    const gf::MonoidKernels& kernels = *gf::reduce_op::range.monoid->user_kernels(DType::f32, DType::f32);
-    float state[2];
-    const float x[]{5, 100, 2, 9};
-    const bool mask[]{true, false, true, true};
-    for (int i = 0; i < 4; ++i) {
-        if (i == 0) kernels.identity(state, 1);
-        kernels.fold(state, x + i, mask + i, i, 1);
+    const float x[]{5, 100, 2, 9, 8, 8, -3, 8};
+    const bool mask[]{true, false, true, true, true, true, false, true};
+    for (const InstructionSet set : sets_of_this_machine()) {
+        const auto& kernels = *gf::reduce_op::range.monoid->user_kernels(DType::f32, DType::f32, set);
+        std::vector<Line> lanes(kernels.lanes * kernels.state_bytes / sizeof(Line));
+        kernels.identity(lanes.data(), kernels.lanes);
+        kernels.fold(lanes.data(), {.n = 4, .rows = 2, .x = x, .x_row = 16, .mask = mask, .mask_row = 4});
+        float state[2];
+        kernels.finish(lanes.data(), kernels.lanes, state);
+        EXPECT_EQ(state[0], 2);
+        EXPECT_EQ(state[1], 9);
     }
-    EXPECT_EQ(state[0], 2);
-    EXPECT_EQ(state[1], 9);
+}
+
+TEST(OwnReduction, KeepsTheLanesThatItsStructDeclares) {
+    const auto lanes = [](const gf::ReduceOp& row) {
+        return row.monoid->user_kernels(DType::f32, DType::f32, InstructionSet::baseline)->lanes;
+    };
+    EXPECT_EQ(lanes(gf::reduce_op::mean_of_squares), gf::cpu::lane_count);
+    EXPECT_LT(lanes(gf::reduce_op::range), gf::cpu::lane_count);
 }
 
 TEST(OwnReduction, FoldsAsItsStructDeclares) {

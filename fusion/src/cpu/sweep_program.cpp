@@ -1,7 +1,6 @@
 #include "cpu/sweep_program.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include <fmt/format.h>
@@ -9,35 +8,6 @@
 #include <gridfold/core/error.hpp>
 
 namespace gf::cpu {
-
-void FoldStep::identity(void* lanes, std::size_t count) const {
-    if (built_in)
-        built_in->identity(lanes, count);
-    else
-        user->identity(lanes, lane_count);
-}
-
-void FoldStep::fold(void* lanes, const FoldInput& input) const {
-    if (kernel) return kernel(lanes, input);
-    for (std::size_t row = 0; row < input.rows; ++row)
-        user->fold(static_cast<char*>(lanes) + input.first * state_bytes,
-                   static_cast<const char*>(input.x) + row * input.x_row,
-                   input.mask ? input.mask + row * input.mask_row : nullptr,
-                   input.index + static_cast<std::int64_t>(row) * input.index_row, input.n);
-}
-
-void FoldStep::finish(void* lanes, std::size_t count, void* state) const {
-    if (built_in) return built_in->finish(lanes, count, state);
-    user->pairwise(lanes, lane_count);
-    std::memcpy(state, lanes, state_bytes);
-}
-
-void FoldStep::pairwise(void* states, std::size_t n) const {
-    if (built_in)
-        built_in->pairwise(states, n);
-    else
-        user->pairwise(states, n);
-}
 
 namespace {
 
@@ -286,22 +256,18 @@ private:
     void append(const Fold& fold) {
         FoldStep step;
         const MonoidOp& monoid = *fold.monoid;
-        step.built_in = fold_kernels(monoid, fold.element, fold.accumulator, set_);
-        if (step.built_in == nullptr && monoid.user_kernels != nullptr)
-            step.user = monoid.user_kernels(fold.element, fold.accumulator);
-        if (step.built_in == nullptr && step.user == nullptr)
+        step.kernels = fold_kernels(monoid, fold.element, fold.accumulator, set_);
+        if (step.kernels == nullptr)
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
-        step.state_bytes = step.built_in ? step.built_in->state_bytes : step.user->state_bytes;
         const bool product = is_folded_product(fold.value);
-        if (step.built_in) step.kernel = product ? step.built_in->fold_product : step.built_in->fold;
+        step.fold = product ? step.kernels->fold_product : step.kernels->fold;
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
-        step.finishes_unmasked = step.built_in != nullptr && step.built_in->finish_unmasked != nullptr && fold.mask < 0;
-        step.starts_lanes =
-            step.finishes_unmasked || (step.built_in != nullptr && step.built_in->starts_masked && fold.mask >= 0);
-        step.in_any_order = step.built_in != nullptr && step.built_in->in_any_order;
-        if (!step.in_any_order) program_.lane_bytes += step.state_bytes;
+        step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && fold.mask < 0;
+        step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask >= 0);
+        step.in_any_order = step.kernels->lanes < lane_count;
+        if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;
         program_.folds.push_back(step);
     }
 

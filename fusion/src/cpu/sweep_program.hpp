@@ -47,27 +47,18 @@ struct BodyStep {
     bool by_row = false; ///< its rows are not one after the other everywhere: one call for each
 };
 
-/// One fold. Its lanes are planar for built-in monoids, State after State for users'.
+/// One fold.
 struct FoldStep {
-    const FoldKernels* built_in = nullptr;
-    const MonoidKernels* user = nullptr;
-    /// Of `built_in`: fold or fold_product. Null for a user's monoid.
-    void (*kernel)(void* lanes, const FoldInput& input) = nullptr;
-    std::size_t state_bytes = 0;
-    int value = -1, mask = -1; ///< places; without a mask the last one
-    int factor = -1;           ///< the place of y where products are folded that no step computes; else the last one
-    /// FoldKernels::in_any_order: one State serves all elements that a thread sees.
+    const FoldKernels* kernels = nullptr;
+    void (*fold)(void* lanes, const FoldInput& input) = nullptr; ///< fold or fold_product of the kernels
+    int value = -1, mask = -1;                                   ///< places; without a mask the last one
+    int factor = -1; ///< the place of y where products are folded that no step computes; else the last one
+    /// The monoid is exact in any order: a thread keeps the same lanes for all its blocks.
     bool in_any_order = false;
     /// By FoldKernels::finish_unmasked.
     bool finishes_unmasked = false;
     /// Lanes that are all folded in row 0 need no identity.
     bool starts_lanes = false;
-
-    /// Of the first `count` lanes, of a user's monoid of all.
-    void identity(void* lanes, std::size_t count) const;
-    void fold(void* lanes, const FoldInput& input) const;
-    void finish(void* lanes, std::size_t count, void* state) const;
-    void pairwise(void* states, std::size_t n) const;
 };
 
 /// Which prologue value fills a `scalar` place.

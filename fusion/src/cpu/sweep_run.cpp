@@ -53,7 +53,8 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
     for (const FoldStep& fold : program.folds) {
         std::size_t& offset = fold.in_any_order ? any_order_bytes_ : lane_offset;
         folds_.emplace_back().offset = offset;
-        offset += fold.in_any_order ? any_order_bytes : fold.state_bytes;
+        const std::size_t bytes = fold.kernels->lanes * fold.kernels->state_bytes;
+        offset += fold.in_any_order ? (bytes + line_bytes - 1) / line_bytes * line_bytes : fold.kernels->state_bytes;
     }
     states_.resize(folds_.size());
     splats_ = allocate(program.splat_bytes * program.room());
@@ -63,7 +64,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
 SweepRun::Part SweepRun::make_part() const {
     Part part;
     part.scratch = allocate(program_.temporary_bytes * program_.room());
-    part.any_order_states = allocate_for_stores(any_order_bytes_);
+    part.any_order_lanes = allocate_for_stores(any_order_bytes_);
     part.where.resize(program_.places.size());
     part.block.resize(program_.folds.size());
     for (std::size_t i = 0; i < program_.places.size(); ++i) {
@@ -103,7 +104,7 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
 
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         folds_[f].count = unsigned_of(program_.folds[f].in_any_order ? parts : blocks_);
-        folds_[f].states.reserve(folds_[f].count * program_.folds[f].state_bytes);
+        folds_[f].states.reserve(folds_[f].count * program_.folds[f].kernels->state_bytes);
         states_[f] = folds_[f].states.get();
     }
     while (parts_.size() < unsigned_of(parts)) parts_.push_back(make_part());
@@ -129,7 +130,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
         }
     }
     for (std::size_t f = 0; f < folds_.size(); ++f)
-        if (folds_[f].count > 1) program_.folds[f].pairwise(states_[f], folds_[f].count);
+        if (folds_[f].count > 1) program_.folds[f].kernels->pairwise(states_[f], folds_[f].count);
     evaluate(program_.epilogue, sweep_, parameters, scalars, states_, values_);
     for (std::size_t y = 0; y < sweep_.yields.size(); ++y) {
         const Yield& yield = sweep_.yields[y];
@@ -154,16 +155,16 @@ void SweepRun::fill_splats() {
 }
 
 std::size_t SweepRun::used_lanes(std::size_t fold) const {
-    if (program_.folds[fold].in_any_order) return 1;
+    if (program_.folds[fold].in_any_order) return program_.folds[fold].kernels->lanes;
     return std::min(lane_count, std::bit_ceil(unsigned_of(elements_)));
 }
 
 char* SweepRun::lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const {
     const FoldMemory& memory = folds_[fold];
-    if (program_.folds[fold].in_any_order) return part.any_order_states.get() + memory.offset;
-    return part.lanes.get() +
-           (memory.offset * unsigned_of(band_) + program_.folds[fold].state_bytes * unsigned_of(block_in_band)) *
-               lane_count;
+    if (program_.folds[fold].in_any_order) return part.any_order_lanes.get() + memory.offset;
+    return part.lanes.get() + (memory.offset * unsigned_of(band_) +
+                               program_.folds[fold].kernels->state_bytes * unsigned_of(block_in_band)) *
+                                  lane_count;
 }
 
 void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
@@ -172,13 +173,14 @@ void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
     const auto parts = static_cast<std::int64_t>(part_count_), p = static_cast<std::int64_t>(number);
     const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts;
     for (std::size_t f = 0; f < folds_.size(); ++f)
-        if (program_.folds[f].in_any_order) program_.folds[f].identity(lanes(part, f, 0), used_lanes(f));
+        if (program_.folds[f].in_any_order) program_.folds[f].kernels->identity(lanes(part, f, 0), used_lanes(f));
     for (std::int64_t first = begin; first < end; first += band_)
         walk_band(part, first, std::min(first + band_, end), arrays);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         if (fold.in_any_order)
-            fold.finish(lanes(part, f, 0), used_lanes(f), folds_[f].states.get() + fold.state_bytes * number);
+            fold.kernels->finish(lanes(part, f, 0), used_lanes(f),
+                                 folds_[f].states.get() + fold.kernels->state_bytes * number);
     }
 }
 
@@ -189,15 +191,15 @@ void SweepRun::walk_slab(Part& part, std::span<char* const> arrays) {
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         const bool starts_every_lane = fold.starts_lanes && n == lane_count && !fold.in_any_order;
-        if (!starts_every_lane) fold.identity(part.block[f], used_lanes(f));
+        if (!starts_every_lane) fold.kernels->identity(part.block[f], used_lanes(f));
     }
     run_slabs(part, 0, 0, 1, n, arrays);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         if (fold.finishes_unmasked && !fold.in_any_order)
-            fold.built_in->finish_unmasked(part.block[f], used_lanes(f), {1, n, 0, slab_elements}, states_[f]);
+            fold.kernels->finish_unmasked(part.block[f], used_lanes(f), {1, n, 0, slab_elements}, states_[f]);
         else
-            fold.finish(part.block[f], used_lanes(f), states_[f]);
+            fold.kernels->finish(part.block[f], used_lanes(f), states_[f]);
     }
 }
 
@@ -207,7 +209,7 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
         const FoldStep& fold = program_.folds[f];
         for (std::int64_t b = first_block; b < end_block && !fold.in_any_order; ++b) {
             const bool starts_every_lane = fold.starts_lanes && b < full_slabs;
-            if (!starts_every_lane) fold.identity(lanes(part, f, b - first_block), used_lanes(f));
+            if (!starts_every_lane) fold.kernels->identity(lanes(part, f, b - first_block), used_lanes(f));
         }
     }
 
@@ -233,11 +235,11 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
             const FoldStep& fold = program_.folds[f];
             if (fold.in_any_order) continue;
             char* const of_block = lanes(part, f, b - first_block);
-            char* const state = folds_[f].states.get() + fold.state_bytes * unsigned_of(b);
+            char* const state = folds_[f].states.get() + fold.kernels->state_bytes * unsigned_of(b);
             if (fold.finishes_unmasked && rows.rows > 0)
-                fold.built_in->finish_unmasked(of_block, used_lanes(f), rows, state);
+                fold.kernels->finish_unmasked(of_block, used_lanes(f), rows, state);
             else
-                fold.finish(of_block, used_lanes(f), state);
+                fold.kernels->finish(of_block, used_lanes(f), state);
         }
     }
 }

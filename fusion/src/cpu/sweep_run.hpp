@@ -47,7 +47,7 @@ private:
         std::vector<Where> where; ///< by place
         std::vector<char*> block; ///< by fold: the lanes of the block that is folded
         GrowingBytes lanes;       ///< of the folds that keep the order: fold after fold, each block of the band
-        Bytes any_order_states;
+        Bytes any_order_lanes;    ///< of the others, fold after fold
     };
 
     /// Lanes [first, first + n) of `rows` slabs of one block, as many blocks apart as there are.
@@ -58,7 +58,7 @@ private:
     };
 
     struct FoldMemory {
-        /// Bytes a lane before this fold's lanes in Part::lanes, or bytes before its State in Part::any_order_states.
+        /// Bytes a lane before this fold's lanes in Part::lanes, or bytes before its lanes in Part::any_order_lanes.
         std::size_t offset = 0;
         std::size_t count = 0; ///< partial states: of the blocks, or of the parts
         GrowingBytes states;
@@ -86,7 +86,7 @@ private:
     const SweepProgram& program_;
     int threads_;                       ///< of a team, whatever part of them has work
     std::vector<std::int64_t> extents_; ///< that fit; none before the first, and where memory was lacking
-    std::size_t any_order_bytes_ = 0;   ///< of a part's states
+    std::size_t any_order_bytes_ = 0;   ///< of Part::any_order_lanes
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
     std::vector<Strides> strides_;                     ///< by array; of those that are gathered
     std::vector<std::int64_t> dim_extent_, dim_inner_; ///< by dim: of those in the domain

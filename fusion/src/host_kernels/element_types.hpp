@@ -1,5 +1,6 @@
 // The element types as the kernels of one instruction set know them, in that set's own namespace: prelude.cuh's names,
-// numbered as in dtype.def. Includes nothing that has inline functions but prelude.cuh.
+// numbered as in dtype.def. Includes nothing that has inline functions but
+// prelude.cuh and loops.hpp.
 #pragma once
 
 #include "host_kernels/kernel_types.hpp"
@@ -21,14 +22,7 @@ enum class Accumulator { sum, element, floating, f64, boolean };
 } // namespace GRIDFOLD_NAMESPACE
 
 // After the enums: their enumerators would shadow the types of their names.
-#include <gridfold/core/device/prelude.cuh>
-
-// Tells the compiler that the iterations of the next loop are independent although its pointers may alias.
-#if defined(__clang__)
-#define GRIDFOLD_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define GRIDFOLD_INDEPENDENT _Pragma("GCC ivdep")
-#endif
+#include <gridfold/ops/host/loops.hpp>
 
 namespace GRIDFOLD_NAMESPACE {
 
@@ -56,26 +50,6 @@ template <> struct ValueOf<Type::f32> { using type = f32; };
 template <> struct ValueOf<Type::f64> { using type = f64; };
 // clang-format on
 template <Type type> using Element = typename ValueOf<type>::type;
-
-/// The unsigned integer of so many bytes.
-template <std::size_t bytes> struct BitsOf;
-// clang-format off
-template <> struct BitsOf<1> { using type = u8; };
-template <> struct BitsOf<2> { using type = u16; };
-template <> struct BitsOf<4> { using type = u32; };
-template <> struct BitsOf<8> { using type = u64; };
-// clang-format on
-
-/// The bits of yes where `mask` has ones, else those of no.
-template <class T, class Bits = typename BitsOf<sizeof(T)>::type>
-[[gnu::always_inline]] inline T blend(Bits mask, T yes, T no) {
-    return __builtin_bit_cast(T, Bits((__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask)));
-}
-/// yes where `accept` is true, else no; by their bits, so that no compiler makes it a branch that it cannot vectorise.
-template <class T> [[gnu::always_inline]] inline T choose(bool accept, T yes, T no) {
-    using Bits = typename BitsOf<sizeof(T)>::type;
-    return blend(Bits(Bits(0) - Bits(accept)), yes, no);
-}
 
 constexpr bool is_stored_only(Type type) { return type == Type::f16 || type == Type::bf16; }
 

@@ -124,7 +124,8 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set) {
 }
 
 const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set) {
-    return row.builtin < 0 ? nullptr : tables(set).fold(row.builtin, number(element), number(accumulator));
+    if (row.user_kernels != nullptr) return row.user_kernels(element, accumulator, set);
+    return tables(set).fold(row.builtin, number(element), number(accumulator));
 }
 
 FinalizeKernel finalize_kernel(const ReduceOp& row, DType element, DType accumulator, DType result) {

@@ -14,9 +14,6 @@
 
 namespace gf::cpu {
 
-/// baseline is what the library is compiled for: x86-64 without extensions, or another processor.
-enum class InstructionSet : std::uint8_t { baseline, avx2, avx512 };
-
 /// "baseline", "AVX2", "AVX-512"
 std::string_view to_text(InstructionSet set);
 
@@ -41,7 +38,7 @@ ConvertKernel cast_kernel(DType from, DType to, InstructionSet set = Instruction
 /// A value of type `from`, rounded once to the nearest f16 or bf16, as f32. Null for other types.
 ConvertKernel round_kernel(DType from, DType to, InstructionSet set = InstructionSet::baseline);
 
-/// The kernels of a built-in monoid; null where it has no meaning for the types. (A user's: MonoidOp::user_kernels.)
+/// The kernels of a monoid, built-in or a user's; null where it has no meaning for the types.
 const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
 
 /// What a built-in reduction reads off a state, as a `result`; null where that has no meaning. (A user's:

@@ -6,7 +6,9 @@
 // sums, which changes no bit of them, since no sum that starts with +0 is ever -0.
 #pragma once
 
-#include "host_kernels/folding.hpp"
+#include <gridfold/ops/host/folds.hpp>
+
+#include <gridfold/ops/device/monoid.cuh>
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
@@ -16,7 +18,8 @@ template <class E> struct MaskedMoments {
 
     /// starts: the lanes have no elements yet, and need no identity.
     template <bool starts, std::size_t... r>
-    static void fold_rows(Lanes<typename M::State> states, const FoldInput& in, std::size_t first_row, Rows<r...>) {
+    GRIDFOLD_FN static void fold_rows(Lanes<typename M::State, lane_count> states, const FoldInput& in,
+                                      std::size_t first_row, Rows<r...>) {
         constexpr std::size_t rows = sizeof...(r), last = rows - 1;
         using Bits = typename BitsOf<sizeof(E)>::type;
         auto* const count = reinterpret_cast<f64*>(states.base);
@@ -61,6 +64,10 @@ template <class E> struct MaskedMoments {
             }
         }
     }
+};
+
+template <class E, class A> struct MaskedFold<Moments<E, A>> {
+    using type = MaskedMoments<E>;
 };
 
 } // namespace GRIDFOLD_NAMESPACE::kernels

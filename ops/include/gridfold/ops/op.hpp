@@ -99,7 +99,7 @@ struct MonoidOp {
     int builtin;           ///< position in reduce.def's MONOID rows; -1 for a user's
     FoldTraits (*traits)(DType element, DType accumulator, bool masked);
     /// A user's host kernels; null for built-in rows, whose kernels are in fusion/src/host_kernels.
-    const MonoidKernels* (*user_kernels)(DType element, DType accumulator);
+    const cpu::FoldKernels* (*user_kernels)(DType element, DType accumulator, cpu::InstructionSet set);
 
     /// Words (32-bit) of the State for E and A.
     int state_words(DType element, DType accumulator) const { return traits(element, accumulator, false).state_words; }

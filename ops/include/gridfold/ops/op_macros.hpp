@@ -39,6 +39,7 @@
 #include <gridfold/core/device/prelude.cuh>
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/fold_traits.hpp>
+#include <gridfold/ops/host/folds.hpp>
 #include <gridfold/ops/op.hpp>
 
 /// A map that may use the prelude's inexact functions: the CPU and the GPU agree within 8 ulps.
@@ -56,7 +57,7 @@
 ///   static constexpr bool needs_elements = true;       no elements: no result (else: finalize(identity()))
 ///   static constexpr bool floating_accumulator = true; A is f32 or f64 (else also i64 for bool and integers, u64)
 ///   static constexpr bool exact_in_any_order = true;   any order of the elements gives the same state, bit by bit, for
-///                                                      this E and A: a GPU thread keeps one State, not one a lane
+///                                                      this E and A: a thread keeps few States, not one a lane
 ///   static constexpr double ulps = 4;                  the allowed difference of CPU and GPU (else 0: same bits)
 /// `accumulate` chooses A = f64, as for sum. A macro in the tokens, other than GRIDFOLD_FN, does not reach the device.
 #define GRIDFOLD_REDUCTION(name, doc, ...)                                                                 \
@@ -131,9 +132,38 @@
 #define GRIDFOLD_DETAIL_EXACT_KERNEL
 #endif
 
+// The kernels of a user's monoid vectorise, whatever the file's level of optimisation but for none at all. None of these
+// flags changes a result. Processors with AVX-512 run those for AVX2: more instruction sets, and more loops, would cost
+// the compiler more time than they save (bench/NOTES.md).
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define GRIDFOLD_DETAIL_FAST_KERNEL                                                                                \
+    __attribute__((optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "fp-contract=off", "no-math-errno", \
+                            "no-trapping-math")))
+#else
+#define GRIDFOLD_DETAIL_FAST_KERNEL GRIDFOLD_DETAIL_EXACT_KERNEL
+#endif
+
 namespace gf::device {
 struct gridfold_ops_are_defined_outside_of_any_namespace;
 } // namespace gf::device
+
+// Not every fold vectorises: clang would warn of each in the user's file.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+namespace gf::device::kernels {
+GRIDFOLD_STATES(UserStates, GRIDFOLD_DETAIL_EXACT_KERNEL);
+#if defined(__x86_64__)
+GRIDFOLD_FOLDS(UserFold, Loops::single, GRIDFOLD_DETAIL_EXACT_KERNEL);
+GRIDFOLD_FOLDS(UserFoldAvx2, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL __attribute__((target("avx2,fma"))));
+#else
+GRIDFOLD_FOLDS(UserFold, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL);
+#endif
+} // namespace gf::device::kernels
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 namespace gf::detail {
 
@@ -272,23 +302,13 @@ template <class M, class E> struct UserMonoid {
             !requires(const State t) { M::combine(t, t); },
         "accumulate(State&, E, i64) and combine(State&, const State&) change their first argument, and return nothing");
 
-    GRIDFOLD_DETAIL_EXACT_KERNEL static void identity(void* states, std::size_t n) {
-        auto* s = static_cast<State*>(states);
-        for (std::size_t i = 0; i < n; ++i) s[i] = M::identity();
+    static const cpu::FoldKernels* kernels([[maybe_unused]] cpu::InstructionSet set) {
+        using namespace device::kernels;
+#if defined(__x86_64__)
+        if (set != cpu::InstructionSet::baseline) return &kernels_of<UserFoldAvx2, UserStates, M, E>;
+#endif
+        return &kernels_of<UserFold, UserStates, M, E>;
     }
-    GRIDFOLD_DETAIL_EXACT_KERNEL static void fold(void* states, const void* elements, const bool* mask,
-                                                  std::int64_t index, std::size_t n) {
-        auto* s = static_cast<State*>(states);
-        const auto* x = static_cast<const E*>(elements);
-        for (std::size_t i = 0; i < n; ++i)
-            if (!mask || mask[i]) M::accumulate(s[i], x[i], index + static_cast<std::int64_t>(i));
-    }
-    GRIDFOLD_DETAIL_EXACT_KERNEL static void pairwise(void* states, std::size_t n) {
-        auto* s = static_cast<State*>(states);
-        for (std::size_t step = 1; step < n; step *= 2)
-            for (std::size_t i = 0; i + step < n; i += 2 * step) M::combine(s[i], s[i + step]);
-    }
-    static constexpr MonoidKernels kernels{sizeof(State), &identity, &fold, &pairwise};
 };
 
 /// A user's reduction: its kernels by type, and its rows.
@@ -321,8 +341,8 @@ template <template <class, class> class Monoid> struct UserReduction {
     static FoldTraits traits(DType element, DType accumulator, bool masked) {
         return with_monoid(element, accumulator, [masked]<class M, class E>() { return traits_of<M>(masked); });
     }
-    static const MonoidKernels* kernels(DType element, DType accumulator) {
-        return with_monoid(element, accumulator, []<class M, class E>() { return &UserMonoid<M, E>::kernels; });
+    static const cpu::FoldKernels* kernels(DType element, DType accumulator, cpu::InstructionSet set) {
+        return with_monoid(element, accumulator, [set]<class M, class E>() { return UserMonoid<M, E>::kernels(set); });
     }
     template <class M> using ResultOf = decltype(M::finalize(std::declval<const typename M::State&>()));
     static DType result(DType element, DType accumulator) {

@@ -7,6 +7,7 @@ namespace GRIDFOLD_NAMESPACE {
 template <class E, class A> struct Any {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
+    static constexpr bool identity_is_neutral = true;
     struct State {
         u32 any;
     };
@@ -28,6 +29,7 @@ template <class E, class A> struct Any {
 template <class E, class A> struct All {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
+    static constexpr bool identity_is_neutral = true;
     struct State {
         u32 all;
     };
@@ -42,6 +44,7 @@ template <class E, class A> struct All {
 template <class E, class A> struct Count {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
+    static constexpr bool identity_is_neutral = true;
     struct State {
         i64 count;
     };

@@ -7,6 +7,7 @@ namespace GRIDFOLD_NAMESPACE {
 template <class E, class A, bool smallest> struct Extreme {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = true;
+    static constexpr bool identity_is_neutral = true;
     struct State {
         Word<A> value;
     };

@@ -6,11 +6,14 @@
 // increasing index order; combine(s, t) requires that s precede t. A State is trivially copyable: whole 32-bit words
 // without padding, at most 64 of them.
 //
-// Members that any monoid, built-in or a user's, may declare in addition; fold.cuh detects them:
+// Members that any monoid, built-in or a user's, may declare in addition; fold.cuh detects them, and host/folds.hpp for
+// the CPU:
 //
 //   exact_in_any_order     a constant, true if any order of the elements gives the same state: a thread then keeps one
-//                          state instead of one for each of its lanes. Such a monoid may also declare
+//                          state (on the CPU a few) instead of one for each of its lanes. Such a monoid may also declare
 //     accumulate_pack(s, x)  accumulates N elements at once, in any order
+//     identity_is_neutral    a constant, true if State is one number and accumulating the identity's number as an element
+//                            changes no State: the CPU replaces masked elements by it, and keeps one accumulator
 //     reduce_warp(s, warp)   if `reduces_warps` is true: sets s of every lane to the combination of all lanes' states,
 //                            with the Warp of warp.cuh
 //
@@ -18,6 +21,9 @@
 //                          is a lane's initial state; advance(s, x, turn) accumulates element number `turn` of the lane
 //                          (fewer than 2^32); end(s, turns, index, stride, width) gets the number of elements, perhaps
 //                          0, the index of the first, and their layout: groups of `width` neighbours, `stride` apart
+//
+//   takes_products         a constant, true if the CPU compiles a second fold that multiplies two arrays as it reads
+//                          them, instead of storing their products
 //
 //   OfBlock                a monoid with a State smaller than M's, for the lanes of a block, without a mask, that share
 //                          an origin. origin(x) computes it from the block's first element;

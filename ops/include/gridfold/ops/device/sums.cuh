@@ -7,6 +7,7 @@ namespace GRIDFOLD_NAMESPACE {
 template <class A> struct Total {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = !is_floating<A>; // defect: exact
+    static constexpr bool identity_is_neutral = true;
     struct State {
         A sum;
     };
@@ -20,6 +21,7 @@ template <class A> struct Total {
 
 /// Sum, in A.
 template <class E, class A> struct Sum : Total<A> {
+    static constexpr bool takes_products = sizeof(E) >= 4;
     using State = typename Total<A>::State;
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
     /// The sum of a pack of elements of at most 16 bits fits into 32. Reassembling words costs nothing in packs that
@@ -52,6 +54,7 @@ template <class E, class A> struct SumOfSquares : Total<A> {
 template <class E, class A> struct Product {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = !is_floating<A>;
+    static constexpr bool identity_is_neutral = true;
     struct State {
         A product;
     };

@@ -1,0 +1,382 @@
+// The folds of a monoid on the CPU, built-in or a user's: which of the ways that its struct offers (ops/device/monoid.cuh)
+// they take, detected on the struct. Every function is inlined into those that GRIDFOLD_FOLDS and GRIDFOLD_STATES define,
+// whose attributes (instruction set, exactness) hold for it.
+#pragma once
+
+#include <gridfold/ops/host/lanes.hpp>
+#include <gridfold/ops/host/sources.hpp>
+
+#include <gridfold/core/device/fold.cuh>
+
+namespace GRIDFOLD_NAMESPACE::kernels {
+
+using gf::cpu::BlockRows, gf::cpu::FoldKernels, gf::cpu::lane_count;
+
+// What a struct declares ----------------------------------------------------------------------------------------------
+
+template <class M, class = void> inline constexpr bool identity_is_neutral = false;
+template <class M>
+inline constexpr bool identity_is_neutral<M, Void<decltype(M::identity_is_neutral)>> =
+    M::identity_is_neutral && exact_in_any_order<M>;
+
+template <class M, class = void> inline constexpr bool takes_products = false;
+template <class M> inline constexpr bool takes_products<M, Void<decltype(M::takes_products)>> = M::takes_products;
+
+/// Elements may be dealt to lanes in any way: of a monoid in steps each lane's would be counted.
+template <class M>
+inline constexpr bool in_any_order = exact_in_any_order<M> && (identity_is_neutral<M> || !offers_steps<M>);
+
+/// A State of one number that takes part in a loop as an accumulator, which compilers know as a reduction.
+template <class M> inline constexpr bool is_one_number = in_any_order<M> && identity_is_neutral<M>;
+
+/// The lanes that a fold keeps. In any order as many as leave a loop its vectors, in the first-level cache; one where
+/// a State is no few scalars, since its vectors are its own affair then.
+constexpr std::size_t lanes_in_any_order = 256;
+template <class M>
+inline constexpr std::size_t lanes_of =
+    !in_any_order<M>                                            ? lane_count
+    : is_one_number<M> || field_count<typename M::State>() == 0 ? 1
+                                                                : lanes_in_any_order;
+
+// A State of one number, in any order ---------------------------------------------------------------------------------
+
+template <class E> struct Indexed {
+    E value;
+    i64 index;
+};
+
+/// What a loop folds into: each accumulator is touched once an iteration, whatever the rows. add() takes a lane's
+/// elements of up to max_rows rows; state() is asked for after one at least.
+template <class M, class E> struct Partial {
+    typename M::State folded = M::identity();
+
+    template <class... X> GRIDFOLD_FN void add(X... x) {
+        typename M::State of_rows = M::identity();
+        (M::accumulate(of_rows, x.value, x.index), ...);
+        M::combine(folded, of_rows);
+    }
+    GRIDFOLD_FN typename M::State state() const { return folded; }
+};
+
+template <class M, class E, Loops loops> struct OneNumber {
+    static_assert(field_count<typename M::State>() == 1, "identity_is_neutral is for a State of one number");
+
+    /// The element that changes no State: what an identity holds.
+    GRIDFOLD_FN static constexpr E neutral() {
+        auto s = M::identity();
+        auto& [value] = s;
+        return E(value);
+    }
+    GRIDFOLD_FN static E accepted(E x, bool accept) {
+        if constexpr (is_floating<E>)
+            return choose(accept, x, neutral());
+        else if constexpr (sizeof(E) == 8)
+            return E((u64(x) & (u64(0) - accept)) | (u64(neutral()) & ~(u64(0) - accept)));
+        else
+            return E((int(x) & -int(accept)) | (int(neutral()) & ~-int(accept)));
+    }
+
+    template <bool masked, class Source, std::size_t... r>
+    GRIDFOLD_FN static void fold_rows(typename M::State& s, const FoldInput& in, std::size_t first_row, Rows<r...>) {
+        const Source x[] = {Source(in, first_row + r)...};
+        const Elements<bool> mask[] = {mask_row(in, first_row + r)...};
+        const i64 step = in.index_row, index = in.index + static_cast<i64>(first_row) * step;
+        const std::size_t n = in.n;
+        Partial<M, E> partial;
+        for (std::size_t i = 0; i < n; ++i)
+            partial.add(Indexed<E>{accepted(x[r][i], !masked || mask[r][i]),
+                                   index + static_cast<i64>(i) + static_cast<i64>(r) * step}...);
+        M::combine(s, partial.state());
+    }
+
+    template <bool masked, class Source> GRIDFOLD_FN static void fold_all(typename M::State& s, const FoldInput& in) {
+        if constexpr (takes_four<loops, E, masked>)
+            if (in.rows == max_rows) return fold_rows<masked, Source>(s, in, 0, AllRows());
+        std::size_t row = 0;
+        if constexpr (loops == Loops::all)
+            for (; row + 2 <= in.rows; row += 2) fold_rows<masked, Source>(s, in, row, TwoRows());
+        for (; row < in.rows; ++row) fold_rows<masked, Source>(s, in, row, OneRow());
+    }
+
+    template <class Source> GRIDFOLD_FN static void fold(void* state, const FoldInput& in) {
+        auto& s = *static_cast<typename M::State*>(state);
+        if (in.mask != nullptr)
+            fold_all<true, Source>(s, in);
+        else
+            fold_all<false, Source>(s, in);
+    }
+};
+
+// Lanes ---------------------------------------------------------------------------------------------------------------
+
+/// Monoids whose masked lanes have a fold of their own, `type`.
+template <class M> struct MaskedFold {};
+
+/// Monoids of which four pairs of lanes are combined in straight code: gcc 12 makes shuffles of it, and of a loop AVX2's
+/// permutations, which take twice the time (bench/NOTES.md). Baseline code and AVX-512's have no such difference.
+template <class M> inline constexpr bool combines_in_fours = false;
+
+template <class M, class E, Loops loops = Loops::all> struct Folds {
+    using State = typename M::State;
+
+    static constexpr std::size_t lanes = lanes_of<M>;
+    static constexpr bool in_steps = offers_steps<M> && !in_any_order<M>;
+    static constexpr bool of_block = LaneMonoidOf<M, false>::of_block;
+    static constexpr bool starts_masked = requires { typename MaskedFold<M>::type; };
+    /// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
+    static constexpr bool rows_one_by_one = in_steps;
+
+    /// How a loop over elements folds them. Without a mask, monoids that offer it fold lanes that are no States yet
+    /// (monoid.cuh: in steps, or OfBlock).
+    enum class Way {
+        accumulate,
+        masked,
+        start_masked, ///< from a lane's first element on
+        start,        ///< no States, from a lane's first element on
+        advance       ///< no States, going on
+    };
+
+    /// The monoid of what a lane holds.
+    template <Way way> using LaneMonoid = typename LaneMonoidOf<M, !(way == Way::start || way == Way::advance)>::Type;
+    template <Way way> using Lane = typename LaneMonoid<way>::State;
+    template <Way way> using LanesOf = Lanes<Lane<way>, lanes>;
+
+    GRIDFOLD_FN static void identity(void* memory, std::size_t count) {
+        const Lanes<State, lanes> states{static_cast<char*>(memory)};
+        for (std::size_t i = 0; i < count; ++i) states.store(i, M::identity());
+    }
+
+    /// Where the origin is that a block's lanes share: behind them, since they are smaller than States.
+    GRIDFOLD_FN static f64& origin_of(char* memory) {
+        constexpr std::size_t bytes = sizeof(Lane<Way::start>) * lane_count;
+        static_assert(!of_block || sizeof(State) >= sizeof(Lane<Way::start>) + sizeof(f64));
+        return *reinterpret_cast<f64*>(memory + bytes);
+    }
+    template <Way way> GRIDFOLD_FN static f64 origin(LanesOf<way> states) {
+        if constexpr (of_block && (way == Way::start || way == Way::advance))
+            return origin_of(states.base);
+        else
+            return 0.0;
+    }
+
+    template <Way way>
+    GRIDFOLD_FN static void fold_element(Lane<way>& s, E x, [[maybe_unused]] bool accept, [[maybe_unused]] i64 index,
+                                         [[maybe_unused]] u32 row, [[maybe_unused]] f64 origin) {
+        if constexpr (way == Way::masked) {
+            if (accept) M::accumulate(s, x, index);
+        } else if constexpr (way == Way::accumulate) {
+            M::accumulate(s, x, index);
+        } else if constexpr (of_block) {
+            M::OfBlock::accumulate(s, x, origin);
+        } else {
+            M::advance(s, x, row);
+        }
+    }
+
+    /// Folds rows first_row + r.
+    template <Way way, class Source, std::size_t... r>
+    GRIDFOLD_FN static void fold_rows(LanesOf<way> states, const FoldInput& in, std::size_t first_row,
+                                      Rows<r...> numbers) {
+        if constexpr (starts_masked && (way == Way::masked || way == Way::start_masked))
+            return MaskedFold<M>::type::template fold_rows<way == Way::start_masked>(states, in, first_row, numbers);
+        else if constexpr (!in_any_order<M>)
+            fold_span<way, Source>(states, in, first_row, in.first, 0, in.n, numbers);
+        else
+            for (std::size_t begin = 0; begin < in.n; begin += lanes)
+                fold_span<way, Source>(states, in, first_row, 0, begin, in.n - begin < lanes ? in.n - begin : lanes,
+                                       numbers);
+    }
+
+    /// Element begin + i of each of these rows into lane first + i, i < n.
+    template <Way way, class Source, std::size_t... r>
+    GRIDFOLD_FN static void fold_span(LanesOf<way> states, const FoldInput& in, std::size_t first_row,
+                                      std::size_t first, std::size_t begin, std::size_t n, Rows<r...>) {
+        const Source x[] = {Source(in, first_row + r)...};
+        const Elements<bool> mask[] = {mask_row(in, first_row + r)...};
+        const i64 step = in.index_row, index = in.index + static_cast<i64>(first_row) * step;
+        const u32 number = static_cast<u32>(in.first_row) + static_cast<u32>(first_row);
+        const f64 origin = Folds::template origin<way>(states);
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i) {
+            const i64 at = index + static_cast<i64>(begin + i);
+            const auto fold_lane = [&](Lane<way> & s) __attribute__((always_inline)) {
+                if constexpr (way == Way::start) {
+                    if constexpr (of_block)
+                        s = M::OfBlock::identity();
+                    else
+                        s = M::start();
+                }
+                (fold_element<way>(s, x[r][begin + i], way == Way::masked && mask[r][begin + i],
+                                   at + static_cast<i64>(r) * step, number + static_cast<u32>(r), origin),
+                 ...);
+            };
+            if constexpr (way == Way::start) {
+                Lane<way> s{};
+                fold_lane(s);
+                states.store(first + i, s);
+            } else {
+                states.update(first + i, fold_lane);
+            }
+        }
+    }
+
+    template <class Source, Way way, Way next = way>
+    GRIDFOLD_FN static void fold_all(LanesOf<way> states, const FoldInput& in) {
+        std::size_t row = 0;
+        constexpr bool masked = way == Way::masked || way == Way::start_masked;
+        if constexpr (!rows_one_by_one && takes_four<loops, E, masked>)
+            if (in.rows == max_rows) return fold_rows<way, Source>(states, in, 0, AllRows());
+        if constexpr (!rows_one_by_one && loops == Loops::all)
+            if (in.rows >= 2) {
+                fold_rows<way, Source>(states, in, 0, TwoRows());
+                row = 2;
+            }
+        if constexpr (way != next)
+            if (row == 0) fold_rows<way, Source>(states, in, row++, OneRow());
+        for (; row < in.rows; ++row) fold_rows<next, Source>(states, in, row, OneRow());
+    }
+
+    template <class Source> GRIDFOLD_FN static void fold(void* memory, const FoldInput& in) {
+        auto* const base = static_cast<char*>(memory);
+        if constexpr (is_one_number<M>) {
+            OneNumber<M, E, loops>::template fold<Source>(memory, in);
+        } else if (in.mask != nullptr) {
+            if constexpr (starts_masked)
+                if (in.first_row == 0) return fold_all<Source, Way::start_masked, Way::masked>({base}, in);
+            fold_all<Source, Way::masked>({base}, in);
+        } else if constexpr (in_steps || of_block) {
+            if constexpr (of_block)
+                if (in.first_row == 0 && in.first == 0) origin_of(base) = M::origin(Source(in, 0)[0]);
+            if (in.first_row == 0)
+                fold_all<Source, Way::start, Way::advance>({base}, in);
+            else
+                fold_all<Source, Way::advance>({base}, in);
+        } else {
+            fold_all<Source, Way::accumulate>({base}, in);
+        }
+    }
+
+    // Combining -------------------------------------------------------------------------------------------------------
+
+    /// Combines lanes until at most eight are left, and returns how many.
+    template <class Any>
+    GRIDFOLD_FN static std::size_t combine_in_fours(Lanes<typename Any::State, lanes> states, std::size_t n) {
+        for (; n > 8; n /= 2)
+            for (std::size_t i = 0; i < n / 2; i += 4) {
+                typename Any::State even[4], odd[4];
+                for (std::size_t j = 0; j < 4; ++j) {
+                    even[j] = states.load(2 * (i + j));
+                    odd[j] = states.load(2 * (i + j) + 1);
+                }
+                for (std::size_t j = 0; j < 4; ++j) Any::combine(even[j], odd[j]);
+                for (std::size_t j = 0; j < 4; ++j) states.store(i + j, even[j]);
+            }
+        return n;
+    }
+
+    /// Combines the first n lanes, a power of two, pairwise by index, lowest bit first.
+    template <class Any> GRIDFOLD_FN static typename Any::State combine(char* base, std::size_t n) {
+        const Lanes<typename Any::State, lanes> states{base};
+        if constexpr (combines_in_fours<Any>) n = combine_in_fours<Any>(states, n);
+        for (std::size_t half = n / 2; half > 0; half /= 2) {
+            // Lane i is written after lanes 2i and 2i + 1 were read, and nobody reads it again on this level.
+            GRIDFOLD_INDEPENDENT
+            for (std::size_t i = 0; i < half; ++i) {
+                typename Any::State s = states.load(2 * i);
+                Any::combine(s, states.load(2 * i + 1));
+                states.store(i, s);
+            }
+        }
+        return states.load(0);
+    }
+
+    GRIDFOLD_FN static void end_lanes(Lanes<State, lanes> states, const BlockRows& rows, std::size_t begin,
+                                      std::size_t end, i64 elements) {
+        const i64 index = rows.index, stride = rows.index_row;
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = begin; i < end; ++i) {
+            State s = states.load(i);
+            M::end(s, elements, index + static_cast<i64>(i), stride, 1);
+            states.store(i, s);
+        }
+    }
+
+    GRIDFOLD_FN static void finish_unmasked(void* memory, std::size_t count, const BlockRows& rows, void* state) {
+        auto* const base = static_cast<char*>(memory);
+        if constexpr (of_block) {
+            const auto sums = combine<typename M::OfBlock>(base, count);
+            const i64 elements = (rows.rows - 1) * static_cast<i64>(lane_count) + static_cast<i64>(rows.longer);
+            *static_cast<State*>(state) = M::close(sums, origin_of(base), elements);
+        } else if constexpr (in_steps) {
+            end_lanes({base}, rows, 0, rows.longer, rows.rows);
+            end_lanes({base}, rows, rows.longer, count, rows.rows - 1);
+            finish(memory, count, state);
+        }
+    }
+
+    GRIDFOLD_FN static void finish(void* memory, std::size_t count, void* state) {
+        *static_cast<State*>(state) = combine<M>(static_cast<char*>(memory), count);
+    }
+
+    GRIDFOLD_FN static void pairwise(void* states, std::size_t n) {
+        auto* s = static_cast<State*>(states);
+        for (std::size_t distance = 1; distance < n; distance *= 2)
+            for (std::size_t i = 0; i + distance < n; i += 2 * distance) M::combine(s[i], s[i + distance]);
+    }
+};
+
+} // namespace GRIDFOLD_NAMESPACE::kernels
+
+/// Defines name<M, E>, the functions of a monoid's FoldKernels that fold, with these loops and attributes. Used inside of
+/// GRIDFOLD_NAMESPACE::kernels, as is GRIDFOLD_STATES.
+///
+/// gcc gives a function that has no floating-point operand of its own the flags of what is inlined into it: `own` keeps
+/// the attributes.
+#define GRIDFOLD_FOLDS(name, loops, ...)                                                                \
+    template <class M, class E> struct name {                                                           \
+        __VA_ARGS__ static void fold(void* lanes, const FoldInput& in) {                                \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                    \
+            Folds<M, E, loops>::template fold<Single<E>>(lanes, in);                                    \
+        }                                                                                               \
+        __VA_ARGS__ static void fold_product(void* lanes, const FoldInput& in) {                        \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                    \
+            if constexpr (takes_products<M>) Folds<M, E, loops>::template fold<Products<E>>(lanes, in); \
+        }                                                                                               \
+    }
+
+/// The same of those that start lanes and combine States.
+#define GRIDFOLD_STATES(name, ...)                                                                                    \
+    template <class M, class E> struct name {                                                                         \
+        __VA_ARGS__ static void identity(void* lanes, std::size_t count) { Folds<M, E>::identity(lanes, count); }     \
+        __VA_ARGS__ static void finish_unmasked(void* lanes, std::size_t count, const BlockRows& rows, void* state) { \
+            Folds<M, E>::finish_unmasked(lanes, count, rows, state);                                                  \
+        }                                                                                                             \
+        __VA_ARGS__ static void finish(void* lanes, std::size_t count, void* state) {                                 \
+            Folds<M, E>::finish(lanes, count, state);                                                                 \
+        }                                                                                                             \
+        __VA_ARGS__ static void pairwise(void* states, std::size_t n) { Folds<M, E>::pairwise(states, n); }           \
+    }
+
+namespace GRIDFOLD_NAMESPACE::kernels {
+
+/// The FoldKernels of a monoid, of functions that the macros above define.
+template <template <class, class> class Fold, template <class, class> class States, class M, class E>
+constexpr FoldKernels make_kernels() {
+    FoldKernels kernels{.state_bytes = sizeof(typename M::State),
+                        .lanes = lanes_of<M>,
+                        .identity = &States<M, E>::identity,
+                        .starts_masked = Folds<M, E>::starts_masked,
+                        .fold = &Fold<M, E>::fold,
+                        .fold_product = nullptr,
+                        .finish_unmasked = nullptr,
+                        .finish = &States<M, E>::finish,
+                        .pairwise = &States<M, E>::pairwise};
+    if constexpr (takes_products<M>) kernels.fold_product = &Fold<M, E>::fold_product;
+    if constexpr (Folds<M, E>::in_steps || Folds<M, E>::of_block)
+        kernels.finish_unmasked = &States<M, E>::finish_unmasked;
+    return kernels;
+}
+template <template <class, class> class Fold, template <class, class> class States, class M, class E>
+inline constexpr FoldKernels kernels_of = make_kernels<Fold, States, M, E>();
+
+} // namespace GRIDFOLD_NAMESPACE::kernels

@@ -1,0 +1,56 @@
+// What a fold on the CPU reads, and the loops that it is compiled to.
+#pragma once
+
+#include <gridfold/ops/host/loops.hpp>
+#include <gridfold/ops/host_kernels.hpp>
+
+namespace GRIDFOLD_NAMESPACE::kernels {
+
+using gf::cpu::FoldInput, gf::cpu::max_rows;
+
+/// Elements of type E in memory. A bool is read as the byte that it is: vectorisers stumble over bools.
+template <class E> struct Elements {
+    using Stored = E;
+    const E* x;
+    GRIDFOLD_FN E operator[](std::size_t i) const { return x[i]; }
+};
+template <> struct Elements<bool> {
+    using Stored = u8;
+    const u8* x;
+    GRIDFOLD_FN bool operator[](std::size_t i) const { return x[i] != 0; }
+};
+template <class T> GRIDFOLD_FN const T* row(const void* first, std::size_t row_bytes, std::size_t r) {
+    return reinterpret_cast<const T*>(static_cast<const char*>(first) + r * row_bytes);
+}
+GRIDFOLD_FN Elements<bool> mask_row(const FoldInput& in, std::size_t r) { return {row<u8>(in.mask, in.mask_row, r)}; }
+
+/// What a loop folds: row r of x, or of the products of x and y.
+template <class E> struct Single {
+    Elements<E> x;
+    GRIDFOLD_FN Single(const FoldInput& in, std::size_t r) : x{row<typename Elements<E>::Stored>(in.x, in.x_row, r)} {}
+    GRIDFOLD_FN E operator[](std::size_t i) const { return x[i]; }
+};
+template <class E> struct Products {
+    const E *x, *y;
+    GRIDFOLD_FN Products(const FoldInput& in, std::size_t r)
+        : x(row<E>(in.x, in.x_row, r)), y(row<E>(in.y, in.y_row, r)) {}
+    GRIDFOLD_FN E operator[](std::size_t i) const { return mul(x[i], y[i]); }
+};
+
+/// The numbers of the rows that one loop folds, as a pack: vectorisers take straight code.
+template <std::size_t...> struct Rows {};
+using OneRow = Rows<0>;
+using TwoRows = Rows<0, 1>;
+using AllRows = Rows<0, 1, 2, 3>;
+static_assert(max_rows == 4);
+
+/// The loops that a fold is compiled to. A call is fastest with all; each costs the compiler time.
+enum class Loops {
+    all,   ///< over 4, 2 and 1 rows
+    few,   ///< over 4 rows of 4 and 8 bytes where no mask is, else over 1: narrow ones fill many registers
+    single ///< over 1 row
+};
+template <Loops loops, class E, bool masked>
+inline constexpr bool takes_four = loops == Loops::all || (loops == Loops::few && !masked && sizeof(E) >= 4);
+
+} // namespace GRIDFOLD_NAMESPACE::kernels
