@@ -111,8 +111,8 @@ npy::Array open_array(Source& source, const std::string& word, const std::string
 
 /// The input or run-time scalar of that name, or null.
 const Node* find_input(const Graph& graph, std::string_view name) {
-    for (int i = 0; i < graph.node_count(); ++i) {
-        const Node& node = graph.node(i);
+    for (const NodeId n : graph.nodes()) {
+        const Node& node = graph.node(n);
         if ((node.kind == NodeKind::input || node.kind == NodeKind::scalar) && node.name == name) return &node;
     }
     return nullptr;
@@ -125,18 +125,18 @@ bool is_dim(const Graph& graph, std::string_view name) {
 /// Throws InvalidOption unless every input and scalar has a value. The library's message would not explain the options.
 void check_complete(const Graph& graph, const std::vector<std::string>& names) {
     const auto is_given = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
-    std::vector<bool> used(graph.dims().size()), has_extent(graph.dims().size());
-    for (int i = 0; i < graph.node_count(); ++i) {
-        const Node& node = graph.node(i);
+    Table<DimId, bool> used(graph.dims().size()), has_extent(graph.dims().size());
+    for (const NodeId n : graph.nodes()) {
+        const Node& node = graph.node(n);
         const bool is_array = node.kind == NodeKind::input;
         if ((is_array || node.kind == NodeKind::scalar) && !is_given(node.name))
             throw InvalidOption(
                 fmt::format("{} \"{}\" is not bound", is_array ? "input" : "run-time scalar", node.name),
                 "a run needs every input", fmt::format("add {}={}", node.name, is_array ? "array.npy" : "0.5"));
-        if (node.kind == NodeKind::extent) used[static_cast<std::size_t>(node.dim)] = true;
-        for (const int dim : node.dims) (is_array ? has_extent : used)[static_cast<std::size_t>(dim)] = true;
+        if (node.kind == NodeKind::extent) used[node.dim] = true;
+        for (const DimId dim : node.dims) (is_array ? has_extent : used)[dim] = true;
     }
-    for (std::size_t d = 0; d < used.size(); ++d) {
+    for (const DimId d : graph.dims().ids()) {
         const auto& dim = graph.dims()[d];
         if (used[d] && !has_extent[d] && !dim.extent && !is_given(dim.name))
             throw InvalidOption(fmt::format("dim \"{}\" has no extent", dim.name), "no array has this dim",

@@ -21,8 +21,8 @@ namespace {
 
 /// The type of an output, and its rank.
 std::pair<DType, std::size_t> shape_of(const plan::Plan& plan, const plan::Output& output) {
-    if (output.array < 0) return {plan.scalars[static_cast<std::size_t>(output.scalar)].type, 0};
-    const plan::Array& array = plan.arrays[static_cast<std::size_t>(output.array)];
+    if (!output.array.valid()) return {plan.scalars[output.scalar].type, 0};
+    const plan::Array& array = plan.arrays[output.array];
     return {array.type, array.dims.size()};
 }
 
@@ -79,7 +79,7 @@ void check_alone_on_stdout(const plan::Plan& plan, const Files& files, bool many
     if (on_stdout == files.end()) return;
     for (const plan::Output& output : plan.outputs) {
         if (files.contains(output.name)) continue;
-        const bool to_file = output.array >= 0 || many;
+        const bool to_file = output.array.valid() || many;
         throw InvalidOption(
             fmt::format("-o {}=-", on_stdout->first),
             fmt::format("stdout takes this array and nothing else, but \"{}\" would be printed there", output.name),
@@ -101,7 +101,7 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
             throw InvalidOption(fmt::format("-o {}", word),
                                 fmt::format("\"{}\" is not an output of the graph: results go to files", name),
                                 "leave it out");
-        if (output->array < 0 && !many)
+        if (!output->array.valid() && !many)
             throw InvalidOption(
                 fmt::format("-o {}", word),
                 fmt::format("\"{}\" is a scalar output of the graph: array outputs go to files, scalars are printed",

@@ -18,18 +18,18 @@ using detail::refusal;
 
 constexpr std::string_view null_value_rule = "it is a default-constructed Value, which is not a value of any graph";
 
-const Node& node_of(const Value& value) { return (*value.dag())[static_cast<std::size_t>(value.node())]; }
+const Node& node_of(const Value& value) { return (*value.dag())[value.node().index()]; }
 
 std::string in_words(const Value& value) { return describe(*value.dag(), value.node()); }
 
-int add_constant(Dag& dag, std::uint64_t bits, DType type) {
+NodeId add_constant(Dag& dag, std::uint64_t bits, DType type) {
     Node node{.kind = NodeKind::constant, .type = type, .dims = {}, .name = {}};
     node.bits = bits;
     return detail::add_node(dag, node, {});
 }
 
-int add_cast(Dag& dag, int node, DType type) {
-    Node cast{.kind = NodeKind::cast, .type = type, .dims = domain_of(dag[static_cast<std::size_t>(node)]), .name = {}};
+NodeId add_cast(Dag& dag, NodeId node, DType type) {
+    Node cast{.kind = NodeKind::cast, .type = type, .dims = domain_of(dag[node.index()]), .name = {}};
     return detail::add_node(dag, cast, std::array{node});
 }
 
@@ -54,17 +54,17 @@ Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
 
 void check_dims_to_fold(const Value& value, const ReduceOp& row, const std::vector<Dim>& over) {
     if (over.empty()) return;
-    const std::vector<int> dims = domain_of(node_of(value));
-    std::vector<int> folded;
+    const std::vector<DimId> dims = domain_of(node_of(value));
+    std::vector<DimId> folded;
     for (const Dim& dim : over) {
         const std::string subject = fmt::format("{} over {}", row.name, in_quotes(dim.name()));
         if (dim.dag() != value.dag())
             throw refusal(subject, "the dims to fold are of the value's graph", "use the Dim that its graph gave");
-        if (!std::binary_search(dims.begin(), dims.end(), dim.position()))
+        if (!std::binary_search(dims.begin(), dims.end(), dim.id()))
             throw refusal(subject, fmt::format("{} does not have that dim", in_words(value)), "fold one of its dims");
-        if (std::find(folded.begin(), folded.end(), dim.position()) != folded.end())
+        if (std::find(folded.begin(), folded.end(), dim.id()) != folded.end())
             throw refusal(subject, "a dim is folded once", "list it once");
-        folded.push_back(dim.position());
+        folded.push_back(dim.id());
     }
     if (folded.size() < dims.size())
         throw refusal(
@@ -79,7 +79,7 @@ void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
     if (mask.dag() != value.dag())
         throw refusal(subject, "it is of its operand's graph, and this is of another", "build both in one graph");
     if (mask.type() != DType::boolean) throw refusal(subject, "a mask is bool", "compare it, as in where x != 0");
-    const std::vector<int> dims = domain_of(node_of(value)), masked = domain_of(node_of(mask));
+    const std::vector<DimId> dims = domain_of(node_of(value)), masked = domain_of(node_of(mask));
     if (!std::includes(dims.begin(), dims.end(), masked.begin(), masked.end()))
         throw refusal(subject, fmt::format("its dims are among its operand's, {}", in_words(value)),
                       "reduce a value that has all of them, as select(mask, value, value)");
@@ -115,15 +115,15 @@ Value compare_across_signs(const MapOp& row, const Value& a, const Value& b) {
 /// Adds the casts and constants that the row needs, and the map.
 Value add_map(Dag& dag, const MapOp& row, std::span<const Operand> operands) {
     std::vector<OperandType> types;
-    std::vector<int> dims;
+    std::vector<DimId> dims;
     for (const Operand& operand : operands) {
         if (operand.literal) {
             types.emplace_back(*operand.literal);
             continue;
         }
         types.emplace_back(operand.value.type());
-        std::vector<int> both;
-        const std::vector<int> own = domain_of(node_of(operand.value));
+        std::vector<DimId> both;
+        const std::vector<DimId> own = domain_of(node_of(operand.value));
         std::set_union(dims.begin(), dims.end(), own.begin(), own.end(), std::back_inserter(both));
         dims = std::move(both);
     }
@@ -140,10 +140,10 @@ Value add_map(Dag& dag, const MapOp& row, std::span<const Operand> operands) {
         if (operands[slot].literal) bits[slot] = constant_bits(*operands[slot].literal, typing.operands[slot]);
 
     // All rules have been checked: a map that breaks one has added no node.
-    std::vector<int> nodes;
+    std::vector<NodeId> nodes;
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
         const DType type = typing.operands[slot];
-        const int node = operands[slot].value.node();
+        const NodeId node = operands[slot].value.node();
         if (operands[slot].literal)
             nodes.push_back(add_constant(dag, bits[slot], type));
         else if (operands[slot].value.type() == type)
@@ -168,11 +168,11 @@ Value map(const MapOp& row, std::span<const Operand> operands) {
             fmt::format("it takes {} operand{}, and got {}", row.arity, row.arity == 1 ? "" : "s", operands.size()),
             "give as many");
     Dag& dag = graph_of(row, operands);
-    const auto nodes = static_cast<int>(boost::num_vertices(dag));
+    const NodeId first_new(boost::num_vertices(dag));
     try {
         return add_map(dag, row, operands);
     } catch (...) { // out of memory, with a cast or a constant added
-        detail::drop_nodes(dag, nodes);
+        detail::drop_nodes(dag, first_new);
         throw;
     }
 }
@@ -205,7 +205,7 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     node.type = result_type(row, element, options.accumulate);
     node.masked = options.where.has_value();
     node.ddof = options.ddof;
-    const std::array operands{value.node(), options.where ? options.where->node() : -1};
+    const std::array operands{value.node(), options.where ? options.where->node() : NodeId()};
     return dag.value(detail::add_node(dag, node, std::span(operands).first(node.masked ? 2 : 1)));
 }
 

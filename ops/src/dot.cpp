@@ -21,8 +21,8 @@ std::string label(const Dag& dag, const Node& node) {
     case NodeKind::input:
     case NodeKind::scalar: text = node.name; break;
     case NodeKind::constant: text = constant_text(node.type, node.bits); break;
-    case NodeKind::index: text = fmt::format("index({})", dag.dims[static_cast<std::size_t>(node.dim)].name); break;
-    case NodeKind::extent: text = fmt::format("extent({})", dag.dims[static_cast<std::size_t>(node.dim)].name); break;
+    case NodeKind::index: text = fmt::format("index({})", dag.dims[node.dim].name); break;
+    case NodeKind::extent: text = fmt::format("extent({})", dag.dims[node.dim].name); break;
     case NodeKind::map: text = node.map->name; break;
     case NodeKind::cast: text = "cast"; break;
     case NodeKind::reduce: text = node.reduce->name; break;
@@ -31,7 +31,7 @@ std::string label(const Dag& dag, const Node& node) {
         text = fmt::format("{} = {}", node.name, text);
     text += fmt::format("\\n{}", to_text(node.type));
     for (std::size_t i = 0; i < node.dims.size(); ++i)
-        text += fmt::format("{}{}", i == 0 ? "[" : ", ", dag.dims[static_cast<std::size_t>(node.dims[i])].name);
+        text += fmt::format("{}{}", i == 0 ? "[" : ", ", dag.dims[node.dims[i]].name);
     return text + (node.dims.empty() ? "" : "]");
 }
 
@@ -54,8 +54,7 @@ std::string_view shape(NodeKind kind) {
 void write_dot(std::ostream& out, const Graph& graph) {
     const Dag& dag = graph.dag();
     std::vector<std::string> results(boost::num_vertices(dag));
-    for (const Graph::Output& output : graph.outputs())
-        results[static_cast<std::size_t>(output.node)] += "\\n-> " + output.name;
+    for (const Graph::Output& output : graph.outputs()) results[output.node.index()] += "\\n-> " + output.name;
     const auto write_node = [&](std::ostream& stream, std::size_t vertex) {
         const Node& node = dag[vertex];
         stream << "[label=" << boost::escape_dot_string(label(dag, node) + results[vertex])

@@ -38,8 +38,8 @@ void check_name(std::string_view what, std::string_view name) {
     if (dtype_from_text(name)) throw refusal(subject, "the name is an element type's", "choose another name");
 }
 
-std::string describe(const Dag& dag, int node) {
-    const Node& n = dag[static_cast<std::size_t>(node)];
+std::string describe(const Dag& dag, NodeId node) {
+    const Node& n = dag[node.index()];
     std::string text;
     if (!n.name.empty())
         text = n.name;
@@ -50,53 +50,52 @@ std::string describe(const Dag& dag, int node) {
     else if (n.kind == NodeKind::cast)
         text = "the result of a cast";
     else if (n.kind == NodeKind::index || n.kind == NodeKind::extent)
-        text = fmt::format("{}({})", n.kind == NodeKind::index ? "index" : "extent",
-                           dag.dims[static_cast<std::size_t>(n.dim)].name);
+        text = fmt::format("{}({})", n.kind == NodeKind::index ? "index" : "extent", dag.dims[n.dim].name);
     else
         text = "a constant";
     text += fmt::format(" ({}", to_text(n.type));
     for (std::size_t i = 0; i < n.dims.size(); ++i)
-        text += fmt::format("{}{}", i == 0 ? "[" : ", ", dag.dims[static_cast<std::size_t>(n.dims[i])].name);
+        text += fmt::format("{}{}", i == 0 ? "[" : ", ", dag.dims[n.dims[i]].name);
     return text + (n.dims.empty() ? ")" : "])");
 }
 
-int add_node(Dag& dag, const Node& node, std::span<const int> operands) {
+NodeId add_node(Dag& dag, const Node& node, std::span<const NodeId> operands) {
     const auto vertex = boost::add_vertex(node, dag);
     try {
         // Boost cannot remove an edge of which only one end was added: room for both ends is reserved first.
         in_edge_list(dag, vertex).reserve(operands.size());
         for (std::size_t slot = 0; slot < operands.size(); ++slot) {
-            const auto operand = static_cast<std::size_t>(operands[slot]);
+            const std::size_t operand = operands[slot].index();
             auto& readers = dag.out_edge_list(operand);
             if (readers.size() == readers.capacity()) readers.reserve(2 * readers.size() + 1);
             boost::add_edge(operand, vertex, OperandSlot{static_cast<int>(slot)}, dag);
         }
     } catch (...) { // out of memory
-        drop_nodes(dag, static_cast<int>(vertex));
+        drop_nodes(dag, NodeId(vertex));
         throw;
     }
-    return static_cast<int>(vertex);
+    return NodeId(vertex);
 }
 
-void drop_nodes(Dag& dag, int first) noexcept {
-    for (std::size_t vertex = boost::num_vertices(dag); vertex-- > static_cast<std::size_t>(first);) {
+void drop_nodes(Dag& dag, NodeId first) noexcept {
+    for (std::size_t vertex = boost::num_vertices(dag); vertex-- > first.index();) {
         boost::clear_vertex(vertex, dag);
         boost::remove_vertex(vertex, dag);
     }
 }
 
-std::vector<int> operands_of(const Dag& dag, int node) {
-    const auto [first, last] = boost::in_edges(static_cast<std::size_t>(node), dag);
-    std::vector<int> operands(static_cast<std::size_t>(std::distance(first, last)));
+std::vector<NodeId> operands_of(const Dag& dag, NodeId node) {
+    const auto [first, last] = boost::in_edges(node.index(), dag);
+    std::vector<NodeId> operands(static_cast<std::size_t>(std::distance(first, last)));
     for (auto edge = first; edge != last; ++edge)
-        operands[static_cast<std::size_t>(dag[*edge].slot)] = static_cast<int>(boost::source(*edge, dag));
+        operands[static_cast<std::size_t>(dag[*edge].slot)] = NodeId(boost::source(*edge, dag));
     return operands;
 }
 
 } // namespace detail
 
-std::vector<int> domain_of(const Node& node) {
-    std::vector<int> dims = node.dims;
+std::vector<DimId> domain_of(const Node& node) {
+    std::vector<DimId> dims = node.dims;
     std::sort(dims.begin(), dims.end());
     return dims;
 }
@@ -105,20 +104,18 @@ using detail::check_name;
 using detail::in_quotes;
 using detail::refusal;
 
-std::string_view Dim::name() const {
-    return dag_ ? std::string_view(dag_->dims[static_cast<std::size_t>(position_)].name) : std::string_view();
-}
+std::string_view Dim::name() const { return dag_ ? std::string_view(dag_->dims[id_].name) : std::string_view(); }
 
 namespace {
 
-const Node& node_of(const Dag* dag, int node) {
+const Node& node_of(const Dag* dag, NodeId node) {
     if (!dag) throw refusal("a default-constructed Value", "it is not a value of any graph", "assign it first");
-    return (*dag)[static_cast<std::size_t>(node)];
+    return (*dag)[node.index()];
 }
 
-void check_range(const Dag& dag, int node) {
-    if (node < 0 || static_cast<std::size_t>(node) >= boost::num_vertices(dag))
-        throw InternalError(fmt::format("node {} of graph {}, which has {} nodes", node, in_quotes(dag.name),
+void check_range(const Dag& dag, NodeId node) {
+    if (!node.valid() || node.index() >= boost::num_vertices(dag))
+        throw InternalError(fmt::format("node {} of graph {}, which has {} nodes", node.number(), in_quotes(dag.name),
                                         boost::num_vertices(dag)));
 }
 
@@ -128,7 +125,7 @@ DType Value::type() const { return node_of(dag_, node_).type; }
 
 std::vector<Dim> Value::dims() const {
     std::vector<Dim> dims;
-    for (const int position : node_of(dag_, node_).dims) dims.push_back(dag_->dim(position));
+    for (const DimId dim : node_of(dag_, node_).dims) dims.push_back(dag_->dim(dim));
     return dims;
 }
 
@@ -154,14 +151,14 @@ Dim Graph::dim(std::string_view name, std::optional<std::int64_t> extent) {
     if (dag_->dim_names.contains(text))
         throw refusal(fmt::format("the dim {}", in_quotes(name)), "a graph declares a dim once",
                       "use the Dim that it gave");
-    dag_->dims.push_back({text, extent});
+    const DimId added = dag_->dims.add({text, extent});
     try {
         dag_->dim_names.insert(std::move(text));
     } catch (...) { // out of memory
         dag_->dims.pop_back();
         throw;
     }
-    return dag_->dim(static_cast<int>(dag_->dims.size()) - 1);
+    return dag_->dim(added);
 }
 
 Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims) {
@@ -179,11 +176,11 @@ Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims)
     for (const Dim& dim : dims) {
         if (dim.dag() != dag_.get())
             throw refusal(subject, "its dims are of this graph", "declare them with dim() of the same graph");
-        if (std::find(node.dims.begin(), node.dims.end(), dim.position()) != node.dims.end())
+        if (std::find(node.dims.begin(), node.dims.end(), dim.id()) != node.dims.end())
             throw refusal(subject,
                           fmt::format("an input lists a dim once, and {} is there twice", in_quotes(dim.name())),
                           "declare a second dim");
-        node.dims.push_back(dim.position());
+        node.dims.push_back(dim.id());
     }
     try {
         dag_->value_names.insert(text);
@@ -202,8 +199,8 @@ Value Graph::index(Dim dim) {
     if (dim.dag() != dag_.get())
         throw refusal(dim.valid() ? fmt::format("index({})", dim.name()) : "the index along a default-constructed Dim",
                       "the dim is of this graph", "declare it with dim() of the same graph");
-    Node node{.kind = NodeKind::index, .type = DType::i64, .dims = {dim.position()}, .name = {}};
-    node.dim = dim.position();
+    Node node{.kind = NodeKind::index, .type = DType::i64, .dims = {dim.id()}, .name = {}};
+    node.dim = dim.id();
     return dag_->value(detail::add_node(*dag_, node, {}));
 }
 
@@ -212,7 +209,7 @@ Value Graph::extent(Dim dim) {
         throw refusal(dim.valid() ? fmt::format("extent({})", dim.name()) : "the extent of a default-constructed Dim",
                       "the dim is of this graph", "declare it with dim() of the same graph");
     Node node{.kind = NodeKind::extent, .type = DType::i64, .dims = {}, .name = {}};
-    node.dim = dim.position();
+    node.dim = dim.id();
     return dag_->value(detail::add_node(*dag_, node, {}));
 }
 
@@ -220,7 +217,7 @@ Value Graph::let(std::string_view name, Value value) {
     check_name("the value", name);
     const std::string subject = fmt::format("the value {}", in_quotes(name));
     if (value.dag() != dag_.get()) throw refusal(subject, "it is of this graph", "name it in its own graph");
-    std::string& given = (*dag_)[static_cast<std::size_t>(value.node())].name;
+    std::string& given = (*dag_)[value.node().index()].name;
     if (!given.empty())
         throw refusal(subject, fmt::format("it already has the name {}", in_quotes(given)), "keep that name");
     std::string text(name);
@@ -259,22 +256,22 @@ void Graph::check_output(std::string_view name, const Value& value, DType type, 
 
 int Graph::node_count() const { return static_cast<int>(boost::num_vertices(*dag_)); }
 
-const Node& Graph::node(int node) const { return (*dag_)[static_cast<std::size_t>(node)]; }
+const Node& Graph::node(NodeId node) const { return (*dag_)[node.index()]; }
 
-std::vector<int> Graph::operands(int node) const { return detail::operands_of(*dag_, node); }
+std::vector<NodeId> Graph::operands(NodeId node) const { return detail::operands_of(*dag_, node); }
 
-std::vector<int> Graph::users(int node) const {
-    std::vector<int> users;
-    const auto [first, last] = boost::out_edges(static_cast<std::size_t>(node), *dag_);
-    for (auto edge = first; edge != last; ++edge) users.push_back(static_cast<int>(boost::target(*edge, *dag_)));
+std::vector<NodeId> Graph::users(NodeId node) const {
+    std::vector<NodeId> users;
+    const auto [first, last] = boost::out_edges(node.index(), *dag_);
+    for (auto edge = first; edge != last; ++edge) users.emplace_back(boost::target(*edge, *dag_));
     return users;
 }
 
-std::span<const Graph::DimInfo> Graph::dims() const { return dag_->dims; }
+const Table<DimId, Graph::DimInfo>& Graph::dims() const { return dag_->dims; }
 std::span<const Graph::Output> Graph::outputs() const { return dag_->outputs; }
 
-int Graph::append(const Node& node, std::span<const int> operands) {
-    for (const int operand : operands) check_range(*dag_, operand);
+NodeId Graph::append(const Node& node, std::span<const NodeId> operands) {
+    for (const NodeId operand : operands) check_range(*dag_, operand);
     if (!node.name.empty()) dag_->value_names.insert(node.name);
     if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) dag_->input_names.insert(node.name);
     return detail::add_node(*dag_, node, operands);
@@ -287,7 +284,7 @@ Graph Graph::like() const {
     return graph;
 }
 
-void Graph::append_output(std::string name, int node) {
+void Graph::append_output(std::string name, NodeId node) {
     check_range(*dag_, node);
     dag_->outputs.push_back({name, node});
     try {
@@ -298,18 +295,18 @@ void Graph::append_output(std::string name, int node) {
     }
 }
 
-Value Graph::value(int node) {
-    if (node < 0 || node >= node_count())
-        throw InvalidGraph(fmt::format("there is no node {} in graph {}", node, in_quotes(dag_->name)),
+Value Graph::value(NodeId node) {
+    if (!node.valid() || node.number() >= node_count())
+        throw InvalidGraph(fmt::format("there is no node {} in graph {}", node.number(), in_quotes(dag_->name)),
                            fmt::format("its {} nodes are numbered from 0", node_count()), "ask for one of them");
     return dag_->value(node);
 }
 
-Dim Graph::dim_at(int position) const {
-    if (position < 0 || static_cast<std::size_t>(position) >= dag_->dims.size())
-        throw InvalidGraph(fmt::format("there is no dim {} in graph {}", position, in_quotes(dag_->name)),
+Dim Graph::dim_at(DimId dim) const {
+    if (!dag_->dims.holds(dim))
+        throw InvalidGraph(fmt::format("there is no dim {} in graph {}", dim.number(), in_quotes(dag_->name)),
                            fmt::format("its {} dims are numbered from 0", dag_->dims.size()), "ask for one of them");
-    return dag_->dim(position);
+    return dag_->dim(dim);
 }
 
 } // namespace gf

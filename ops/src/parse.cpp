@@ -148,7 +148,7 @@ private:
                 continue;
             }
             const Dim dim = known->second;
-            const auto fixed = graph_.dims()[static_cast<std::size_t>(dim.position())].extent;
+            const auto fixed = graph_.dims()[dim.id()].extent;
             if (declaring) fail(name.position, fmt::format("the dim {} is declared twice", in_quotes(name.text)));
             if (extent && extent != fixed)
                 fail(name.position,

@@ -66,44 +66,42 @@ public:
         print_parameters();
         text_ += ")\n";
         int next = 0;
-        for (int n = 0; n < graph_.node_count(); ++n) {
-            if (!words_[at(n)].empty()) continue; // a parameter
+        for (const NodeId n : graph_.nodes()) {
+            if (!words_[n].empty()) continue; // a parameter
             const Node& node = graph_.node(n);
             const std::string value = expression(n);
-            if (node.kind == NodeKind::constant && names_[at(n)].empty() && uses_[at(n)] == 1) {
-                words_[at(n)] = value;
+            if (node.kind == NodeKind::constant && names_[n].empty() && uses_[n] == 1) {
+                words_[n] = value;
                 continue;
             }
-            words_[at(n)] = names_[at(n)].empty() ? automatic_name(next) : names_[at(n)];
-            text_ += fmt::format("    let {} = {};\n", words_[at(n)], value);
+            words_[n] = names_[n].empty() ? automatic_name(next) : names_[n];
+            text_ += fmt::format("    let {} = {};\n", words_[n], value);
         }
         text_ += "    ->";
         for (const char* separator = " "; const Graph::Output& output : graph_.outputs()) {
-            text_ += fmt::format("{}{} = {}", separator, output.name, words_[at(output.node)]);
+            text_ += fmt::format("{}{} = {}", separator, output.name, words_[output.node]);
             separator = ", ";
         }
         return std::move(text_);
     }
 
 private:
-    static std::size_t at(int node) { return static_cast<std::size_t>(node); }
-
     /// Decides which values keep their own names (a pass may have used one twice), and counts the uses of each node.
     void name_values() {
-        const auto count = at(graph_.node_count());
+        const auto count = static_cast<std::size_t>(graph_.node_count());
         uses_.resize(count), words_.resize(count), names_.resize(count);
-        for (int n = 0; n < graph_.node_count(); ++n) {
-            for (const int operand : graph_.operands(n)) ++uses_[at(operand)];
+        for (const NodeId n : graph_.nodes()) {
+            for (const NodeId operand : graph_.operands(n)) ++uses_[operand];
             const Node& node = graph_.node(n);
-            if (is_parameter(node)) taken_.insert(words_[at(n)] = node.name);
+            if (is_parameter(node)) taken_.insert(words_[n] = node.name);
         }
-        for (int n = 0; n < graph_.node_count(); ++n) {
+        for (const NodeId n : graph_.nodes()) {
             const Node& node = graph_.node(n);
             if (is_parameter(node) || node.name.empty() || is_automatic(node.name)) continue;
-            if (taken_.insert(node.name).second) names_[at(n)] = node.name;
+            if (taken_.insert(node.name).second) names_[n] = node.name;
         }
         for (const Graph::Output& output : graph_.outputs())
-            uses_[at(output.node)] += 2; // an output is written as a `let`, never in place
+            uses_[output.node] += 2; // an output is written as a `let`, never in place
     }
 
     std::string automatic_name(int& next) const {
@@ -115,33 +113,33 @@ private:
 
     void print_parameters() {
         // Dims are declared at their first appearance. If that gives another order, a list of dims comes first.
-        std::vector<int> appearing;
-        for (int n = 0; n < graph_.node_count(); ++n)
+        std::vector<DimId> appearing;
+        for (const NodeId n : graph_.nodes())
             if (const Node& node = graph_.node(n); is_parameter(node))
-                for (const int dim : node.dims)
+                for (const DimId dim : node.dims)
                     if (std::find(appearing.begin(), appearing.end(), dim) == appearing.end()) appearing.push_back(dim);
         const bool in_order =
             appearing.size() == graph_.dims().size() && std::is_sorted(appearing.begin(), appearing.end());
 
-        std::vector<bool> declared(graph_.dims().size());
-        const auto dim_list = [&](const std::vector<int>& dims) {
+        Table<DimId, bool> declared(graph_.dims().size());
+        const auto dim_list = [&](const std::vector<DimId>& dims) {
             std::string list;
-            for (const int dim : dims) {
-                const Graph::DimInfo& info = graph_.dims()[at(dim)];
+            for (const DimId dim : dims) {
+                const Graph::DimInfo& info = graph_.dims()[dim];
                 list += (list.empty() ? "" : ", ") + info.name;
-                if (info.extent && !declared[at(dim)]) list += fmt::format(" = {}", *info.extent);
-                declared[at(dim)] = true;
+                if (info.extent && !declared[dim]) list += fmt::format(" = {}", *info.extent);
+                declared[dim] = true;
             }
             return list.empty() ? list : "[" + list + "]";
         };
         const char* separator = "";
         if (!in_order) {
-            std::vector<int> all(graph_.dims().size());
-            for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+            std::vector<DimId> all;
+            for (const DimId dim : graph_.dims().ids()) all.push_back(dim);
             text_ += dim_list(all);
             separator = ", ";
         }
-        for (int n = 0; n < graph_.node_count(); ++n) {
+        for (const NodeId n : graph_.nodes()) {
             const Node& node = graph_.node(n);
             if (!is_parameter(node)) continue;
             text_ += fmt::format("{}{}: {}{}", separator, node.name, to_text(node.type), dim_list(node.dims));
@@ -149,16 +147,16 @@ private:
         }
     }
 
-    std::string expression(int n) const {
+    std::string expression(NodeId n) const {
         const Node& node = graph_.node(n);
-        const std::vector<int> operands = graph_.operands(n);
-        const auto word = [&](std::size_t slot) -> const std::string& { return words_[at(operands[slot])]; };
+        const std::vector<NodeId> operands = graph_.operands(n);
+        const auto word = [&](std::size_t slot) -> const std::string& { return words_[operands[slot]]; };
         switch (node.kind) {
         case NodeKind::input:
         case NodeKind::scalar: return node.name;
         case NodeKind::constant: return constant_text(node.type, node.bits);
-        case NodeKind::index: return fmt::format("index({})", graph_.dims()[at(node.dim)].name);
-        case NodeKind::extent: return fmt::format("extent({})", graph_.dims()[at(node.dim)].name);
+        case NodeKind::index: return fmt::format("index({})", graph_.dims()[node.dim].name);
+        case NodeKind::extent: return fmt::format("extent({})", graph_.dims()[node.dim].name);
         case NodeKind::cast: return fmt::format("{}({})", to_text(node.type), word(0));
         case NodeKind::map: {
             if (const detail::OperatorRow* row = detail::find_operator(*node.map))
@@ -184,9 +182,9 @@ private:
 
     const Graph& graph_;
     std::string text_;
-    std::vector<int> uses_;
-    std::vector<std::string> names_; ///< a value's own name if it keeps it
-    std::vector<std::string> words_; ///< the text of an operand: a name, or a constant in place
+    Table<NodeId, int> uses_;
+    Table<NodeId, std::string> names_; ///< a value's own name if it keeps it
+    Table<NodeId, std::string> words_; ///< the text of an operand: a name, or a constant in place
     std::unordered_set<std::string> taken_;
 };
 

@@ -17,7 +17,7 @@ inline InvalidGraph refusal(std::string_view what, std::string_view rule, std::s
 }
 
 /// A node in words: "x (f32[i, j])", "the result of add (f32[i, j])".
-std::string describe(const Dag& dag, int node);
+std::string describe(const Dag& dag, NodeId node);
 
 /// `name` in quotes, shortened if it is too long for a message.
 std::string in_quotes(std::string_view name);
@@ -26,12 +26,12 @@ std::string in_quotes(std::string_view name);
 void check_name(std::string_view what, std::string_view name);
 
 /// Adds a node and the edges from its operands. The DAG is unchanged if it throws.
-int add_node(Dag& dag, const Node& node, std::span<const int> operands);
+NodeId add_node(Dag& dag, const Node& node, std::span<const NodeId> operands);
 
 /// Removes the nodes from `first` on, so that a builder that throws leaves the DAG unchanged.
-void drop_nodes(Dag& dag, int first) noexcept;
+void drop_nodes(Dag& dag, NodeId first) noexcept;
 
 /// The operands of a node, by slot.
-std::vector<int> operands_of(const Dag& dag, int node);
+std::vector<NodeId> operands_of(const Dag& dag, NodeId node);
 
 } // namespace gf::detail

@@ -45,9 +45,9 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
         bound_.arrays.push_back({address, Memory::host});
     }
     for (const Parameter& parameter : plan.parameters)
-        bound_.parameters.push_back(
-            parameter.dim < 0 ? inputs.at(parameter.name).at(0)
-                              : static_cast<std::uint64_t>(bound_.extents[static_cast<std::size_t>(parameter.dim)]));
+        bound_.parameters.push_back(!parameter.dim.valid()
+                                        ? inputs.at(parameter.name).at(0)
+                                        : static_cast<std::uint64_t>(bound_.extents[parameter.dim.index()]));
 }
 
 std::vector<oracle::Result> BoundCase::results(std::span<const ScalarResult> scalars) const {
@@ -55,16 +55,17 @@ std::vector<oracle::Result> BoundCase::results(std::span<const ScalarResult> sca
         if (!array.is_intact()) throw std::runtime_error("a kernel wrote beside an array");
     std::vector<oracle::Result> results;
     for (const Output& output : plan_.outputs) {
-        if (output.array >= 0) {
-            const auto n = static_cast<std::size_t>(output.array);
+        if (output.array.valid()) {
+            const Array& array = plan_.arrays[output.array];
             std::vector<std::int64_t> extents;
-            for (const int dim : plan_.arrays[n].dims) extents.push_back(bound_.extents[static_cast<std::size_t>(dim)]);
-            const View view(bound_.arrays[n].address, plan_.arrays[n].type, Extents(extents), Memory::host, false);
+            for (const DimId dim : array.dims) extents.push_back(bound_.extents[dim.index()]);
+            const View view(bound_.arrays[output.array.index()].address, array.type, Extents(extents), Memory::host,
+                            false);
             results.push_back({output.name, view.type, true, false, oracle::elements_of(view)});
         } else {
-            const auto n = static_cast<std::size_t>(output.scalar);
-            const DType type = plan_.scalars[n].type;
-            results.push_back({output.name, type, false, scalars[n].empty && !is_floating(type), {scalars[n].bits}});
+            const ScalarResult& scalar = scalars[output.scalar.index()];
+            const DType type = plan_.scalars[output.scalar].type;
+            results.push_back({output.name, type, false, scalar.empty && !is_floating(type), {scalar.bits}});
         }
     }
     return results;

@@ -21,8 +21,7 @@ constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reach
 
 std::vector<cuda::Kernel> kernels_of(const Plan& plan) {
     std::vector<cuda::Kernel> kernels;
-    for (int sweep = 0; sweep < static_cast<int>(plan.sweeps.size()); ++sweep)
-        kernels.push_back(cuda::emit_cuda(plan, sweep));
+    for (const SweepId sweep : plan.sweeps.ids()) kernels.push_back(cuda::emit_cuda(plan, sweep));
     return kernels;
 }
 
@@ -57,8 +56,8 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
     std::vector<u64> scalars(scalar_words * plan_.scalars.size(), 0), host(host_words * plan_.scalars.size(), 0);
 
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
-        std::vector<u64> values = cuda::parameter_values(plan_, s, kernels_[s], problem_of(plan_, bound, 0), arrays,
-                                                         {scalars.data(), workspaces_[s].data(), host.data()});
+        std::vector<u64> values = cuda::parameter_values(plan_, SweepId(s), kernels_[s], problem_of(plan_, bound, 0),
+                                                         arrays, {scalars.data(), workspaces_[s].data(), host.data()});
         std::vector<void*> arguments;
         for (u64& value : values) arguments.push_back(&value);
         const auto blocks = cuda::grid(kernels_[s], cuda::elements_of(plan_.sweeps[s].dims, bound.extents));

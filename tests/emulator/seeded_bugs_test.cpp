@@ -96,7 +96,7 @@ std::vector<oracle::Case> graphs_under_test() {
 /// Numbers without special values, different for each launch.
 oracle::Inputs inputs(const oracle::Case& test, int launch) {
     oracle::Inputs inputs;
-    for (int node = 0; node < test.graph.node_count(); ++node) {
+    for (const NodeId node : test.graph.nodes()) {
         const Node& input = test.graph.node(node);
         if (input.kind != NodeKind::input) continue;
         std::vector<oracle::Bits>& bits = inputs[input.name];

@@ -326,7 +326,7 @@ TEST(ExtentErrors, an_output_whose_bytes_only_the_extents_together_overflow_is_r
 TEST(ExtentErrors, a_number_of_another_kind_than_the_scalar_is_refused_as_it_was_written) {
     gf::Graph g;
     g.output("y", gf::sum(g.input<std::int8_t>("x", {g.dim("n")}) * g.scalar<std::int8_t>("k")));
-    g.output("b", gf::any(g.scalar<bool>("flag") && g.value(0) > 0));
+    g.output("b", gf::any(g.scalar<bool>("flag") && g.value(gf::NodeId(0)) > 0));
     const gf::Executable exe = gf::compile(g, {.device = "cpu"});
     const std::vector<std::int8_t> x{1, 2};
     const auto run = [&](gf::Literal k, gf::Literal flag) {

@@ -199,9 +199,9 @@ TEST_F(GraphErrors, grouping) {
     refuse([&] { sum(k, {.groups = 3}); }, {"grouped reductions are not supported yet"});
 }
 TEST_F(GraphErrors, handles_of_nodes_and_dims_that_are_not_there) {
-    refuse([&] { g.value(999); }, {"no node 999", "numbered from 0"});
-    refuse([&] { g.value(-1); }, {"no node -1"});
-    refuse([&] { static_cast<void>(g.dim_at(99)); }, {"no dim 99", "numbered from 0"});
+    refuse([&] { g.value(gf::NodeId(999)); }, {"no node 999", "numbered from 0"});
+    refuse([&] { g.value(gf::NodeId(-1)); }, {"no node -1"});
+    refuse([&] { static_cast<void>(g.dim_at(gf::DimId(99))); }, {"no dim 99", "numbered from 0"});
 }
 TEST_F(GraphErrors, negative_ddof) {
     refuse([&] { variance(x, {.ddof = -1}); }, {"variance with ddof -1", "not negative"});

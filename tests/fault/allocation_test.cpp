@@ -63,16 +63,16 @@ TEST(AllocationFailureOfAFreshProcess, is_an_error_and_the_next_try_succeeds) {
 TEST_F(AllocationFailure, in_a_builder_leaves_the_graph_as_it_was) {
     const Graph start = parse("f(x: f32[n], i: i64[n], u: u64[n], m: bool[n], k: i8) let y = x * x; -> a = sum(y)");
     const auto value = [](Graph& g, const char* name) {
-        for (int node = 0; node < g.node_count(); ++node)
+        for (const NodeId node : g.nodes())
             if (g.node(node).name == name) return g.value(node);
         throw InternalError(name);
     };
     using Step = std::function<void(Graph&)>;
     const Step steps[]{
         [](Graph& g) { g.dim("a_dim_with_a_name_that_is_allocated"); },
-        [](Graph& g) { g.input<float>("an_input_with_a_name_that_is_allocated", {g.dim_at(0)}); },
+        [](Graph& g) { g.input<float>("an_input_with_a_name_that_is_allocated", {g.dim_at(DimId(0))}); },
         [](Graph& g) { g.scalar<double>("a_scalar_with_a_name_that_is_allocated"); },
-        [](Graph& g) { g.index(g.dim_at(0)); },
+        [](Graph& g) { g.index(g.dim_at(DimId(0))); },
         [](Graph& g) { g.constant(Literal(2), DType::f64); },
         [&](Graph& g) { value(g, "x") * value(g, "y"); },
         [&](Graph& g) { value(g, "y") * value(g, "y"); },
@@ -82,7 +82,7 @@ TEST_F(AllocationFailure, in_a_builder_leaves_the_graph_as_it_was) {
         [&](Graph& g) { clamp(value(g, "k"), -1, 7); },
         [&](Graph& g) { g.cast(value(g, "x"), DType::i16); },
         [&](Graph& g) { sum(value(g, "x"), {.where = value(g, "m"), .accumulate = DType::f64}); },
-        [](Graph& g) { g.let("a_value_with_a_name_that_is_allocated", g.value(g.node_count() - 1)); },
+        [](Graph& g) { g.let("a_value_with_a_name_that_is_allocated", g.value(NodeId(g.node_count() - 1))); },
         [&](Graph& g) { g.output("an_output_with_a_name_that_is_allocated", value(g, "y")); },
     };
     for (std::size_t number = 0; number < std::size(steps); ++number) {
@@ -102,7 +102,7 @@ TEST_F(AllocationFailure, in_a_builder_leaves_the_graph_as_it_was) {
                 steps[number](g);
                 ASSERT_EQ(to_text(g), to_text(expected)) << "after allocation " << served << " failed";
                 const Graph copy = g; // goes through every edge
-                for (int node = 0; node < g.node_count(); ++node) {
+                for (const NodeId node : g.nodes()) {
                     ASSERT_EQ(copy.operands(node), g.operands(node));
                     ASSERT_EQ(copy.users(node), g.users(node));
                 }

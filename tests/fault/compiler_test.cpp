@@ -93,7 +93,7 @@ TEST_F(CompilerFault, an_own_op_that_does_not_compile_is_quoted_and_spoils_nothi
         try {
             compile(graph, on_cuda);
         } catch (const CompileError& error) {
-            const std::string source = cuda::emit_cuda(fuse(graph), 0).source;
+            const std::string source = cuda::emit_cuda(fuse(graph), plan::SweepId(0)).source;
             return error.source() == source && contains(error.log(), "error") && contains(error.log(), "std::hypot") &&
                    contains(error.what(), error.log());
         }
@@ -106,7 +106,7 @@ TEST_F(CompilerFault, an_own_op_that_does_not_compile_is_quoted_and_spoils_nothi
         const std::vector<float> zero{0};
         if (compile(wrong, {.device = "cpu"}).run({{"x", zero}}).get<float>("s") != 1) return false;
         // A good kernel compiles afterwards and is cached; only the device's loading fails.
-        const std::string source = cuda::emit_cuda(fuse(parse(good_text)), 0).source;
+        const std::string source = cuda::emit_cuda(fuse(parse(good_text)), plan::SweepId(0)).source;
         const KernelKey key{source, 9, 0, cuda::compiler_options(false)};
         if (image_for(key).was_cached || !image_for(key).bytes->starts_with("\177ELF")) return false;
         return true;

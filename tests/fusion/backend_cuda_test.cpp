@@ -269,8 +269,8 @@ TEST_F(BackendCuda, a_captured_run_replays_with_what_memory_then_holds) {
     stream.wait();
     runner->wait(scalars);
     for (const Output& output : plan->outputs) {
-        if (output.scalar < 0) continue;
-        const auto i = static_cast<std::size_t>(output.scalar);
+        if (!output.scalar.valid()) continue;
+        const std::size_t i = output.scalar.index();
         EXPECT_EQ(scalars[i].bits, expected_scalars[i].bits) << output.name;
     }
     EXPECT_EQ(std::memcmp(download<float>(out).data(), expected.data(), out.bytes()), 0);

@@ -105,7 +105,7 @@ public:
         return *this;
     }
     gf::ScalarResult scalar(std::string_view name) const {
-        return scalars_[static_cast<std::size_t>(plan_->outputs[find(plan_->outputs, name)].scalar)];
+        return scalars_[plan_->outputs[find(plan_->outputs, name)].scalar.index()];
     }
     template <class T> T get(std::string_view name) const {
         T value;

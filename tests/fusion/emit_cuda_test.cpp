@@ -22,7 +22,7 @@ namespace {
 using gf::cuda::Problems;
 
 gf::cuda::Kernel emit(std::string_view graph, int sweep = 0, Problems problems = Problems::one) {
-    return gf::cuda::emit_cuda(gf::fuse(gf::parse(graph)), sweep, problems);
+    return gf::cuda::emit_cuda(gf::fuse(gf::parse(graph)), gf::plan::SweepId(sweep), problems);
 }
 
 gf::cuda::Shape shape(std::string_view graph, Problems problems = Problems::one) {
@@ -70,8 +70,8 @@ TEST(EmitCuda, golden_graphs_have_their_golden_sweeps) {
         const std::string text = content.str(), rule = "=====\n", head = text.substr(0, text.find(rule)) + rule;
         const gf::Plan plan = gf::fuse(gf::parse(head.substr(0, head.size() - rule.size())));
         std::string expected = head;
-        for (int sweep = 0; sweep < int(plan.sweeps.size()); ++sweep)
-            expected.append(sweep > 0 ? "\n" : "").append(gf::cuda::sweep_text(plan, sweep));
+        for (const gf::plan::SweepId sweep : plan.sweeps.ids())
+            expected.append(sweep.number() > 0 ? "\n" : "").append(gf::cuda::sweep_text(plan, sweep));
         if (writes) std::ofstream(entry.path()) << expected;
         EXPECT_EQ(writes ? expected : text, expected) << entry.path() << ": if it is meant, GRIDFOLD_WRITE_GOLDEN=1";
         ++files;
@@ -103,7 +103,7 @@ TEST(EmitCuda, what_is_accessed_by_whole_words_must_be_aligned) {
 TEST(EmitCuda, a_users_names_are_not_in_the_text) {
     const std::string_view named = "f(flight: f32[n], s: f32[n]) -> blocks = flight * sum(s)";
     EXPECT_EQ(emit(named, 1).source, emit("g(x: f32[m], y: f32[m]) -> z = x * sum(y)", 1).source);
-    const std::string read = gf::cuda::sweep_text(gf::fuse(gf::parse(named)), 1);
+    const std::string read = gf::cuda::sweep_text(gf::fuse(gf::parse(named)), gf::plan::SweepId(1));
     for (const char* words : {"// Sweep 1 of f over [n], after sweep 0", "in_0;", "// flight", "// blocks", " = mul %"})
         EXPECT_TRUE(holds(read, words)) << words << " in\n" << read;
 }
@@ -292,8 +292,8 @@ TEST(EmitCuda, kernels_compile_for_every_architecture) {
           std::string_view("m(x: f16[i, j], w: i8[j], a: bf16) -> s = sum(x * w where w > 1, accumulate = f64), "
                            "at = argmax(x * a), low = min(w where w > 2), y = f16(x * a), r = index(j) + w")}) {
         const gf::Plan plan = gf::fuse(gf::parse(graph));
-        for (std::size_t sweep = 0; sweep < plan.sweeps.size(); ++sweep) {
-            const gf::cuda::Kernel kernel = gf::cuda::emit_cuda(plan, int(sweep));
+        for (const gf::plan::SweepId sweep : plan.sweeps.ids()) {
+            const gf::cuda::Kernel kernel = gf::cuda::emit_cuda(plan, sweep);
             for (const char* target : {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"})
                 EXPECT_FALSE(gf::nvrtc::compile(kernel.source, target, gf::cuda::compiler_options(false)).image.empty())
                     << graph << " for " << target;

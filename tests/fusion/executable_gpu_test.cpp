@@ -58,7 +58,8 @@ TEST_F(GpuExecutable, states_of_up_to_64_words_have_the_bits_of_the_cpu) {
     }
     const std::span<const bool> keep(reinterpret_cast<const bool*>(odd.data()), odd.size());
     for (const std::string name : {"five_facts", "eight_powers", "thirty_two_scales", "histogram_mark", "widest"}) {
-        const std::string text = "f(x: f32[n], keep: bool[n]) -> all = " + name + "(x), some = " + name + "(x where keep)";
+        const std::string text =
+            "f(x: f32[n], keep: bool[n]) -> all = " + name + "(x), some = " + name + "(x where keep)";
         const auto result = [&](const char* device) {
             return gf::compile(gf::parse(text), {.device = device}).run({{"x", x}, {"keep", keep}});
         };

@@ -193,7 +193,8 @@ TEST(Simplify, keeps_a_permuted_inputs_value) {
     const Graph graph = parse("f([i, j], x: f32[j, i]) -> r = x * 1");
     const Graph made = simplify(graph, {});
     EXPECT_EQ(made.node(made.outputs()[0].node).kind, NodeKind::input);
-    EXPECT_EQ(fuse(graph).arrays[1].dims, (std::vector{0, 1})); // the result is row-major in the graph's order
+    EXPECT_EQ(fuse(graph).arrays[1].dims,
+              (std::vector{DimId(0), DimId(1)})); // the result is row-major in the graph's order
 }
 
 TEST(Pipeline, dumps_each_pass_and_says_where_it_changed_nothing) {

@@ -74,7 +74,7 @@ TEST(PlaceSweeps, z_score_is_two_sweeps) {
     ASSERT_EQ(plan.sweeps.size(), 2U);
     EXPECT_EQ(plan.sweeps[0].folds.size(), 1U); // mean and stddev share their moments
     EXPECT_EQ(plan.sweeps[1].stage, 1);
-    EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
+    EXPECT_EQ(plan.sweeps[1].after, std::vector{SweepId(0)});
     EXPECT_EQ(plan.sweeps[1].reason, "mean → sub → divide → z");
     EXPECT_EQ(count(plan.sweeps[1], Opcode::read), 2);
 }
@@ -91,7 +91,7 @@ TEST(PlaceSweeps, a_chain_of_reductions_has_a_stage_for_each) {
     const Plan plan = fused("f(x: f64[n]) let a = x - mean(x); let b = a / max(abs(a)); -> r = sum(b), s = sum(a)");
     ASSERT_EQ(plan.sweeps.size(), 3U);
     EXPECT_EQ(plan.sweeps[1].folds.size(), 2U); // max and s
-    EXPECT_EQ(plan.sweeps[2].after, (std::vector{0, 1}));
+    EXPECT_EQ(plan.sweeps[2].after, (std::vector{SweepId(0), SweepId(1)}));
     EXPECT_EQ(count(plan.sweeps[2], Opcode::load), 1); // recomputed from x
     EXPECT_EQ(plan.arrays.size(), 1U);
 }
@@ -124,25 +124,25 @@ TEST(PlaceSweeps, each_value_has_the_dims_that_it_varies_along) {
 TEST(PlaceSweeps, each_domain_has_a_sweep_of_its_own) {
     const Plan plan = fused("f(x: f32[i], y: f32[j]) -> a = sum(x), b = sum(y), c = sum(x * y), d = x + 1");
     ASSERT_EQ(plan.sweeps.size(), 3U);
-    EXPECT_EQ(plan.sweeps[0].dims, std::vector{0});
+    EXPECT_EQ(plan.sweeps[0].dims, (std::vector{DimId(0)}));
     EXPECT_EQ(plan.sweeps[0].stores.size(), 1U);
-    EXPECT_EQ(plan.sweeps[1].dims, std::vector{1});
-    EXPECT_EQ(plan.sweeps[2].dims, (std::vector{0, 1}));
+    EXPECT_EQ(plan.sweeps[1].dims, (std::vector{DimId(1)}));
+    EXPECT_EQ(plan.sweeps[2].dims, (std::vector{DimId(0), DimId(1)}));
     for (const Sweep& sweep : plan.sweeps) EXPECT_TRUE(sweep.after.empty());
 }
 
 TEST(PlaceSweeps, sweeps_are_ordered_by_stage_before_appearance) {
     const Plan plan = fused("f(x: f32[i], y: f32[j]) -> a = sum(x - mean(x)), b = sum(y)");
     ASSERT_EQ(plan.sweeps.size(), 3U);
-    EXPECT_EQ(plan.sweeps[1].dims, std::vector{1});
-    EXPECT_EQ(plan.sweeps[2].after, std::vector{0});
+    EXPECT_EQ(plan.sweeps[1].dims, (std::vector{DimId(1)}));
+    EXPECT_EQ(plan.sweeps[2].after, std::vector{SweepId(0)});
 }
 
 TEST(PlaceSweeps, a_scalar_of_two_sweeps_is_made_by_the_later_one) {
     const Plan plan = fused("f(x: f32[i], y: f32[j]) -> r = sum(x) / sum(y)");
     ASSERT_EQ(plan.sweeps.size(), 2U);
-    EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
-    EXPECT_EQ(values_where(plan.sweeps[1], is_once_before), std::vector{0});
+    EXPECT_EQ(plan.sweeps[1].after, std::vector{SweepId(0)});
+    EXPECT_EQ(values_where(plan.sweeps[1], is_once_before), std::vector{ValueId(0)});
     EXPECT_EQ(plan.sweeps[0].yields.size(), 1U);
     EXPECT_EQ(plan.sweeps[1].yields.size(), 1U); // only the quotient: no sweep reads the second sum
 }
@@ -163,7 +163,7 @@ TEST(PlaceSweeps, a_reduction_of_a_scalar_folds_one_element) {
     EXPECT_TRUE(plan.sweeps.back().dims.empty());
     EXPECT_EQ(plan.sweeps.back().stage, 1);
     const Sweep& last = plan.sweeps.back();
-    EXPECT_TRUE(is_once_before(last.code[static_cast<std::size_t>(last.folds[0].value)]));
+    EXPECT_TRUE(is_once_before(last.code[last.folds[0].value]));
 }
 
 TEST(PlaceSweeps, a_chain_of_many_stages_is_refused_before_its_square_is_walked) {
@@ -235,15 +235,15 @@ TEST(PlaceSweeps, a_mask_of_an_undefined_reduction_is_folded_once) {
     ASSERT_EQ(plan.sweeps.size(), 1U);
     const Sweep& sweep = plan.sweeps[0];
     EXPECT_EQ(sweep.folds.size(), 4U); // min, any (of the mask and of e), max, sum
-    EXPECT_TRUE(plan.scalars[static_cast<std::size_t>(plan.outputs[0].scalar)].may_be_empty);
-    EXPECT_TRUE(plan.scalars[static_cast<std::size_t>(plan.outputs[1].scalar)].may_be_empty);
-    EXPECT_FALSE(plan.scalars[static_cast<std::size_t>(plan.outputs[2].scalar)].may_be_empty);
+    EXPECT_TRUE(plan.scalars[plan.outputs[0].scalar].may_be_empty);
+    EXPECT_TRUE(plan.scalars[plan.outputs[1].scalar].may_be_empty);
+    EXPECT_FALSE(plan.scalars[plan.outputs[2].scalar].may_be_empty);
 }
 
 TEST(PlaceSweeps, emptiness_goes_with_scalars_from_sweep_to_sweep) {
     const Plan plan =
         fused("f(x: i32[n], y: i32[m], c: bool[n]) -> r = min(x where c) + max(y), e = y - min(x where c)");
-    const auto& result = plan.scalars[static_cast<std::size_t>(plan.outputs[0].scalar)];
+    const auto& result = plan.scalars[plan.outputs[0].scalar];
     EXPECT_TRUE(result.may_be_empty);
     EXPECT_FALSE(fused("f(x: f32[n], c: bool[n]) -> r = min(x where c)").scalars[0].may_be_empty); // NaN instead
     EXPECT_FALSE(fused("f(x: i32[n]) -> r = min(x)").scalars[0].may_be_empty);                     // n = 0 is refused
@@ -327,7 +327,7 @@ TEST(PlaceNodes, f16_temporaries_are_f16) {
 TEST(PlaceNodes, a_result_that_others_use_is_stored_once) {
     const Plan plan = unfused("f(x: f32[n]) let y = x + 1; -> y = y, s = sum(y)");
     EXPECT_EQ(plan.arrays.size(), 2U);
-    EXPECT_EQ(plan.sweeps[1].after, std::vector{0});
+    EXPECT_EQ(plan.sweeps[1].after, std::vector{SweepId(0)});
 }
 
 TEST(Linearize, f16_computes_in_f32_and_rounds_after_each_operation) {

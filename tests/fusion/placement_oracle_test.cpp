@@ -25,9 +25,8 @@ std::vector<std::vector<bool>> closure_of(const Graph& graph) {
     using Plain = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
     const auto count = static_cast<std::size_t>(graph.node_count());
     Plain plain(count), closure;
-    for (int n = 0; n < graph.node_count(); ++n)
-        for (const int operand : graph.operands(n))
-            boost::add_edge(static_cast<std::size_t>(operand), static_cast<std::size_t>(n), plain);
+    for (const NodeId n : graph.nodes())
+        for (const NodeId operand : graph.operands(n)) boost::add_edge(operand.index(), n.index(), plain);
     boost::transitive_closure(plain, closure);
     std::vector<std::vector<bool>> leads(count, std::vector<bool>(count));
     for (const auto edge : boost::make_iterator_range(boost::edges(closure)))
@@ -40,50 +39,51 @@ public:
     explicit PlacementOracle(const Graph& graph) : graph_(graph), leads_(closure_of(graph)) {}
 
     void expect_legal(const Placement& placement) const {
-        std::vector<int> folded(static_cast<std::size_t>(graph_.node_count()));
-        std::set<int> stored;
-        for (std::size_t s = 0; s < placement.sweeps.size(); ++s) {
+        Table<NodeId, int> folded(static_cast<std::size_t>(graph_.node_count()));
+        std::set<ArrayId> stored;
+        for (const SweepId s : placement.sweeps.ids()) {
             const PlacedSweep& sweep = placement.sweeps[s];
-            std::vector<int> taken; // every value that the sweep folds, masks by or stores
-            for (const int reduce : sweep.reduces) {
-                ++folded[at(reduce)];
-                for (const int operand : graph_.operands(reduce)) taken.push_back(operand);
+            std::vector<NodeId> taken; // every value that the sweep folds, masks by or stores
+            for (const NodeId reduce : sweep.reduces) {
+                ++folded[reduce];
+                for (const NodeId operand : graph_.operands(reduce)) taken.push_back(operand);
             }
             for (const PlacedStore& store : sweep.stores) {
                 taken.push_back(store.node);
                 EXPECT_TRUE(stored.insert(store.array).second) << "an array is stored twice";
             }
-            for (const int reduce : sweep.reduces)
-                for (const int value : taken)
+            for (const NodeId reduce : sweep.reduces)
+                for (const NodeId value : taken)
                     EXPECT_FALSE(leads(reduce, value) || reduce == value)
-                        << "sweep " << s << " has a path through " << reduce;
-            for (const int node : sweep.nodes) {
+                        << "sweep " << s.number() << " has a path through " << reduce.number();
+            for (const NodeId node : sweep.nodes) {
                 const bool is_reduce = graph_.node(node).kind == NodeKind::reduce;
-                EXPECT_LE(is_reduce ? placement.made_in[at(node)] : -1, static_cast<int>(s))
-                    << node << " is read before it is made";
+                EXPECT_LE(is_reduce ? placement.made_in[node] : SweepId(), s)
+                    << node.number() << " is read before it is made";
             }
         }
-        for (int n = 0; n < graph_.node_count(); ++n)
-            EXPECT_EQ(folded[at(n)], graph_.node(n).kind == NodeKind::reduce && is_live(n) ? 1 : 0) << "node " << n;
-        for (std::size_t a = 0; a < placement.arrays.size(); ++a)
-            EXPECT_EQ(stored.count(static_cast<int>(a)), placement.arrays[a].role == ArrayRole::input ? 0U : 1U)
+        for (const NodeId n : graph_.nodes())
+            EXPECT_EQ(folded[n], graph_.node(n).kind == NodeKind::reduce && is_live(n) ? 1 : 0)
+                << "node " << n.number();
+        for (const ArrayId a : placement.arrays.ids())
+            EXPECT_EQ(stored.count(a), placement.arrays[a].role == ArrayRole::input ? 0U : 1U)
                 << placement.arrays[a].name;
     }
 
     /// A value's stage is the length of the longest chain of reductions before it.
     void expect_minimal(const Placement& placement) const {
-        std::vector<int> chain(
-            static_cast<std::size_t>(graph_.node_count())); // by node: the longest chain of reductions before it
-        for (int n = 0; n < graph_.node_count(); ++n) {
-            for (int r = 0; r < n; ++r)
-                if (leads(r, n)) chain[at(n)] = std::max(chain[at(n)], chain[at(r)]);
-            if (graph_.node(n).kind == NodeKind::reduce) ++chain[at(n)];
+        // Reductions that must be done before a value is.
+        Table<NodeId, int> chain(static_cast<std::size_t>(graph_.node_count()));
+        for (const NodeId n : graph_.nodes()) {
+            for (NodeId r(0); r < n; r = r.next())
+                if (leads(r, n)) chain[n] = std::max(chain[n], chain[r]);
+            if (graph_.node(n).kind == NodeKind::reduce) ++chain[n];
         }
-        std::set<std::pair<std::vector<int>, int>> kinds;
+        std::set<std::pair<std::vector<DimId>, int>> kinds;
         std::size_t splits = 0;
         for (const PlacedSweep& sweep : placement.sweeps) {
-            for (const int reduce : sweep.reduces) EXPECT_EQ(sweep.stage, chain[at(reduce)] - 1);
-            for (const PlacedStore& store : sweep.stores) EXPECT_EQ(sweep.stage, chain[at(store.node)]);
+            for (const NodeId reduce : sweep.reduces) EXPECT_EQ(sweep.stage, chain[reduce] - 1);
+            for (const PlacedStore& store : sweep.stores) EXPECT_EQ(sweep.stage, chain[store.node]);
             if (!kinds.insert({sweep.dims, sweep.stage}).second) {
                 ++splits;
                 EXPECT_NE(sweep.reason.find("a sweep "), std::string::npos) << "split without need";
@@ -93,9 +93,8 @@ public:
     }
 
 private:
-    static std::size_t at(int node) { return static_cast<std::size_t>(node); }
-    bool leads(int from, int to) const { return leads_[at(from)][at(to)]; }
-    bool is_live(int node) const {
+    bool leads(NodeId from, NodeId to) const { return leads_[from.index()][to.index()]; }
+    bool is_live(NodeId node) const {
         return std::any_of(graph_.outputs().begin(), graph_.outputs().end(), [&](const Graph::Output& output) {
             return output.node == node || leads(node, output.node);
         });

@@ -401,20 +401,21 @@ TEST_F(RunnerCuda, a_capture_that_fails_anywhere_leaks_nothing_and_leaves_the_ru
 
 TEST_F(RunnerCuda, a_scalar_is_there_when_all_of_its_words_are) {
     const cuda::HostWords words(0, 2);
+    const plan::ScalarId zeroth(0), first(1);
     auto* const second = static_cast<std::uint64_t*>(words.device_address()) + 3;
     const std::uint64_t written[]{7ull << 32 | 5, 7ull << 32 | 6, 7ull << 32 | 1};
     for (const std::size_t order : {0, 1, 2}) {
         for (std::size_t i = 0; i < 3; ++i) {
-            EXPECT_FALSE(words.has(1, 7));
+            EXPECT_FALSE(words.has(first, 7));
             second[(order + i) % 3] = written[(order + i) % 3];
         }
-        EXPECT_TRUE(words.has(1, 7));
-        EXPECT_FALSE(words.has(0, 7));
+        EXPECT_TRUE(words.has(first, 7));
+        EXPECT_FALSE(words.has(zeroth, 7));
         std::fill_n(second, 3, 0);
     }
     std::copy_n(written, 3, second);
-    EXPECT_EQ(words.read(1).bits, 6ull << 32 | 5);
-    EXPECT_TRUE(words.read(1).empty);
+    EXPECT_EQ(words.read(first).bits, 6ull << 32 | 5);
+    EXPECT_TRUE(words.read(first).empty);
 }
 
 TEST(HostWords, tags_run_from_1_and_skip_0_when_they_start_over) {

@@ -40,38 +40,43 @@ Instruction& first(Plan& plan, Opcode opcode, std::size_t sweep = 0) {
 }
 
 /// A value of the first sweep that varies along its dims.
-int of_element(const Plan& plan) { return values_where(plan.sweeps[0], is_per_element).at(0); }
+ValueId of_element(const Plan& plan) { return values_where(plan.sweeps[0], is_per_element).at(0); }
 
 /// The first sweep's yield of a scalar that may be empty.
 Yield& yield_of_empty(Plan& plan) {
     for (Yield& yield : plan.sweeps[0].yields)
-        if (yield.empty >= 0) return yield;
+        if (yield.empty.valid()) return yield;
     throw InternalError("no such yield");
 }
 
 TEST(VerifyPlan, refuses_broken_instructions) {
-    expect_broken("operands come before their users", [](Plan& p) { first(p, Opcode::map, 1).operands[0] = 99; });
-    expect_broken("operands come before their users", [](Plan& p) { first(p, Opcode::map, 1).operands[0] = -2; });
-    expect_broken("has its row's operands", [](Plan& p) { first(p, Opcode::map, 1).operands[1] = -1; });
+    expect_broken("operands come before their users",
+                  [](Plan& p) { first(p, Opcode::map, 1).operands[0] = ValueId(99); });
+    expect_broken("operands come before their users",
+                  [](Plan& p) { first(p, Opcode::map, 1).operands[0] = ValueId(-2); });
+    expect_broken("has its row's operands", [](Plan& p) { first(p, Opcode::map, 1).operands[1] = ValueId(-1); });
     expect_broken("operands fill the first places", [](Plan& p) {
-        first(p, Opcode::map, 1).operands = {-1, first(p, Opcode::map, 1).operands[0], -1};
+        first(p, Opcode::map, 1).operands = {ValueId(), first(p, Opcode::map, 1).operands[0]};
     });
     expect_broken("has its row's operands", [](Plan& p) { first(p, Opcode::map, 1).map = nullptr; });
     expect_broken("the type it computes in",
                   [](Plan& p) { first(p, Opcode::map, 1).compute = first(p, Opcode::map, 1).type = DType::f64; });
     expect_broken("live as f32", [](Plan& p) { first(p, Opcode::load).type = DType::f16; });
-    expect_broken("an array is declared", [](Plan& p) { first(p, Opcode::load).slot = 99; });
-    expect_broken("a load has its array's type", [](Plan& p) { first(p, Opcode::load).slot = 1; });
+    expect_broken("an array is declared", [](Plan& p) { first(p, Opcode::load).array = ArrayId(99); });
+    expect_broken("a load has its array's type", [](Plan& p) { first(p, Opcode::load).array = ArrayId(1); });
     expect_broken("the domain of its opcode", [](Plan& p) { first(p, Opcode::load).domain = {}; });
     expect_broken("the domain of its opcode", [](Plan& p) { first(p, Opcode::read, 1).domain = DimSet::of(0); });
     expect_broken("the domain of its opcode", [](Plan& p) { first(p, Opcode::map, 1).domain = DimSet::of(1); });
     expect_broken("the phase of its opcode", [](Plan& p) { first(p, Opcode::finalize).phase = 0; });
     expect_broken("the phase of its opcode", [](Plan& p) { first(p, Opcode::load).phase = 1; });
-    expect_broken("what is finalised is folded", [](Plan& p) { first(p, Opcode::finalize).slot = 7; });
+    expect_broken("names what its opcode takes", [](Plan& p) { first(p, Opcode::load).scalar = ScalarId(0); });
+    expect_broken("names what its opcode takes", [](Plan& p) { first(p, Opcode::load).array = ArrayId(); });
+    expect_broken("what is finalised is folded", [](Plan& p) { first(p, Opcode::finalize).fold = FoldId(7); });
     expect_broken("read off a fold of its monoid",
                   [](Plan& p) { first(p, Opcode::finalize).reduce = &reduce_op::sum; });
-    expect_broken("an extent is i64", [](Plan& p) { p.parameters.push_back({"extent(n)", DType::i64, 99}); });
-    expect_broken("a parameter is declared", [](Plan& p) { first(p, Opcode::parameter, 1).slot = 1; });
+    expect_broken("an extent is i64", [](Plan& p) { p.parameters.push_back({"extent(n)", DType::i64, DimId(99)}); });
+    expect_broken("a parameter is declared",
+                  [](Plan& p) { first(p, Opcode::parameter, 1).parameter = ParameterId(1); });
     expect_broken("of a scalar that may be empty", [](Plan& p) {
         Instruction& read = first(p, Opcode::read, 1);
         read.opcode = Opcode::is_empty;
@@ -92,7 +97,7 @@ TEST(VerifyPlan, refuses_what_no_backend_runs_in_one_sweep) {
     expect_broken("one phase of folds", [](Plan& p) { // a fold of a finalised value
         Sweep& sweep = p.sweeps[0];
         sweep.folds.push_back(
-            {reduce_op::any.monoid, DType::boolean, DType::boolean, yield_of_empty(p).empty, -1, {}, 1});
+            {reduce_op::any.monoid, DType::boolean, DType::boolean, yield_of_empty(p).empty, ValueId(), {}, 1});
     });
     expect_broken("the phase of what it folds", [](Plan& p) {
         Sweep& sweep = p.sweeps[0];
@@ -109,15 +114,15 @@ TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {
     });
     expect_broken("folds differ", [](Plan& p) { p.sweeps[0].folds.push_back(p.sweeps[0].folds[0]); });
     expect_broken("a mask is bool", [](Plan& p) { p.sweeps[0].folds[0].mask = p.sweeps[0].folds[0].value; });
-    expect_broken("a fold takes a value", [](Plan& p) { p.sweeps[0].folds[0].value = 99; });
+    expect_broken("a fold takes a value", [](Plan& p) { p.sweeps[0].folds[0].value = ValueId(99); });
     expect_broken("a store covers the domain",
                   [](Plan& p) { p.sweeps[1].stores[0].value = values_where(p.sweeps[1], is_once_before).at(0); });
     expect_broken("stored once", [](Plan& p) { p.sweeps[1].stores.push_back(p.sweeps[1].stores[0]); });
-    expect_broken("inputs are not stored", [](Plan& p) { p.sweeps[0].stores.push_back({of_element(p), 1}); });
+    expect_broken("inputs are not stored", [](Plan& p) { p.sweeps[0].stores.push_back({of_element(p), ArrayId(1)}); });
     expect_broken("a store has its array's type", [](Plan& p) { p.arrays[2].type = DType::f64; });
     expect_broken("a scalar is yielded once", [](Plan& p) { p.sweeps[0].yields.push_back(p.sweeps[0].yields[0]); });
     expect_broken("a yield has its scalar's type", [](Plan& p) { p.scalars[0].type = DType::u8; });
-    expect_broken("yielded with whether it is", [](Plan& p) { yield_of_empty(p).empty = -1; });
+    expect_broken("yielded with whether it is", [](Plan& p) { yield_of_empty(p).empty = ValueId(); });
     expect_broken("whether a scalar is empty is bool",
                   [](Plan& p) { yield_of_empty(p).empty = yield_of_empty(p).value; });
     expect_broken("varies along no dim", [](Plan& p) { yield_of_empty(p).empty = of_element(p); });
@@ -126,22 +131,24 @@ TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {
 
 TEST(VerifyPlan, refuses_broken_order_and_results) {
     expect_broken("`after` lists", [](Plan& p) { p.sweeps[1].after.clear(); });
-    expect_broken("`after` lists", [](Plan& p) { p.sweeps[1].after = {0, 1}; });
+    expect_broken("`after` lists", [](Plan& p) { p.sweeps[1].after = {SweepId(0), SweepId(1)}; });
     expect_broken("yielded by an earlier sweep", [](Plan& p) { std::swap(p.sweeps[0], p.sweeps[1]); });
     expect_broken("every scalar is yielded", [](Plan& p) { p.scalars.push_back({DType::f32, false}); });
     expect_broken("every array but an input is stored", [](Plan& p) {
-        p.arrays.push_back({"t", DType::f32, {0}, ArrayRole::temporary});
+        p.arrays.push_back({"t", DType::f32, {DimId(0)}, ArrayRole::temporary});
     });
-    expect_broken("a scalar or an array", [](Plan& p) { p.outputs[0].scalar = 0; });
-    expect_broken("a result is an output", [](Plan& p) { p.outputs[0].array = 0; });
+    expect_broken("a scalar or an array", [](Plan& p) { p.outputs[0].scalar = ScalarId(0); });
+    expect_broken("a result is an output", [](Plan& p) { p.outputs[0].array = ArrayId(0); });
     expect_broken("results have names", [](Plan& p) { p.outputs[1].name = p.outputs[0].name; });
-    expect_broken("a dim is listed once", [](Plan& p) { p.sweeps[0].dims = {0, 0}; });
+    expect_broken("a dim is listed once", [](Plan& p) { p.sweeps[0].dims = {DimId(0), DimId(0)}; });
     expect_broken("dims are of the domain", [](Plan& p) { p.sweeps[0].dims.clear(); });
 }
 
-void expect_broken_graph(std::string_view rule, Node node, std::vector<int> operands) {
+void expect_broken_graph(std::string_view rule, Node node, const std::vector<int>& numbers) {
     Graph graph = parse("f(x: f32[n], y: f64[m], c: bool[m]) -> s = sum(x)");
     ASSERT_NO_THROW(verify(graph));
+    std::vector<NodeId> operands;
+    for (const int number : numbers) operands.emplace_back(number);
     graph.append(std::move(node), operands);
     try {
         verify(graph);
@@ -151,7 +158,7 @@ void expect_broken_graph(std::string_view rule, Node node, std::vector<int> oper
     }
 }
 
-Node node_of(NodeKind kind, DType type, std::vector<int> dims) {
+Node node_of(NodeKind kind, DType type, std::vector<DimId> dims) {
     Node node{};
     node.kind = kind;
     node.type = type;
@@ -160,20 +167,21 @@ Node node_of(NodeKind kind, DType type, std::vector<int> dims) {
 }
 
 TEST(VerifyGraph, refuses_broken_nodes) {
-    Node add = node_of(NodeKind::map, DType::f32, {0});
+    const DimId n(0), m(1);
+    Node add = node_of(NodeKind::map, DType::f32, {n});
     add.map = &map_op::add;
     expect_broken_graph("a map has its row's operands", add, {0});
     expect_broken_graph("the dims of its operands", add, {0, 1});
-    add.dims = {0, 1};
+    add.dims = {n, m};
     expect_broken_graph("the type it computes in", add, {0, 1});
     add.dims = {};
     expect_broken_graph("the dims of its operands", add, {0, 0});
-    add.dims = {0};
+    add.dims = {n};
     add.type = DType::f64;
     expect_broken_graph("the type of its row's rule", add, {0, 0});
-    expect_broken_graph("an index is i64", node_of(NodeKind::index, DType::i64, {0}), {});
+    expect_broken_graph("an index is i64", node_of(NodeKind::index, DType::i64, {n}), {});
     expect_broken_graph("an extent is i64", node_of(NodeKind::extent, DType::i64, {}), {});
-    expect_broken_graph("its kind's operands", node_of(NodeKind::cast, DType::f64, {0}), {0, 0});
+    expect_broken_graph("its kind's operands", node_of(NodeKind::cast, DType::f64, {n}), {0, 0});
     expect_broken_graph("without dims is a scalar", node_of(NodeKind::input, DType::f64, {}), {});
     Node sum = node_of(NodeKind::reduce, DType::f32, {});
     sum.reduce = &reduce_op::sum;

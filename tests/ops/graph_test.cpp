@@ -17,7 +17,7 @@ namespace {
 
 std::vector<int> positions(const Value& value) {
     std::vector<int> positions;
-    for (const Dim& dim : value.dims()) positions.push_back(dim.position());
+    for (const Dim& dim : value.dims()) positions.push_back(dim.id().number());
     return positions;
 }
 
@@ -43,7 +43,7 @@ TEST(Graph, dims_have_names_and_fixed_extents) {
     const Dim j = g.dim("j", 0);
     EXPECT_EQ(g.name(), "net");
     EXPECT_EQ(j.name(), "j");
-    EXPECT_EQ(j, g.dim_at(1));
+    EXPECT_EQ(j, g.dim_at(DimId(1)));
     ASSERT_EQ(g.dims().size(), 2u);
     EXPECT_EQ(g.dims()[0].extent, std::nullopt);
     EXPECT_EQ(g.dims()[1].extent, 0);
@@ -63,7 +63,7 @@ TEST(Graph, operands_of_a_map_have_its_compute_type) {
     const Value a = g.input<std::int16_t>("a", {n}), b = g.input<float>("b", {n}), m = g.input<bool>("m", {n});
     for (const Value& value : {a + b, a / a, a + 1, 2.5 * a, sqrt(a), a < b, m && b, !a, select(m, a, b), a << 3}) {
         const Node& node = g.node(value.node());
-        const std::vector<int> operands = g.operands(value.node());
+        const std::vector<NodeId> operands = g.operands(value.node());
         for (std::size_t slot = 0; slot < operands.size(); ++slot) {
             const bool chooses = node.map == &map_op::select && slot == 0;
             EXPECT_EQ(g.node(operands[slot]).type, chooses ? DType::boolean : node.compute) << node.map->name;
@@ -97,7 +97,7 @@ TEST(Graph, types_promote_as_values_show_them) {
 TEST(Graph, a_literal_becomes_a_constant_of_the_compute_type) {
     Graph g;
     const Value x = g.input<std::int8_t>("x", {g.dim("n")});
-    const std::vector<int> operands = g.operands((x - -3).node());
+    const std::vector<NodeId> operands = g.operands((x - -3).node());
     const Node& constant = g.node(operands[1]);
     EXPECT_EQ(constant.kind, NodeKind::constant);
     EXPECT_EQ(constant.type, DType::i8);
@@ -117,18 +117,18 @@ TEST(Graph, an_operand_used_twice_is_converted_once_and_has_two_uses) {
     const Value x = g.input<std::int32_t>("x", {g.dim("n")});
     const Value y = x / x;
     EXPECT_EQ(g.node_count(), 3);
-    const int conversion = g.operands(y.node())[0];
-    EXPECT_EQ(g.operands(y.node()), (std::vector<int>{conversion, conversion}));
-    EXPECT_EQ(g.users(conversion), (std::vector<int>{y.node(), y.node()}));
-    EXPECT_EQ(g.users(y.node()), std::vector<int>{});
+    const NodeId conversion = g.operands(y.node())[0];
+    EXPECT_EQ(g.operands(y.node()), (std::vector<NodeId>{conversion, conversion}));
+    EXPECT_EQ(g.users(conversion), (std::vector<NodeId>{y.node(), y.node()}));
+    EXPECT_EQ(g.users(y.node()), std::vector<NodeId>{});
 }
 
 TEST(Graph, operands_keep_their_slots) {
     Graph g;
     const Dim n = g.dim("n");
     const Value a = g.input<float>("a", {n}), b = g.input<float>("b", {n});
-    EXPECT_EQ(g.operands((b - a).node()), (std::vector<int>{b.node(), a.node()}));
-    EXPECT_EQ(g.operands(clamp(b, a, b).node()), (std::vector<int>{b.node(), a.node(), b.node()}));
+    EXPECT_EQ(g.operands((b - a).node()), (std::vector<NodeId>{b.node(), a.node()}));
+    EXPECT_EQ(g.operands(clamp(b, a, b).node()), (std::vector<NodeId>{b.node(), a.node(), b.node()}));
     EXPECT_EQ(g.operands(sum(b, {.where = a > b}).node())[0], b.node());
 }
 
@@ -138,7 +138,7 @@ TEST(Graph, a_mask_may_have_fewer_dims_than_what_it_masks) {
     const Value x = g.input<float>("x", {j, i}), m = g.input<bool>("m", {j}), s = g.scalar<bool>("s");
     EXPECT_TRUE(g.node(sum(x, {.where = m}).node()).masked);
     EXPECT_TRUE(g.node(sum(x, {.where = s}).node()).masked);
-    EXPECT_EQ(g.operands(sum(x, {.where = m}).node()), (std::vector<int>{x.node(), m.node()}));
+    EXPECT_EQ(g.operands(sum(x, {.where = m}).node()), (std::vector<NodeId>{x.node(), m.node()}));
 }
 
 TEST(Graph, a_reduction_over_all_dims_by_name_is_a_reduction) {
@@ -176,7 +176,7 @@ TEST(Graph, a_pass_rebuilds_it_node_by_node) {
     const Graph g = parse("f(x: f32[i, j = 3], s: f64) let y = x * x; -> a = sum(y where x > 1), b = s + 1");
     Graph rebuilt = g.like();
     EXPECT_EQ(rebuilt.node_count(), 0);
-    for (int n = 0; n < g.node_count(); ++n) EXPECT_EQ(rebuilt.append(g.node(n), g.operands(n)), n);
+    for (const NodeId n : g.nodes()) EXPECT_EQ(rebuilt.append(g.node(n), g.operands(n)), n);
     for (const Graph::Output& output : g.outputs()) rebuilt.append_output(output.name, output.node);
     EXPECT_EQ(test::meaning(rebuilt), test::meaning(g));
     EXPECT_EQ(to_text(rebuilt), to_text(g));

@@ -15,15 +15,17 @@ namespace gf::test {
 
 /// A graph's meaning as lines: its name, dims, nodes by structure (hashed, sorted) and outputs.
 inline std::vector<std::string> meaning(const Graph& graph) {
-    std::vector<std::size_t> hashes; // by node: of the node and all its dependencies
-    for (int n = 0; n < graph.node_count(); ++n) {
+    Table<NodeId, std::size_t> hashes; // by node: of the node and all its dependencies
+    for (const NodeId n : graph.nodes()) {
         const Node& node = graph.node(n);
         const bool parameter = node.kind == NodeKind::input || node.kind == NodeKind::scalar;
         std::vector<std::size_t> operands;
-        for (const int operand : graph.operands(n)) operands.push_back(hashes[static_cast<std::size_t>(operand)]);
+        std::vector<int> dims;
+        for (const DimId dim : node.dims) dims.push_back(dim.number());
+        for (const NodeId operand : graph.operands(n)) operands.push_back(hashes[operand]);
         hashes.push_back(std::hash<std::string>()(
             fmt::format("{} {} {} {} {:x} {} {} {} {} {} {} {} {}", static_cast<int>(node.kind), to_text(node.type),
-                        node.dims, parameter ? node.name : "", node.bits, node.dim, node.map ? node.map->name : "",
+                        dims, parameter ? node.name : "", node.bits, node.dim.number(), node.map ? node.map->name : "",
                         node.map ? to_text(node.compute) : "", node.reduce ? node.reduce->name : "",
                         node.reduce ? to_text(node.accumulator) : "", node.masked, node.ddof, operands)));
     }
@@ -31,7 +33,7 @@ inline std::vector<std::string> meaning(const Graph& graph) {
     for (const std::size_t hash : hashes) lines.push_back(fmt::format("node {:x}", hash));
     std::sort(lines.begin(), lines.end());
     for (const Graph::Output& output : graph.outputs())
-        lines.push_back(fmt::format("{} = {:x}", output.name, hashes[static_cast<std::size_t>(output.node)]));
+        lines.push_back(fmt::format("{} = {:x}", output.name, hashes[output.node]));
     for (const Graph::DimInfo& dim : graph.dims())
         lines.push_back(fmt::format("{} {}", dim.name, dim.extent.value_or(-1)));
     lines.push_back(graph.name());

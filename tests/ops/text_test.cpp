@@ -127,8 +127,8 @@ TEST(Text, constants_keep_type_and_bits) {
     for (const auto& [type, value] : constants) {
         const std::string written = constant_text(type, value);
         const Graph parsed = parse("f() -> c = " + written);
-        EXPECT_EQ(parsed.node(0).type, type) << written;
-        EXPECT_EQ(parsed.node(0).bits, value) << written;
+        EXPECT_EQ(parsed.node(NodeId(0)).type, type) << written;
+        EXPECT_EQ(parsed.node(NodeId(0)).bits, value) << written;
     }
 }
 
@@ -145,7 +145,7 @@ TEST(Text, nan_reads_back_as_nan) {
 TEST(Text, literals_take_the_type_of_what_they_meet_after_their_own_arithmetic) {
     const auto constant_of = [](const std::string& expression) {
         const Graph g = parse("f(x: f64[n]) -> y = x * (" + expression + ")");
-        return std::bit_cast<double>(g.node(1).bits);
+        return std::bit_cast<double>(g.node(NodeId(1)).bits);
     };
     EXPECT_EQ(constant_of("2 * 3.5"), 7);
     EXPECT_EQ(constant_of("1 / 4"), 0.25);
@@ -156,7 +156,7 @@ TEST(Text, literals_take_the_type_of_what_they_meet_after_their_own_arithmetic) 
     EXPECT_EQ(constant_of("1.e2"), 100);
     EXPECT_EQ(constant_of("9223372036854775807 + 1"), 0x1p63);
     const Graph g = parse("f() -> y = i64(-9223372036854775808)");
-    EXPECT_EQ(g.node(0).bits, std::uint64_t{1} << 63);
+    EXPECT_EQ(g.node(NodeId(0)).bits, std::uint64_t{1} << 63);
 }
 
 TEST(Text, names_of_values_are_kept_and_others_are_numbered_around_them) {
@@ -175,8 +175,8 @@ TEST(Text, names_of_values_are_kept_and_others_are_numbered_around_them) {
 TEST(Text, a_name_that_a_pass_gave_twice_is_written_once) {
     const Graph g = parse("f(x: f32[n]) let y = x * x; -> a = y");
     Graph doubled = g.like();
-    for (int n = 0; n < g.node_count(); ++n) doubled.append(g.node(n), g.operands(n));
-    doubled.append_output("a", doubled.append(g.node(1), g.operands(1)));
+    for (const NodeId n : g.nodes()) doubled.append(g.node(n), g.operands(n));
+    doubled.append_output("a", doubled.append(g.node(NodeId(1)), g.operands(NodeId(1))));
     expect_round_trip(doubled);
 }
 

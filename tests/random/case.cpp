@@ -79,13 +79,13 @@ std::vector<Bits> random_elements(std::uint64_t seed, std::string_view name, DTy
 
 std::int64_t element_count(const Case& test, const Node& node) {
     std::int64_t count = 1;
-    for (int dim : node.dims) count *= test.extents[static_cast<std::size_t>(dim)];
+    for (const DimId dim : node.dims) count *= test.extents[dim.index()];
     return count;
 }
 
 Inputs inputs_of(const Case& test) {
     Inputs inputs;
-    for (int n = 0; n < test.graph.node_count(); ++n) {
+    for (const NodeId n : test.graph.nodes()) {
         const Node& node = test.graph.node(n);
         if (node.kind == NodeKind::input || node.kind == NodeKind::scalar)
             inputs[node.name] =

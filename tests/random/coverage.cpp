@@ -16,12 +16,12 @@ namespace gf::oracle {
 namespace {
 
 /// The nodes that an output depends on.
-std::set<int> live_nodes(const Graph& graph) {
-    std::set<int> live;
+std::set<NodeId> live_nodes(const Graph& graph) {
+    std::set<NodeId> live;
     for (const auto& output : graph.outputs()) live.insert(output.node);
-    for (int n = graph.node_count() - 1; n >= 0; --n)
+    for (NodeId n(graph.node_count() - 1); n.valid(); n = NodeId(n.number() - 1))
         if (live.contains(n))
-            for (int operand : graph.operands(n)) live.insert(operand);
+            for (const NodeId operand : graph.operands(n)) live.insert(operand);
     return live;
 }
 
@@ -43,7 +43,7 @@ std::string_view special_name(DType type, Bits bits) {
 
 std::string_view kind_name(DType type) { return is_floating(type) ? "floating" : "integer"; }
 
-void count_map(const Graph& graph, const Node& node, const std::vector<int>& operands, Coverage& coverage) {
+void count_map(const Graph& graph, const Node& node, const std::vector<NodeId>& operands, Coverage& coverage) {
     ++coverage[fmt::format("map {}", node.map->name)];
     ++coverage[fmt::format("compute {}", to_text(node.compute))];
     ++coverage[fmt::format("map {} in {}", node.map->name, to_text(node.compute))];
@@ -59,7 +59,7 @@ void count_map(const Graph& graph, const Node& node, const std::vector<int>& ope
         ++coverage[fmt::format("{} twice", node.map->name)];
 }
 
-void count_reduce(const Graph& graph, const Node& node, const std::vector<int>& operands, Coverage& coverage) {
+void count_reduce(const Graph& graph, const Node& node, const std::vector<NodeId>& operands, Coverage& coverage) {
     const Node& operand = graph.node(operands[0]);
     ++coverage[fmt::format("reduce {}", node.reduce->name)];
     ++coverage[fmt::format("reduce {} of {}", node.reduce->name, to_text(operand.type))];
@@ -91,49 +91,45 @@ void count_input(const Case& test, const Node& node, Coverage& coverage) {
 
 /// By value: true if it may be empty. linearize writes such a value as a read, or as a select with a constant operand:
 /// for a reduction that accepted nothing, or for a map or cast (perhaps rounded) with an empty operand.
-std::vector<bool> maybe_empty_values(const Plan& plan, const Sweep& sweep) {
-    std::vector<bool> maybe_empty(sweep.code.size());
-    const auto code = [&](int v) -> const Instruction& { return sweep.code[static_cast<std::size_t>(v)]; };
-    const auto computed_from_empty = [&](int v) {
-        if (code(v).opcode == Opcode::round) v = code(v).operands[0];
-        if (code(v).opcode == Opcode::read) return false;
-        return std::ranges::any_of(code(v).operands,
-                                   [&](int o) { return o >= 0 && maybe_empty[static_cast<std::size_t>(o)]; });
+Table<ValueId, bool> maybe_empty_values(const Plan& plan, const Sweep& sweep) {
+    Table<ValueId, bool> maybe_empty(sweep.code.size());
+    const auto& code = sweep.code;
+    const auto computed_from_empty = [&](ValueId v) {
+        if (code[v].opcode == Opcode::round) v = code[v].operands[0];
+        if (code[v].opcode == Opcode::read) return false;
+        return std::ranges::any_of(code[v].operands, [&](ValueId o) { return o.valid() && maybe_empty[o]; });
     };
-    for (std::size_t v = 0; v < sweep.code.size(); ++v) {
-        const Instruction& i = sweep.code[v];
-        if (i.opcode == Opcode::read) maybe_empty[v] = plan.scalars[static_cast<std::size_t>(i.slot)].may_be_empty;
+    for (const ValueId v : code.ids()) {
+        const Instruction& i = code[v];
+        if (i.opcode == Opcode::read) maybe_empty[v] = plan.scalars[i.scalar].may_be_empty;
         if (i.map != &map_op::select) continue;
-        if (code(i.operands[2]).opcode == Opcode::constant && code(i.operands[1]).opcode == Opcode::finalize)
+        if (code[i.operands[2]].opcode == Opcode::constant && code[i.operands[1]].opcode == Opcode::finalize)
             maybe_empty[v] = !is_floating(i.type);
-        if (code(i.operands[1]).opcode == Opcode::constant && computed_from_empty(i.operands[2])) maybe_empty[v] = true;
+        if (code[i.operands[1]].opcode == Opcode::constant && computed_from_empty(i.operands[2])) maybe_empty[v] = true;
     }
     return maybe_empty;
 }
 
 void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
-    const std::vector<bool> maybe_empty = maybe_empty_values(plan, sweep);
-    for (int v = 0; v < static_cast<int>(sweep.code.size()); ++v) {
-        const Instruction& i = sweep.code[static_cast<std::size_t>(v)];
+    const Table<ValueId, bool> maybe_empty = maybe_empty_values(plan, sweep);
+    for (const ValueId v : sweep.code.ids()) {
+        const Instruction& i = sweep.code[v];
         const char* const section = is_once_before(i) ? "prologue" : is_per_element(i) ? "body" : "epilogue";
         const std::string what = fmt::format("{} {}", section, name_of(i.opcode));
         ++coverage[what];
         if (i.opcode == Opcode::load)
-            ++coverage[what +
-                       (is_flat(plan.arrays[static_cast<std::size_t>(i.slot)], sweep) ? " in order" : " by strides")];
+            ++coverage[what + (is_flat(plan.arrays[i.array], sweep) ? " in order" : " by strides")];
         if (i.opcode == Opcode::index) ++coverage[what + (sweep.dims.size() > 1 ? " of several" : " of one")];
         if (i.opcode == Opcode::finalize)
             ++coverage[what + (i.reduce->on_empty == OnEmpty::undefined ? " what may be nothing" : " a value")];
-        if (!maybe_empty[static_cast<std::size_t>(v)]) continue;
+        if (!maybe_empty[v]) continue;
         // The other operand of the select is the computed value.
-        const bool of_reduction =
-            i.opcode != Opcode::read && sweep.code[static_cast<std::size_t>(i.operands[1])].opcode == Opcode::finalize;
-        const Instruction& made =
-            i.opcode == Opcode::read ? i : sweep.code[static_cast<std::size_t>(i.operands[of_reduction ? 1 : 2])];
+        const bool of_reduction = i.opcode != Opcode::read && sweep.code[i.operands[1]].opcode == Opcode::finalize;
+        const Instruction& made = i.opcode == Opcode::read ? i : sweep.code[i.operands[of_reduction ? 1 : 2]];
         ++coverage[fmt::format("{} {} {} maybe empty", section, name_of(made.opcode),
                                is_floating(i.type) ? "floating" : "integer")];
         for (std::size_t slot = 0; slot < 3; ++slot)
-            if (made.map == &map_op::select && maybe_empty[static_cast<std::size_t>(made.operands[slot])])
+            if (made.map == &map_op::select && maybe_empty[made.operands[slot]])
                 ++coverage[fmt::format("{} select of maybe empty {}", section, slot)];
     }
 }
@@ -141,11 +137,11 @@ void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
 void count_folds(const Sweep& sweep, Coverage& coverage) {
     int steps = 0;
     for (const Fold& fold : sweep.folds) {
-        ++coverage[fmt::format("fold {} {}", fold.monoid->name, fold.mask < 0 ? "of all" : "masked")];
-        steps += fold.monoid->traits(fold.element, fold.accumulator, fold.mask >= 0).in_steps ? 1 : 0;
-        const auto once = [&](int v) { return is_once_before(sweep.code[static_cast<std::size_t>(v)]); };
+        ++coverage[fmt::format("fold {} {}", fold.monoid->name, !fold.mask.valid() ? "of all" : "masked")];
+        steps += fold.monoid->traits(fold.element, fold.accumulator, fold.mask.valid()).in_steps ? 1 : 0;
+        const auto once = [&](ValueId v) { return is_once_before(sweep.code[v]); };
         if (once(fold.value)) ++coverage["fold of a prologue value"];
-        if (fold.mask >= 0 && once(fold.mask)) ++coverage["fold masked by a prologue value"];
+        if (fold.mask.valid() && once(fold.mask)) ++coverage["fold masked by a prologue value"];
     }
     if (steps > 0) ++coverage[steps == static_cast<int>(sweep.folds.size()) ? "steps alone" : "steps beside others"];
 }
@@ -170,12 +166,12 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     if (!sweep.folds.empty() && !sweep.stores.empty()) ++coverage["sweep that stores and folds"];
     if (sweep.stores.size() > 1) ++coverage["sweep of several stores"];
     if (sweep.dims.empty()) ++coverage["sweep of no dims"];
-    std::set<int> loaded;
+    std::set<ArrayId> loaded;
     bool in_order = !sweep.stores.empty();
     for (const Instruction& i : sweep.code) {
         if (i.opcode != Opcode::load) continue;
-        const Array& array = plan.arrays[static_cast<std::size_t>(i.slot)];
-        loaded.insert(i.slot);
+        const Array& array = plan.arrays[i.array];
+        loaded.insert(i.array);
         in_order |= is_flat(array, sweep);
     }
     if (!in_order) ++coverage["sweep without arrays in order"];
@@ -188,9 +184,9 @@ void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
 
 void count(const Case& test, Coverage& coverage) {
     const Graph& graph = test.graph;
-    for (int n : live_nodes(graph)) {
+    for (const NodeId n : live_nodes(graph)) {
         const Node& node = graph.node(n);
-        const std::vector<int> operands = graph.operands(n);
+        const std::vector<NodeId> operands = graph.operands(n);
         switch (node.kind) {
         case NodeKind::input: count_input(test, node, coverage); break;
         case NodeKind::scalar: ++coverage[fmt::format("scalar {}", to_text(node.type))]; break;
@@ -210,7 +206,7 @@ void count(const Case& test, Coverage& coverage) {
         case NodeKind::reduce: count_reduce(graph, node, operands, coverage); break;
         }
     }
-    std::set<int> yielded;
+    std::set<NodeId> yielded;
     for (const auto& output : graph.outputs()) {
         const Node& node = graph.node(output.node);
         ++coverage[fmt::format("{} {}", node.dims.empty() ? "yield" : "store", to_text(node.type))];
@@ -229,7 +225,7 @@ void count(const Plan& plan, Coverage& coverage) {
         count_folds(sweep, coverage);
         count_shape(plan, sweep, coverage);
         stages = std::max(stages, sweep.stage);
-        for (const Yield& yield : sweep.yields) ++coverage[yield.empty >= 0 ? "yield maybe empty" : "yield a value"];
+        for (const Yield& yield : sweep.yields) ++coverage[yield.empty.valid() ? "yield maybe empty" : "yield a value"];
     }
     ++coverage[fmt::format("stages {}", stages)];
     ++coverage[plan.sweeps.size() == 1  ? "plan of 1 sweep"

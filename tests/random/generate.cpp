@@ -102,12 +102,12 @@ private:
             graph().dim(fmt::format("d{}", d), random_.chance(0.1) ? std::optional(test_.extents[d]) : std::nullopt);
         for (const auto& own : dims) {
             std::vector<Dim> handles;
-            for (int d : own) handles.push_back(graph().dim_at(d));
+            for (int d : own) handles.push_back(graph().dim_at(DimId(d)));
             keep(graph().input(fmt::format("x{}", candidates_.size()), random_.pick(all_dtypes()), handles));
         }
         for (auto scalars = random_.between(0, 2); scalars > 0; --scalars)
             keep(graph().scalar(fmt::format("a{}", candidates_.size()), random_.pick(all_dtypes())));
-        if (random_.chance(0.25)) keep(graph().index(graph().dim_at(static_cast<int>(random_.below(rank)))));
+        if (random_.chance(0.25)) keep(graph().index(graph().dim_at(DimId(random_.below(rank)))));
         if (random_.chance(0.1)) keep(constant(random_.pick(all_dtypes())));
     }
 
@@ -308,7 +308,7 @@ private:
 
     void keep(Value value, int stage = 0) {
         std::vector<int> dims;
-        for (const Dim& dim : value.dims()) dims.push_back(dim.position());
+        for (const Dim& dim : value.dims()) dims.push_back(dim.id().number());
         std::ranges::sort(dims);
         candidates_.push_back({value, dims, stage});
     }
@@ -317,19 +317,20 @@ private:
 
     /// Declares outputs: values that nothing reads, the latest first, and sometimes another.
     void yield_outputs() {
-        std::set<int> nodes;
+        std::set<NodeId> nodes;
         const auto most = static_cast<std::size_t>(profile_.most_outputs);
         for (const Value& value : last_)
             if (nodes.size() < most) nodes.insert(value.node());
         for (auto candidate = candidates_.rbegin(); candidate != candidates_.rend(); ++candidate) {
-            const int node = candidate->value.node();
+            const NodeId node = candidate->value.node();
             const NodeKind kind = graph().node(node).kind;
             const bool made = kind == NodeKind::map || kind == NodeKind::cast || kind == NodeKind::reduce;
             const bool wanted = made ? graph().users(node).empty() || random_.chance(0.15) : random_.chance(0.03);
             if (wanted && nodes.size() < most) nodes.insert(node);
         }
         if (nodes.empty()) nodes.insert(candidates_.back().value.node());
-        for (int node : nodes) graph().output(fmt::format("o{}", graph().outputs().size()), graph().value(node));
+        for (const NodeId node : nodes)
+            graph().output(fmt::format("o{}", graph().outputs().size()), graph().value(node));
         if (random_.chance(0.02)) graph().output("again", graph().value(*nodes.begin()));
         if (!profile_.hollow) return;
         const std::size_t d = random_.below(test_.extents.size());

@@ -18,17 +18,17 @@ namespace {
 struct Change {
     int drop_output = -1; ///< the output to remove, or with `becomes` to replace by that node
     bool splits = false;  ///< replaces the output by all operands of its node
-    int node = -1;        ///< the node to replace by:
-    int becomes = -1;     ///< an earlier node
+    NodeId node = {};     ///< the node to replace by:
+    NodeId becomes = {};  ///< an earlier node
     bool becomes_input = false;
     bool loses_mask = false;
-    int reads = -1; ///< itself with another first operand
+    NodeId reads = {}; ///< itself with another first operand
 };
 
 /// An unused name for an input.
 std::string new_name(const Graph& graph) {
     std::set<std::string> taken;
-    for (int n = 0; n < graph.node_count(); ++n) taken.insert(graph.node(n).name);
+    for (const NodeId n : graph.nodes()) taken.insert(graph.node(n).name);
     int number = 0;
     while (taken.contains(fmt::format("m{}", number))) ++number;
     return fmt::format("m{}", number);
@@ -37,76 +37,74 @@ std::string new_name(const Graph& graph) {
 /// The case with a change, without nodes that no output needs. Dims that no input has any more are fixed.
 Case changed(const Case& test, const Change& change) {
     const Graph& old = test.graph;
-    std::vector<int> stands_for(static_cast<std::size_t>(old.node_count())); // by node: itself or its replacement
-    std::vector<bool> live(stands_for.size(), false);
-    const auto at = [](auto& by_node, int n) -> decltype(auto) { return by_node[static_cast<std::size_t>(n)]; };
-    for (int n = 0; n < old.node_count(); ++n)
-        at(stands_for, n) = n == change.node && change.becomes >= 0 ? change.becomes : n;
-    const auto operands = [&](int n) {
-        std::vector<int> list = old.operands(n);
+    Table<NodeId, NodeId> stands_for(static_cast<std::size_t>(old.node_count())); // by node: itself or its replacement
+    Table<NodeId, bool> live(stands_for.size(), false);
+    for (const NodeId n : old.nodes()) stands_for[n] = n == change.node && change.becomes.valid() ? change.becomes : n;
+    const auto operands = [&](NodeId n) {
+        std::vector<NodeId> list = old.operands(n);
         if (n == change.node && change.becomes_input) list.clear();
         if (n == change.node && change.loses_mask) list.resize(1);
-        if (n == change.node && change.reads >= 0) list[0] = change.reads;
-        for (int& operand : list) operand = at(stands_for, operand);
+        if (n == change.node && change.reads.valid()) list[0] = change.reads;
+        for (NodeId& operand : list) operand = stands_for[operand];
         return list;
     };
-    std::vector<int> outputs;
+    std::vector<NodeId> outputs;
     for (std::size_t i = 0; i < old.outputs().size(); ++i)
         if (static_cast<int>(i) != change.drop_output)
-            outputs.push_back(at(stands_for, old.outputs()[i].node));
-        else if (change.becomes >= 0)
+            outputs.push_back(stands_for[old.outputs()[i].node]);
+        else if (change.becomes.valid())
             outputs.push_back(change.becomes);
         else if (change.splits)
             std::ranges::copy(old.operands(old.outputs()[i].node), std::back_inserter(outputs));
-    for (int output : outputs) at(live, output) = true;
-    for (int n = old.node_count() - 1; n >= 0; --n)
-        if (at(live, n))
-            for (int operand : operands(n)) at(live, operand) = true;
+    for (const NodeId output : outputs) live[output] = true;
+    for (NodeId n(old.node_count() - 1); n.valid(); n = NodeId(n.number() - 1))
+        if (live[n])
+            for (const NodeId operand : operands(n)) live[operand] = true;
 
     Case result{test.seed, Graph(old.name()), test.extents};
-    std::vector<bool> bound(test.extents.size(), false);
-    for (int n = 0; n < old.node_count(); ++n)
-        if (at(live, n) && (old.node(n).kind == NodeKind::input || (n == change.node && change.becomes_input)))
-            for (int dim : old.node(n).dims) at(bound, dim) = true;
+    Table<DimId, bool> bound(test.extents.size(), false);
+    for (const NodeId n : old.nodes())
+        if (live[n] && (old.node(n).kind == NodeKind::input || (n == change.node && change.becomes_input)))
+            for (const DimId dim : old.node(n).dims) bound[dim] = true;
     for (std::size_t d = 0; d < bound.size(); ++d)
         result.graph.dim(old.dims()[d].name, bound[d] ? old.dims()[d].extent : std::optional(test.extents[d]));
 
-    std::vector<int> number(stands_for.size(), -1);
-    for (int n = 0; n < old.node_count(); ++n) {
-        if (!at(live, n)) continue;
+    Table<NodeId, NodeId> number(stands_for.size());
+    for (const NodeId n : old.nodes()) {
+        if (!live[n]) continue;
         Node node = old.node(n);
-        std::vector<int> list = operands(n);
+        std::vector<NodeId> list = operands(n);
         if (n == change.node && change.becomes_input)
             node = Node{.kind = node.dims.empty() ? NodeKind::scalar : NodeKind::input,
                         .type = node.type,
                         .dims = node.dims,
                         .name = new_name(old)};
         if (n == change.node && change.loses_mask) node.masked = false;
-        for (int& operand : list) operand = at(number, operand);
+        for (NodeId& operand : list) operand = number[operand];
         if (node.kind == NodeKind::map || node.kind == NodeKind::cast) { // operands may have lost dims
             node.dims.clear();
-            for (int operand : list)
+            for (const NodeId operand : list)
                 node.dims.insert(node.dims.end(), result.graph.node(operand).dims.begin(),
                                  result.graph.node(operand).dims.end());
             std::ranges::sort(node.dims);
             node.dims.erase(std::unique(node.dims.begin(), node.dims.end()), node.dims.end());
         }
-        at(number, n) = result.graph.append(std::move(node), list);
+        number[n] = result.graph.append(std::move(node), list);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
-        result.graph.append_output(fmt::format("o{}", i), at(number, outputs[i]));
+        result.graph.append_output(fmt::format("o{}", i), number[outputs[i]]);
     return result;
 }
 
 /// The nodes that a node depends on, from far to near.
-std::vector<int> behind(const Graph& graph, int node) {
-    std::set<int> open{node};
-    std::vector<int> found;
+std::vector<NodeId> behind(const Graph& graph, NodeId node) {
+    std::set<NodeId> open{node};
+    std::vector<NodeId> found;
     while (!open.empty()) {
-        const int next = *open.rbegin();
+        const NodeId next = *open.rbegin();
         open.erase(next);
         if (next != node) found.push_back(next);
-        for (const int operand : graph.operands(next)) open.insert(operand);
+        for (const NodeId operand : graph.operands(next)) open.insert(operand);
     }
     std::ranges::reverse(found);
     return found;
@@ -121,11 +119,11 @@ bool reads_as_well(const Node& node, DType type) {
 
 /// Adds the dependencies of a node that may replace it: at most `most` of each kind, those that remove most nodes
 /// first.
-void add_shortcuts(const Graph& graph, int n, int most, std::vector<Change>& list) {
+void add_shortcuts(const Graph& graph, NodeId n, int most, std::vector<Change>& list) {
     const Node& node = graph.node(n);
-    const std::vector<int> operands = graph.operands(n);
+    const std::vector<NodeId> operands = graph.operands(n);
     int same = 0, others = 0;
-    for (const int earlier : behind(graph, n)) {
+    for (const NodeId earlier : behind(graph, n)) {
         const DType type = graph.node(earlier).type;
         if (type == node.type && same++ < most) list.push_back({.node = n, .becomes = earlier});
         if (reads_as_well(node, type) && earlier < operands[0] && others++ < most)
@@ -138,16 +136,16 @@ std::vector<Change> changes(const Graph& graph, int shortcuts) {
     if (graph.outputs().size() > 1)
         for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i) list.push_back({.drop_output = i});
     for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i)
-        for (const int operand : graph.operands(graph.outputs()[static_cast<std::size_t>(i)].node))
+        for (const NodeId operand : graph.operands(graph.outputs()[static_cast<std::size_t>(i)].node))
             list.push_back({.drop_output = i, .becomes = operand});
     for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i)
         if (graph.operands(graph.outputs()[static_cast<std::size_t>(i)].node).size() > 1)
             list.push_back({.drop_output = i, .splits = true});
-    for (int n = graph.node_count() - 1; n >= 0; --n) {
+    for (NodeId n(graph.node_count() - 1); n.valid(); n = NodeId(n.number() - 1)) {
         const Node& node = graph.node(n);
-        const std::vector<int> operands = graph.operands(n);
+        const std::vector<NodeId> operands = graph.operands(n);
         add_shortcuts(graph, n, shortcuts, list);
-        for (int other = 0; other < n; ++other) // replaces an input by the first equal one
+        for (NodeId other(0); other < n; other = other.next()) // replaces an input by the first equal one
             if (const Node& earlier = graph.node(other);
                 graph.operands(other).empty() && earlier.type == node.type && earlier.dims == node.dims) {
                 list.push_back({.node = n, .becomes = other});
@@ -162,9 +160,9 @@ std::vector<Change> changes(const Graph& graph, int shortcuts) {
 
 /// A mask's dims must stay among its operand's.
 bool is_legal(const Graph& graph) {
-    for (int n = 0; n < graph.node_count(); ++n) {
+    for (const NodeId n : graph.nodes()) {
         if (!graph.node(n).masked) continue;
-        std::vector<int> dims = graph.node(graph.operands(n)[0]).dims, mask = graph.node(graph.operands(n)[1]).dims;
+        std::vector<DimId> dims = graph.node(graph.operands(n)[0]).dims, mask = graph.node(graph.operands(n)[1]).dims;
         std::ranges::sort(dims);
         std::ranges::sort(mask);
         if (!std::ranges::includes(dims, mask)) return false;

@@ -22,11 +22,11 @@ bool is_map(const Node& node, const MapOp& row) { return node.kind == NodeKind::
 /// True if some node satisfies `last` and reads, directly or not, a node that satisfies `first`.
 bool has_path(const Graph& graph, const std::function<bool(const Node&)>& first,
               const std::function<bool(const Node&)>& last) {
-    std::vector<bool> behind;
+    Table<NodeId, bool> behind;
     bool found = false;
-    for (int n = 0; n < graph.node_count(); ++n) {
-        const std::vector<int> operands = graph.operands(n);
-        const bool after = std::ranges::any_of(operands, [&](int o) { return behind[static_cast<std::size_t>(o)]; });
+    for (const NodeId n : graph.nodes()) {
+        const std::vector<NodeId> operands = graph.operands(n);
+        const bool after = std::ranges::any_of(operands, [&](NodeId o) { return behind[o]; });
         found |= after && last(graph.node(n));
         behind.push_back(after || first(graph.node(n)));
     }
@@ -74,7 +74,7 @@ TEST(Minimise, a_chain_of_sweeps) {
 TEST(Minimise, folds_of_several_kinds_side_by_side) {
     expect_small([](const Case& test) {
         bool variance = false, argmin = false, large = false;
-        for (int n = 0; n < test.graph.node_count(); ++n) {
+        for (const NodeId n : test.graph.nodes()) {
             const Node& node = test.graph.node(n);
             variance |= node.kind == NodeKind::reduce && node.reduce == &reduce_op::variance && node.ddof == 2;
             argmin |= node.kind == NodeKind::reduce && node.reduce == &reduce_op::argmin;
@@ -87,8 +87,8 @@ TEST(Minimise, folds_of_several_kinds_side_by_side) {
 /// The graph with swapped operands of every `sub`, in the role of a faulty library.
 Graph swapped(const Graph& graph) {
     Graph result = graph.like();
-    for (int n = 0; n < graph.node_count(); ++n) {
-        std::vector<int> operands = graph.operands(n);
+    for (const NodeId n : graph.nodes()) {
+        std::vector<NodeId> operands = graph.operands(n);
         if (is_map(graph.node(n), map_op::sub)) std::ranges::reverse(operands);
         result.append(graph.node(n), operands);
     }

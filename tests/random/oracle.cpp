@@ -24,12 +24,12 @@ public:
         : graph_(graph), extents_(extents), inputs_(inputs) {}
 
     std::vector<Result> results() {
-        for (int n = 0; n < graph_.node_count(); ++n) values_.push_back(evaluate(n));
+        for (const NodeId n : graph_.nodes()) values_.push_back(evaluate(n));
         std::vector<Result> results;
         for (const auto& output : graph_.outputs()) {
             const Node& node = graph_.node(output.node);
-            const Evaluated& value = values_[static_cast<std::size_t>(output.node)];
-            std::vector<int> dims = node.dims;
+            const Evaluated& value = values_[output.node];
+            std::vector<DimId> dims = node.dims;
             std::sort(dims.begin(), dims.end());
             // An empty floating result is NaN.
             Result result{output.name, node.type, !dims.empty(), value.empty && !is_floating(node.type), {}};
@@ -43,34 +43,34 @@ public:
 private:
     using Coordinates = std::array<std::int64_t, max_rank>; // by the graph's dims
 
-    std::int64_t extent(int dim) const { return extents_[static_cast<std::size_t>(dim)]; }
+    std::int64_t extent(DimId dim) const { return extents_[dim.index()]; }
 
-    std::int64_t size_of_domain(const std::vector<int>& dims) const {
+    std::int64_t size_of_domain(const std::vector<DimId>& dims) const {
         std::int64_t size = 1;
-        for (int dim : dims) size *= extent(dim);
+        for (const DimId dim : dims) size *= extent(dim);
         return size;
     }
 
     /// The coordinates of element i of a row-major domain.
-    Coordinates coordinates(const std::vector<int>& dims, std::int64_t i) const {
+    Coordinates coordinates(const std::vector<DimId>& dims, std::int64_t i) const {
         Coordinates place{};
         for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
-            place[static_cast<std::size_t>(*dim)] = i % extent(*dim);
+            place[dim->index()] = i % extent(*dim);
             i /= extent(*dim);
         }
         return place;
     }
 
     /// The element of an evaluated node at coordinates of any domain that contains its dims.
-    Bits at(int node, const Coordinates& place) const {
+    Bits at(NodeId node, const Coordinates& place) const {
         std::int64_t i = 0;
-        for (int dim : graph_.node(node).dims) i = i * extent(dim) + place[static_cast<std::size_t>(dim)];
-        return values_[static_cast<std::size_t>(node)].elements[static_cast<std::size_t>(i)];
+        for (const DimId dim : graph_.node(node).dims) i = i * extent(dim) + place[dim.index()];
+        return values_[node].elements[static_cast<std::size_t>(i)];
     }
 
-    Evaluated evaluate(int n) const {
+    Evaluated evaluate(NodeId n) const {
         const Node& node = graph_.node(n);
-        const std::vector<int> operands = graph_.operands(n);
+        const std::vector<NodeId> operands = graph_.operands(n);
         switch (node.kind) {
         case NodeKind::input:
         case NodeKind::scalar: return {inputs_.at(node.name), false};
@@ -92,7 +92,7 @@ private:
     }
 
     /// Applies f to the operands' elements at each place. A scalar computed from an empty scalar is empty, too.
-    template <class F> Evaluated elementwise(const Node& node, const std::vector<int>& operands, F f) const {
+    template <class F> Evaluated elementwise(const Node& node, const std::vector<NodeId>& operands, F f) const {
         Evaluated value;
         if (node.dims.empty()) value.empty = is_empty(node, operands);
         for (std::int64_t i = 0; i < size_of_domain(node.dims); ++i) {
@@ -105,10 +105,8 @@ private:
     }
 
     /// True if the scalar is empty: an operand is empty; of select, the condition or the operand it chooses.
-    bool is_empty(const Node& node, const std::vector<int>& operands) const {
-        const auto operand = [&](std::size_t slot) -> const Evaluated& {
-            return values_[static_cast<std::size_t>(operands[slot])];
-        };
+    bool is_empty(const Node& node, const std::vector<NodeId>& operands) const {
+        const auto operand = [&](std::size_t slot) -> const Evaluated& { return values_[operands[slot]]; };
         if (node.kind == NodeKind::map && std::string_view(node.map->name) == "select")
             return operand(0).empty || operand(operand(0).elements[0] != 0 ? 1 : 2).empty;
         for (std::size_t slot = 0; slot < operands.size(); ++slot)
@@ -124,7 +122,7 @@ private:
     static DType widened(DType type) { return size_of(type) == 2 && is_floating(type) ? DType::f32 : type; }
 
     /// 16-bit floating types compute in f32 and round each result.
-    Evaluated map(const Node& node, const std::vector<int>& operands) const {
+    Evaluated map(const Node& node, const std::vector<NodeId>& operands) const {
         const DType compute = widened(node.compute), type = widened(node.type);
         const Function f = map_function(node.map->name, compute);
         return elementwise(node, operands, [&](Bits* x) {
@@ -136,9 +134,9 @@ private:
         });
     }
 
-    Evaluated reduce(const Node& node, const std::vector<int>& operands) const {
+    Evaluated reduce(const Node& node, const std::vector<NodeId>& operands) const {
         const Node& operand = graph_.node(operands[0]);
-        std::vector<int> dims = operand.dims;
+        std::vector<DimId> dims = operand.dims;
         if (node.masked)
             dims.insert(dims.end(), graph_.node(operands[1]).dims.begin(), graph_.node(operands[1]).dims.end());
         std::sort(dims.begin(), dims.end());
@@ -158,7 +156,7 @@ private:
     const Graph& graph_;
     std::span<const std::int64_t> extents_;
     const Inputs& inputs_;
-    std::vector<Evaluated> values_;
+    Table<NodeId, Evaluated> values_;
 };
 
 } // namespace

@@ -69,9 +69,9 @@ std::vector<std::string> compile_all(
 void add_kernels(std::vector<Compilation>& to, const Case& test, const std::vector<const char*>& targets,
                  cuda::Problems problems = cuda::Problems::one) {
     const std::string text = describe(test);
-    const Plan plan = fuse(test.graph);
-    for (int sweep = 0; sweep < static_cast<int>(plan.sweeps.size()); ++sweep)
-        for (const char* target : targets) to.push_back({text, cuda::emit_cuda(plan, sweep, problems).source, target});
+    const Plan fused = fuse(test.graph);
+    for (const plan::SweepId sweep : fused.sweeps.ids())
+        for (const char* target : targets) to.push_back({text, cuda::emit_cuda(fused, sweep, problems).source, target});
 }
 
 TEST(RandomKernels, compile_for_every_architecture) {

@@ -18,10 +18,10 @@ Literal literal_of(Bits bits, DType type) {
     return static_cast<std::int64_t>(integer_of(bits, type));
 }
 
-Extents extents_of(const Case& test, std::vector<int> dims, bool sorted) {
+Extents extents_of(const Case& test, std::vector<DimId> dims, bool sorted) {
     if (sorted) std::sort(dims.begin(), dims.end());
     std::vector<std::int64_t> extents;
-    for (int dim : dims) extents.push_back(test.extents[static_cast<std::size_t>(dim)]);
+    for (const DimId dim : dims) extents.push_back(test.extents[dim.index()]);
     return Extents(extents);
 }
 
@@ -62,7 +62,7 @@ std::vector<Result> run(const Executable& executable, const Case& test, const In
     std::vector<HostArray> arrays;
     Bindings bindings, outputs;
     const Graph& graph = test.graph;
-    for (int n = 0; n < graph.node_count(); ++n) {
+    for (const NodeId n : graph.nodes()) {
         const Node& node = graph.node(n);
         if (node.kind == NodeKind::scalar) {
             bindings.emplace_back(node.name, 0);

@@ -76,7 +76,7 @@ void CpuRunner::reserve(std::span<Worker> workers, int team, const Bound& proble
     const Plan& plan = *program_->plan;
     const auto extents = [&](std::size_t p) { return problem_of(plan, problems, p).extents; };
     // The most elements of a problem over these dims, and the first such problem.
-    const auto most_elements = [&](std::span<const int> dims) {
+    const auto most_elements = [&](std::span<const DimId> dims) {
         std::pair<std::int64_t, std::size_t> most{-1, 0};
         for (std::size_t p = 0; p < problems.count; ++p) {
             if (p > 0 && same_extents(extents(p), extents(p - 1))) continue;

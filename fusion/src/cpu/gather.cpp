@@ -45,18 +45,18 @@ template <class T> void gather_elements(T* out, const T* array, const Strides& s
 
 } // namespace
 
-Strides strides(std::span<const int> domain_dims, std::span<const int> array_dims,
+Strides strides(std::span<const DimId> domain_dims, std::span<const DimId> array_dims,
                 std::span<const std::int64_t> extents) {
-    const auto extent_of = [&](int dim) { return extents[static_cast<std::size_t>(dim)]; };
+    const auto extent_of = [&](DimId dim) { return extents[dim.index()]; };
     Strides result;
-    for (const int dim : domain_dims) {
+    for (const DimId dim : domain_dims) {
         const std::int64_t extent = extent_of(dim);
         if (extent == 1) continue;
         const auto place = std::find(array_dims.begin(), array_dims.end(), dim);
         std::int64_t stride = 0;
         if (place != array_dims.end())
             stride = std::accumulate(place + 1, array_dims.end(), std::int64_t{1},
-                                     [&](std::int64_t product, int inner) { return product * extent_of(inner); });
+                                     [&](std::int64_t product, DimId inner) { return product * extent_of(inner); });
         const std::size_t last = at(result.rank - 1);
         if (result.rank > 0 && result.stride[last] == stride * extent) {
             result.extent[last] *= extent;

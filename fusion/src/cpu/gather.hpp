@@ -7,6 +7,7 @@
 #include <span>
 
 #include <gridfold/core/view.hpp>
+#include <gridfold/ops/graph.hpp>
 
 namespace gf::cpu {
 
@@ -19,7 +20,7 @@ struct Strides {
 
 /// The strides of an array of dims `array_dims` (memory order) over a domain of dims `domain_dims`, with extents by dim
 /// number. Dims that one stride covers are merged, so that inner runs are as long as possible.
-Strides strides(std::span<const int> domain_dims, std::span<const int> array_dims,
+Strides strides(std::span<const DimId> domain_dims, std::span<const DimId> array_dims,
                 std::span<const std::int64_t> extents);
 
 /// out[i] = the element of `array` for element first + i of the domain, i < n; elements have 1, 2, 4 or 8 bytes.

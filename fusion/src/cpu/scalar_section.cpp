@@ -4,22 +4,24 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "plan/format_id.hpp"
+
 namespace gf::cpu {
 
 namespace {
 
 /// The memory type of the value that `parameter` or `read` reads.
 DType stored_type(const Plan& plan, const Instruction& instruction) {
-    const auto slot = static_cast<std::size_t>(instruction.slot);
-    return instruction.opcode == Opcode::parameter ? plan.parameters[slot].type : plan.scalars[slot].type;
+    return instruction.opcode == Opcode::parameter ? plan.parameters[instruction.parameter].type
+                                                   : plan.scalars[instruction.scalar].type;
 }
 
 } // namespace
 
-std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const int> values) {
+std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const ValueId> values) {
     std::vector<ScalarStep> steps;
-    for (const int value : values) {
-        const Instruction& instruction = sweep.code[static_cast<std::size_t>(value)];
+    for (const ValueId value : values) {
+        const Instruction& instruction = sweep.code[value];
         ScalarStep step{.value = value};
         bool found = true;
         switch (instruction.opcode) {
@@ -36,7 +38,7 @@ std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::
             break;
         case Opcode::cast:
         case Opcode::round: {
-            const DType from = sweep.code[static_cast<std::size_t>(instruction.operands[0])].type;
+            const DType from = sweep.code[instruction.operands[0]].type;
             step.convert = instruction.opcode == Opcode::cast ? cast_kernel(from, instruction.type)
                                                               : round_kernel(from, instruction.round_to);
             found = step.convert != nullptr;
@@ -61,29 +63,28 @@ std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::
 void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<const std::uint64_t> parameters,
               std::span<const ScalarResult> scalars, std::span<void* const> states, std::span<std::uint64_t> values) {
     for (const ScalarStep& step : steps) {
-        const Instruction& instruction = sweep.code[static_cast<std::size_t>(step.value)];
-        const auto slot = static_cast<std::size_t>(instruction.slot);
-        std::uint64_t& value = values[static_cast<std::size_t>(step.value)];
+        const Instruction& instruction = sweep.code[step.value];
+        std::uint64_t& value = values[step.value.index()];
         value = 0;
         // An operand's bytes, or null.
         const auto operand = [&](std::size_t i) -> const void* {
-            const int number = instruction.operands[i];
-            return number < 0 ? nullptr : &values[static_cast<std::size_t>(number)];
+            const ValueId read = instruction.operands[i];
+            return read.valid() ? &values[read.index()] : nullptr;
         };
         switch (instruction.opcode) {
         case Opcode::constant: value = instruction.bits; break;
-        case Opcode::parameter: step.convert(&value, &parameters[slot], 1); break;
-        case Opcode::read: step.convert(&value, &scalars[slot].bits, 1); break;
-        case Opcode::is_empty: value = scalars[slot].empty ? 1 : 0; break;
+        case Opcode::parameter: step.convert(&value, &parameters[instruction.parameter.index()], 1); break;
+        case Opcode::read: step.convert(&value, &scalars[instruction.scalar.index()].bits, 1); break;
+        case Opcode::is_empty: value = scalars[instruction.scalar.index()].empty ? 1 : 0; break;
         case Opcode::map: step.map(&value, operand(0), operand(1), operand(2), 1); break;
         case Opcode::cast:
         case Opcode::round: step.convert(&value, operand(0), 1); break;
         case Opcode::finalize:
             if (step.finalize)
-                step.finalize(states[slot], instruction.ddof, &value);
+                step.finalize(states[instruction.fold.index()], instruction.ddof, &value);
             else
-                instruction.reduce->user_finalize(instruction.element, instruction.accumulator, states[slot],
-                                                  instruction.ddof, &value);
+                instruction.reduce->user_finalize(instruction.element, instruction.accumulator,
+                                                  states[instruction.fold.index()], instruction.ddof, &value);
             break;
         case Opcode::load:
         case Opcode::index: break;

@@ -16,14 +16,14 @@ using namespace plan;
 
 /// One instruction with the kernels that run it.
 struct ScalarStep {
-    int value; ///< its position in Sweep::code
+    ValueId value;
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr; ///< cast, round; parameter and read: widens and normalises
     FinalizeKernel finalize = nullptr;
 };
 
 /// The steps of these instructions. Throws InternalError if one has dims or no kernel.
-std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const int> values);
+std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const ValueId> values);
 
 /// Evaluates the steps into values[position]: a value's bytes, zero-extended. `states[f]` is the final State of fold f.
 void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<const std::uint64_t> parameters,

@@ -7,6 +7,8 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "plan/format_id.hpp"
+
 namespace gf::cpu {
 
 namespace {
@@ -30,36 +32,36 @@ public:
         program_.prologue = scalar_steps(plan_, sweep_, values_where(sweep_, is_once_before));
         program_.epilogue = scalar_steps(plan_, sweep_, values_where(sweep_, is_after_folds));
         program_.places.resize(sweep_.code.size() + plan_.arrays.size() + 2);
-        for (std::size_t a = 0; a < plan_.arrays.size(); ++a)
-            program_.places[at(array_place(static_cast<int>(a)))] = {.kind = Place::Kind::array,
-                                                                     .element_bytes = size_of(plan_.arrays[a].type),
-                                                                     .array = static_cast<int>(a)};
+        for (const ArrayId a : plan_.arrays.ids())
+            place(array_place(a)) = {
+                .kind = Place::Kind::array, .element_bytes = size_of(plan_.arrays[a].type), .array = a};
         find_uses();
-        for (const int v : body_) {
+        for (const ValueId v : body_) {
             if (is_folded_product(v)) continue;
-            if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).slot));
+            if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).array));
             append(v);
         }
         for (const Store& store : sweep_.stores) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
         for (const Yield& yield : sweep_.yields)
             program_.yields.push_back(
-                checked(cast_kernel(code(yield.value).type, plan_.scalars[at(yield.scalar)].type), yield.value));
+                checked(cast_kernel(code(yield.value).type, plan_.scalars[yield.scalar].type), yield.value));
         choose_tile();
         return std::move(program_);
     }
 
 private:
-    const Instruction& code(int v) const { return sweep_.code[at(v)]; }
+    const Instruction& code(ValueId v) const { return sweep_.code[v]; }
     Place& place(int number) { return program_.places[at(number)]; }
-    int array_place(int array) const { return static_cast<int>(sweep_.code.size()) + array; }
-    int raw_place() const { return array_place(static_cast<int>(plan_.arrays.size())); }
+    Place& place(ValueId v) { return place(v.number()); }
+    int array_place(ArrayId array) const { return sweep_.code.next().number() + array.number(); }
+    int raw_place() const { return array_place(plan_.arrays.next()); }
     int no_place() const { return raw_place() + 1; }
 
     [[noreturn]] void fail(const std::string& what) const {
         throw InternalError(fmt::format("the CPU backend cannot run {} of {}", what, plan_.graph_text));
     }
-    template <class Kernel> Kernel checked(Kernel kernel, int v) const {
+    template <class Kernel> Kernel checked(Kernel kernel, ValueId v) const {
         if (kernel == nullptr) fail(fmt::format("instruction %{}", v));
         return kernel;
     }
@@ -68,26 +70,26 @@ private:
     /// the body.
     void find_uses() {
         readers_.assign(sweep_.code.size(), 0);
-        last_use_.assign(sweep_.code.size(), -1);
-        const auto use = [&](int value, int user) {
-            if (value < 0) return;
-            ++readers_[at(value)];
-            last_use_[at(value)] = std::max(last_use_[at(value)], user);
+        last_use_.assign(sweep_.code.size(), {});
+        const auto use = [&](ValueId value, ValueId user) {
+            if (!value.valid()) return;
+            ++readers_[value];
+            last_use_[value] = std::max(last_use_[value], user);
         };
-        const int end = static_cast<int>(sweep_.code.size()); // after every value
+        const ValueId end = sweep_.code.next(); // after every value
         for (const Store& store : sweep_.stores) use(store.value, end);
         for (const Fold& fold : sweep_.folds) use(fold.value, end), use(fold.mask, end);
-        for (const int v : body_)
-            for (const int operand : code(v).operands) use(operand, v);
+        for (const ValueId v : body_)
+            for (const ValueId operand : code(v).operands) use(operand, v);
         find_folded_products();
-        for (const int v : body_)
+        for (const ValueId v : body_)
             if (is_folded_product(v))
-                for (const int operand : code(v).operands)
-                    if (operand >= 0) last_use_[at(operand)] = end;
+                for (const ValueId operand : code(v).operands)
+                    if (operand.valid()) last_use_[operand] = end;
     }
 
     /// Is v a product that is only ever summed, by a kernel that multiplies? Its factors live as long as it would.
-    bool is_folded_product(int v) const { return folded_products_[at(v)]; }
+    bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);
         for (const Fold& fold : sweep_.folds) {
@@ -100,30 +102,30 @@ private:
                 return other.value == fold.value && other.monoid == fold.monoid &&
                        other.accumulator == fold.accumulator;
             });
-            folded_products_[at(fold.value)] = folds == readers_[at(fold.value)];
+            folded_products_[fold.value] = folds == readers_[fold.value];
         }
     }
 
     /// Prologue values that a kernel reads get a place when they are first read.
-    int read(int v) {
-        if (v < 0) return no_place();
-        if (!is_once_before(code(v))) return v;
+    int read(ValueId v) {
+        if (!v.valid()) return no_place();
+        if (!is_once_before(code(v))) return v.number();
         Place& p = place(v);
         if (p.kind == Place::Kind::none) {
             const std::size_t bytes = size_of(code(v).type);
             p = {.kind = Place::Kind::scalar, .element_bytes = bytes, .offset = program_.splat_bytes};
             program_.splat_bytes += bytes;
-            program_.splats.push_back({v, v});
+            program_.splats.push_back({v, v.number()});
         }
-        return v;
+        return v.number();
     }
 
     /// Where instruction v leaves its value: in an array that stores it as it is, else in a temporary that is free.
-    void give_place(int v, bool may_be_in_array) {
+    void give_place(ValueId v, bool may_be_in_array) {
         const DType type = code(v).type;
         const std::size_t bytes = size_of(type);
         const auto stored = std::ranges::find_if(
-            sweep_.stores, [&](const Store& s) { return s.value == v && plan_.arrays[at(s.array)].type == type; });
+            sweep_.stores, [&](const Store& s) { return s.value == v && plan_.arrays[s.array].type == type; });
         if (may_be_in_array && stored != sweep_.stores.end()) {
             place(v) = place(array_place(stored->array));
         } else {
@@ -144,31 +146,31 @@ private:
     }
 
     /// Gives back the temporaries that instruction v is the last to read.
-    void release_operands(int v) {
+    void release_operands(ValueId v) {
         const auto& operands = code(v).operands;
         for (std::size_t i = 0; i < operands.size(); ++i) {
-            const int operand = operands[i];
+            const ValueId operand = operands[i];
             const bool again = std::find(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i),
                                          operand) != operands.begin() + static_cast<std::ptrdiff_t>(i);
-            if (operand < 0 || again || last_use_[at(operand)] != v) continue;
+            if (!operand.valid() || again || last_use_[operand] != v) continue;
             const Place& p = place(operand);
             if (p.kind == Place::Kind::temporary) free_[p.element_bytes].push_back(p.offset);
         }
     }
 
-    void append(int v) {
+    void append(ValueId v) {
         const Instruction& instruction = code(v);
-        BodyStep step = call(BodyStep::Kind::convert, v);
+        BodyStep step = call(BodyStep::Kind::convert, v.number());
         switch (instruction.opcode) {
         case Opcode::load: return append_load(v);
         case Opcode::index:
             step.kind = BodyStep::Kind::index;
-            step.number = instruction.slot;
+            step.dim = instruction.dim;
             give_place(v, true);
             break;
         case Opcode::map:
             step.kind = BodyStep::Kind::map;
-            if (instruction.operands[1] >= 0 && is_once_before(code(instruction.operands[1])))
+            if (instruction.operands[1].valid() && is_once_before(code(instruction.operands[1])))
                 step.map = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
             if (step.map == nullptr) step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
             for (std::size_t i = 0; i < max_arity; ++i) step.operands[i] = read(instruction.operands[i]);
@@ -178,12 +180,11 @@ private:
             break;
         case Opcode::cast:
         case Opcode::round: {
-            const int operand = read(instruction.operands[0]);
-            const DType from = code(operand).type;
+            const DType from = code(instruction.operands[0]).type;
             step.convert = checked(instruction.opcode == Opcode::cast ? cast_kernel(from, instruction.type, set_)
                                                                       : round_kernel(from, instruction.round_to, set_),
                                    v);
-            step.operands[0] = operand;
+            step.operands[0] = read(instruction.operands[0]);
             release_operands(v);
             give_place(v, true);
             break;
@@ -197,14 +198,14 @@ private:
         program_.body.push_back(step);
     }
 
-    bool is_flat_load(int v) const {
-        return code(v).opcode == Opcode::load && is_flat(plan_.arrays[at(code(v).slot)], sweep_);
+    bool is_flat_load(ValueId v) const {
+        return code(v).opcode == Opcode::load && is_flat(plan_.arrays[code(v).array], sweep_);
     }
 
     /// Where the elements of so many bytes are brought together that value v is converted from. What is as wide as its
     /// value is converted where it is.
-    int place_of_raw(int v, std::size_t bytes) {
-        if (bytes == size_of(code(v).type)) return v;
+    int place_of_raw(ValueId v, std::size_t bytes) {
+        if (bytes == size_of(code(v).type)) return v.number();
         Place& raw = place(raw_place());
         if (raw.kind == Place::Kind::none)
             raw = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
@@ -212,30 +213,30 @@ private:
     }
 
     /// Flat arrays whose elements are values are read where they are.
-    void append_load(int v) {
-        const int number = code(v).slot;
-        const Array& array = plan_.arrays[at(number)];
+    void append_load(ValueId v) {
+        const ArrayId id = code(v).array;
+        const Array& array = plan_.arrays[id];
         const bool as_it_is = array.type == code(v).type && array.type != DType::boolean;
         const std::size_t bytes = size_of(array.type);
         if (is_flat_load(v)) {
             if (as_it_is) {
-                place(v) = place(array_place(number));
+                place(v) = place(array_place(id));
                 return;
             }
             give_place(v, false);
-            append_conversion(array.type, array_place(number), code(v).type, v);
+            append_conversion(array.type, array_place(id), code(v).type, v.number());
             return;
         }
         give_place(v, false);
         const int raw = place_of_raw(v, bytes);
         BodyStep step = call(BodyStep::Kind::gather, raw);
-        step.number = number;
+        step.array = id;
         program_.body.push_back(step);
-        if (!as_it_is) append_conversion(array.type, raw, code(v).type, v);
+        if (!as_it_is) append_conversion(array.type, raw, code(v).type, v.number());
     }
 
     void append(const Store& store) {
-        const Array& array = plan_.arrays[at(store.array)];
+        const Array& array = plan_.arrays[store.array];
         const int value = read(store.value);
         if (place(value).kind == Place::Kind::array && place(value).array == store.array) return;
         append_conversion(code(store.value).type, value, array.type, array_place(store.array));
@@ -264,8 +265,8 @@ private:
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
-        step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && fold.mask < 0;
-        step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask >= 0);
+        step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid();
+        step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;
         if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;
         program_.folds.push_back(step);
@@ -289,10 +290,11 @@ private:
     const Plan& plan_;
     const Sweep& sweep_;
     const InstructionSet set_;
-    const std::vector<int> body_; ///< the values computed for each element
+    const std::vector<ValueId> body_; ///< the values computed for each element
     SweepProgram program_;
-    std::vector<int> readers_, last_use_;
-    std::vector<bool> folded_products_;
+    Table<ValueId, int> readers_;
+    Table<ValueId, ValueId> last_use_;
+    Table<ValueId, bool> folded_products_;
     std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
 };
 

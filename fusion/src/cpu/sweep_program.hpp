@@ -25,14 +25,14 @@ constexpr std::size_t line_bytes = 64;
 struct Place {
     enum class Kind : std::uint8_t {
         none,
-        array,     ///< in array number `array` of the plan
+        array,     ///< in `array`
         scalar,    ///< a prologue value, repeated
         temporary, ///< in the scratch memory, row after row
     };
     Kind kind = Kind::none;
     std::size_t element_bytes = 0;
     std::size_t offset = 0; ///< scalar, temporary: bytes before it, for each element that there is room for
-    int array = -1;
+    ArrayId array = {};
 };
 
 /// One kernel call for each tile or row. `out` and `operands` number SweepProgram::places.
@@ -43,7 +43,8 @@ struct BodyStep {
     std::array<int, max_arity> operands; ///< those that there are not: the last place, which is none
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr;
-    int number = -1;     ///< gather: the array; index: the dim
+    ArrayId array = {};  ///< gather
+    DimId dim = {};      ///< index
     bool by_row = false; ///< its rows are not one after the other everywhere: one call for each
 };
 
@@ -63,7 +64,7 @@ struct FoldStep {
 
 /// Which prologue value fills a `scalar` place.
 struct Splat {
-    int value;
+    ValueId value;
     int place;
 };
 

@@ -82,13 +82,13 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
     elements_ = *element_count(sweep_.dims, extents); // the front end has checked that it fits
     std::int64_t inner = 1;
     for (auto dim = sweep_.dims.rbegin(); dim != sweep_.dims.rend() && elements_ > 0; ++dim) {
-        dim_extent_[at(*dim)] = extents[at(*dim)];
-        dim_inner_[at(*dim)] = inner;
-        inner *= extents[at(*dim)];
+        dim_extent_[*dim] = extents[dim->index()];
+        dim_inner_[*dim] = inner;
+        inner *= extents[dim->index()];
     }
     for (const BodyStep& step : program_.body)
         if (step.kind == BodyStep::Kind::gather && elements_ > 0)
-            strides_[at(step.number)] = strides(sweep_.dims, plan_.arrays[at(step.number)].dims, extents);
+            strides_[step.array] = strides(sweep_.dims, plan_.arrays[step.array].dims, extents);
     // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
     blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : fold_order(elements_).blocks;
 
@@ -134,9 +134,9 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     evaluate(program_.epilogue, sweep_, parameters, scalars, states_, values_);
     for (std::size_t y = 0; y < sweep_.yields.size(); ++y) {
         const Yield& yield = sweep_.yields[y];
-        ScalarResult& scalar = scalars[at(yield.scalar)];
-        scalar = {0, yield.empty >= 0 && values_[at(yield.empty)] != 0};
-        program_.yields[y](&scalar.bits, &values_[at(yield.value)], 1);
+        ScalarResult& scalar = scalars[yield.scalar.index()];
+        scalar = {0, yield.empty.valid() && values_[yield.empty.index()] != 0};
+        program_.yields[y](&scalar.bits, &values_[yield.value.index()], 1);
     }
 }
 
@@ -144,7 +144,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
 void SweepRun::fill_splats() {
     for (std::size_t s = 0; s < program_.splats.size(); ++s) {
         const Splat& splat = program_.splats[s];
-        const std::uint64_t bits = values_[at(splat.value)];
+        const std::uint64_t bits = values_[splat.value.index()];
         if (filled_[s] == bits) continue;
         const Place& place = program_.places[at(splat.place)];
         char* out = splats_.get() + place.offset * program_.room();
@@ -249,8 +249,8 @@ void SweepRun::choose_block(Part& part, std::int64_t block_in_band) const {
     for (std::size_t f = 0; f < folds_.size(); ++f) part.block[f] = lanes(part, f, block_in_band);
 }
 
-/// Runs the body over `lanes` lanes of `rows` slabs of the chosen block, slab, slab + blocks, …, and folds. `first_row`:
-/// the number of `slab` in its block.
+/// Runs the body over `lanes` lanes of `rows` slabs of the chosen block, slab, slab + blocks, …, and folds.
+/// `first_row`: the number of `slab` in its block.
 void SweepRun::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, std::size_t rows, std::size_t lanes,
                          std::span<char* const> arrays) {
     const std::size_t n = program_.tile >> std::countr_zero(std::bit_ceil(rows));
@@ -271,7 +271,7 @@ std::size_t SweepRun::lanes_before_line(std::span<char* const> arrays) const {
     if (program_.streams.empty()) return 0;
     const Place& stream = program_.places[at(program_.streams.front())];
     static_assert(lane_count % line_bytes == 0);
-    const auto address = reinterpret_cast<std::uintptr_t>(arrays[at(stream.array)]);
+    const auto address = reinterpret_cast<std::uintptr_t>(arrays[stream.array.index()]);
     return (line_bytes - address % line_bytes) % line_bytes / stream.element_bytes;
 }
 
@@ -279,7 +279,7 @@ std::size_t SweepRun::lanes_before_line(std::span<char* const> arrays) const {
 void SweepRun::place(Part& part, const Tile& tile, std::span<char* const> arrays) const {
     for (const int p : array_places_) {
         const Place& place = program_.places[at(p)];
-        part.where[at(p)] = {arrays[at(place.array)] + unsigned_of(tile.element) * place.element_bytes,
+        part.where[at(p)] = {arrays[place.array.index()] + unsigned_of(tile.element) * place.element_bytes,
                              unsigned_of(blocks_) * lane_count * place.element_bytes};
     }
     for (const int p : temporary_places_) part.where[at(p)].row_bytes = tile.n * program_.places[at(p)].element_bytes;
@@ -300,12 +300,12 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
             case BodyStep::Kind::map: step.map(out.at, in[0].at, in[1].at, in[2].at, n); break;
             case BodyStep::Kind::convert: step.convert(out.at, in[0].at, n); break;
             case BodyStep::Kind::gather:
-                gather(out.at, arrays[at(step.number)], program_.places[at(step.out)].element_bytes,
-                       strides_[at(step.number)], element, n);
+                gather(out.at, arrays[step.array.index()], program_.places[at(step.out)].element_bytes,
+                       strides_[step.array], element, n);
                 break;
             case BodyStep::Kind::index:
-                coordinates(reinterpret_cast<std::int64_t*>(out.at), dim_extent_[at(step.number)],
-                            dim_inner_[at(step.number)], element, n);
+                coordinates(reinterpret_cast<std::int64_t*>(out.at), dim_extent_[step.dim], dim_inner_[step.dim],
+                            element, n);
                 break;
             }
             out.at += out.row_bytes;

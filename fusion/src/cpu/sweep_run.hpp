@@ -88,9 +88,9 @@ private:
     std::vector<std::int64_t> extents_; ///< that fit; none before the first, and where memory was lacking
     std::size_t any_order_bytes_ = 0;   ///< of Part::any_order_lanes
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
-    std::vector<Strides> strides_;                     ///< by array; of those that are gathered
-    std::vector<std::int64_t> dim_extent_, dim_inner_; ///< by dim: of those in the domain
-    std::vector<int> array_places_, temporary_places_; ///< those that are used
+    Table<ArrayId, Strides> strides_;                   ///< of those that are gathered
+    Table<DimId, std::int64_t> dim_extent_, dim_inner_; ///< of those in the domain
+    std::vector<int> array_places_, temporary_places_;  ///< those that are used
     Bytes splats_;
     std::vector<Part> parts_; ///< at least as many as have work
     std::size_t part_count_ = 0;

@@ -115,8 +115,9 @@ DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, con
         for (std::size_t p = 0; p < problems.count; ++p) {
             const BoundProblem problem = problem_of(plan, problems, p);
             void* const workspace = layout.workspaces[s][p] != 0 ? at(layout.workspaces[s][p]) : nullptr;
-            auto values = parameter_values(plan, s, kernel, problem, std::span(side.arrays).subspan(p * each, each),
-                                           {at(scalar_bytes(plan, p)), workspace, host_reads ? host : nullptr});
+            auto values =
+                parameter_values(plan, SweepId(s), kernel, problem, std::span(side.arrays).subspan(p * each, each),
+                                 {at(scalar_bytes(plan, p)), workspace, host_reads ? host : nullptr});
             const std::uint32_t blocks = layout.blocks[s][p];
             if (loaded.problems == Problems::one) {
                 launch.values = std::move(values);

@@ -17,7 +17,7 @@
 
 namespace gf::cuda {
 
-Kernel emit_cuda(const Plan& plan, int sweep, Problems problems) {
+Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems) {
     // Without the sweep's name and number: sweeps of one form share one kernel and one cache entry, if their scalars
     // have the same numbers.
     Emitter emitter(plan, sweep, problems, Writer::Notes::none);
@@ -27,7 +27,7 @@ Kernel emit_cuda(const Plan& plan, int sweep, Problems problems) {
     return kernel;
 }
 
-std::string sweep_text(const Plan& plan, int sweep) {
+std::string sweep_text(const Plan& plan, SweepId sweep) {
     return Emitter(plan, sweep, Problems::one, Writer::Notes::trailing).sweep();
 }
 

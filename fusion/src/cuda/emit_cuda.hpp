@@ -20,11 +20,11 @@ using namespace plan;
 
 /// The meaning of one kernel parameter.
 enum class ParameterKind : std::uint8_t {
-    array,     ///< a pointer: the address of Plan::arrays[number]; 8 bytes
-    parameter, ///< the value of Plan::parameters[number], in its own size (bool: 1 byte)
+    array,     ///< a pointer: the address of `array`; 8 bytes
+    parameter, ///< the value of `parameter`, in its own size (bool: 1 byte)
     elements,  ///< the element count of the sweep's domain; 8 bytes, signed
-    extent,    ///< the extent of Plan::dims[number]; 8 bytes, signed
-    stride,    ///< elements between neighbours along dim `dim` of Plan::arrays[number], which is row-major; 8 bytes
+    extent,    ///< the extent of `dim`; 8 bytes, signed
+    stride,    ///< elements between neighbours along `dim` of `array`, row-major in its own dims; 8 bytes
     scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
     workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
     host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait
@@ -32,8 +32,9 @@ enum class ParameterKind : std::uint8_t {
 
 struct KernelParameter {
     ParameterKind kind;
-    int number = -1;
-    int dim = -1;
+    ArrayId array = {};
+    DimId dim = {};
+    ParameterId parameter = {};
 };
 
 /// A generated kernel. Its entry point is `gridfold_sweep`; a launch takes `threads` threads in one dimension, no
@@ -51,11 +52,11 @@ struct Kernel {
     bool finishes = false; ///< folds or yields: needs workspace, scalars and host
 };
 
-Kernel emit_cuda(const Plan& plan, int sweep, Problems problems = Problems::one);
+Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems = Problems::one);
 
 /// The part of a kernel's text that differs between sweeps, with the user's names and the plan's instructions as
 /// trailing comments, for people to read.
-std::string sweep_text(const Plan& plan, int sweep);
+std::string sweep_text(const Plan& plan, SweepId sweep);
 
 /// NVRTC's options for emitted text, without the architecture. Without fast_math nothing is contracted, flushed or
 /// approximated, so that the CPU backend gives the same bits.

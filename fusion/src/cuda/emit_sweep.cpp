@@ -19,10 +19,9 @@ bool reads_scalar(const Instruction& i) { return i.opcode == Opcode::read || i.o
 
 } // namespace
 
-Emitter::Emitter(const Plan& plan, int number, Problems problems, Writer::Notes notes)
-    : plan_(plan), sweep_(plan.sweeps[std::size_t(number)]), number_(number), problems_(problems),
-      shape_(choose_shape(plan, sweep_, problems)), code_(plan, sweep_), by_coordinates_(by_coordinates(plan, sweep_)),
-      out_(notes) {
+Emitter::Emitter(const Plan& plan, SweepId id, Problems problems, Writer::Notes notes)
+    : plan_(plan), sweep_(plan.sweeps[id]), id_(id), problems_(problems), shape_(choose_shape(plan, sweep_, problems)),
+      code_(plan, sweep_), by_coordinates_(by_coordinates(plan, sweep_)), out_(notes) {
     kernel_.threads = shape_.threads;
     kernel_.slab = shape_.threads * shape_.width;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
@@ -54,9 +53,9 @@ std::string Emitter::library() const {
 
 void Emitter::title() {
     std::string after;
-    for (const int earlier : sweep_.after)
+    for (const SweepId earlier : sweep_.after)
         after += fmt::format("{}{}", after.empty() ? ", after sweep " : ", ", earlier);
-    out_.comment(fmt::format("Sweep {} of {} over {}{}{}", number_, plan_.name, domain_text(plan_, sweep_.dims), after,
+    out_.comment(fmt::format("Sweep {} of {} over {}{}{}", id_, plan_.name, domain_text(plan_, sweep_.dims), after,
                              sweep_.reason.empty() ? "" : fmt::format(" ({})", sweep_.reason)));
 }
 
@@ -124,30 +123,30 @@ void Emitter::member(std::string_view type, const std::string& name, KernelParam
 }
 
 void Emitter::members() {
-    for (const int a : code_.arrays())
-        member(fmt::format("const {}*", spell_stored(code_.array(a).type)), code_.pointer(a), {ParameterKind::array, a},
-               code_.array(a).name);
+    for (const ArrayId a : code_.arrays())
+        member(fmt::format("const {}*", spell_stored(code_.array(a).type)), code_.pointer(a),
+               {.kind = ParameterKind::array, .array = a}, code_.array(a).name);
     for (const Store& s : sweep_.stores)
         member(fmt::format("{}*", spell_stored(code_.array(s.array).type)), code_.out_pointer(s),
-               {ParameterKind::array, s.array}, code_.array(s.array).name);
-    for (const int v : values_where(sweep_, is_once_before))
+               {.kind = ParameterKind::array, .array = s.array}, code_.array(s.array).name);
+    for (const ValueId v : values_where(sweep_, is_once_before))
         if (const Instruction& i = code_.code(v); i.opcode == Opcode::parameter) {
-            const Parameter& parameter = plan_.parameters[std::size_t(i.slot)];
-            member(spell_stored(parameter.type), fmt::format("parameter_{}", v), {ParameterKind::parameter, i.slot},
-                   parameter.name);
+            const Parameter& parameter = plan_.parameters[i.parameter];
+            member(spell_stored(parameter.type), fmt::format("parameter_{}", v),
+                   {.kind = ParameterKind::parameter, .parameter = i.parameter}, parameter.name);
         }
     member("i64", "elements", {ParameterKind::elements});
     if (by_coordinates_) {
         out_.line("i64 extents[rank];");
-        for (const int d : sweep_.dims) {
-            kernel_.parameters.push_back({ParameterKind::extent, d});
+        for (const DimId d : sweep_.dims) {
+            kernel_.parameters.push_back({.kind = ParameterKind::extent, .dim = d});
             members_.push_back({"i64", fmt::format("extent_{}", code_.position(d))});
         }
-        for (const int a : code_.arrays())
+        for (const ArrayId a : code_.arrays())
             if (!code_.flat(a))
-                for (const int d : code_.array(a).dims)
-                    member("i64", code_.stride(a, d), {ParameterKind::stride, a, d},
-                           fmt::format("of {} along {}", code_.array(a).name, plan_.dims[std::size_t(d)].name));
+                for (const DimId d : code_.array(a).dims)
+                    member("i64", code_.stride(a, d), {.kind = ParameterKind::stride, .array = a, .dim = d},
+                           fmt::format("of {} along {}", code_.array(a).name, plan_.dims[d].name));
     }
     const bool reads = std::ranges::any_of(sweep_.code, reads_scalar);
     if (kernel_.finishes || reads) member("Scalar*", "scalars", {ParameterKind::scalars});
@@ -155,13 +154,13 @@ void Emitter::members() {
         member("u64*", "workspace", {ParameterKind::workspace});
         member("u64*", "host", {ParameterKind::host});
     }
-    for (const int v : values_where(sweep_, is_once_before)) out_.line("{} v{};", spell(code_.code(v).type), v);
+    for (const ValueId v : values_where(sweep_, is_once_before)) out_.line("{} v{};", spell(code_.code(v).type), v);
     out_.blank();
 }
 
 void Emitter::arrays() {
     const bool gathers =
-        !code_.indices().empty() || std::ranges::any_of(code_.arrays(), [&](int a) { return !code_.flat(a); });
+        !code_.indices().empty() || std::ranges::any_of(code_.arrays(), [&](ArrayId a) { return !code_.flat(a); });
     const auto visit = [&](std::string_view function, const std::vector<std::string>& names) {
         out_.open("template <class Visit, class... Of> GRIDFOLD_FN static void {}(Visit visit, Of&... of) {{",
                   function);
@@ -171,7 +170,7 @@ void Emitter::arrays() {
     std::vector<std::string> read, stored;
     if (reads_in_order()) {
         out_.open("template <template <class, int> class Of> struct Arrays {{");
-        for (const int a : code_.arrays())
+        for (const ArrayId a : code_.arrays())
             if (code_.flat(a)) {
                 read.push_back(code_.pointer(a));
                 out_.line("Of<{}, width> {};", spell_stored(code_.array(a).type), read.back());
@@ -182,9 +181,9 @@ void Emitter::arrays() {
     }
     if (gathers) {
         out_.open("struct Loads{} {{", reads_in_order() ? " : Arrays<Pack>" : "");
-        for (const int a : code_.arrays())
+        for (const ArrayId a : code_.arrays())
             if (!code_.flat(a)) out_.line("Pack<{}, width> {};", spell_stored(code_.array(a).type), code_.pointer(a));
-        for (const int d : code_.indices()) out_.line("Pack<i64, width> index_{};", code_.position(d));
+        for (const DimId d : code_.indices()) out_.line("Pack<i64, width> index_{};", code_.position(d));
         out_.close("};");
     }
     if (!read.empty()) visit("each_array", read);
@@ -204,9 +203,9 @@ void Emitter::folds() {
     if (sweep_.folds.empty()) return;
     std::string all;
     int word = 0;
-    for (std::size_t n = 0; n < sweep_.folds.size(); ++n) {
+    for (const FoldId n : sweep_.folds.ids()) {
         const Fold& f = sweep_.folds[n];
-        out_.line("using Fold{} = {}<{}, {}>;", n, f.mask < 0 ? "Fold" : "Masked", word, spell_monoid(f));
+        out_.line("using Fold{} = {}<{}, {}>;", n, !f.mask.valid() ? "Fold" : "Masked", word, spell_monoid(f));
         word += f.monoid->state_words(f.element, f.accumulator);
         all += fmt::format("{}Fold{}", all.empty() ? "" : ", ", n);
     }
@@ -214,7 +213,7 @@ void Emitter::folds() {
     out_.blank();
 }
 
-void Emitter::value(int v, bool is_member) {
+void Emitter::value(ValueId v, bool is_member) {
     const Instruction& i = code_.code(v);
     out_.line("{}v{} = {};", is_member ? "" : fmt::format("const {} ", spell(i.type)), v, code_.expression(v));
     out_.note(instruction_text(plan_, v, i));
@@ -222,12 +221,12 @@ void Emitter::value(int v, bool is_member) {
 
 void Emitter::prologue() {
     // All values from the first that reads an earlier sweep's scalar on are computed after the wait.
-    const std::vector<int> once = values_where(sweep_, is_once_before);
-    const auto waits = std::ranges::find_if(once, [&](int v) { return reads_scalar(code_.code(v)); });
+    const std::vector<ValueId> once = values_where(sweep_, is_once_before);
+    const auto waits = std::ranges::find_if(once, [&](ValueId v) { return reads_scalar(code_.code(v)); });
     const auto section = [&](std::string_view name, const auto& begin, const auto& end) {
         if (begin == end) return;
         out_.open("GRIDFOLD_FN void {}() {{", name);
-        std::for_each(begin, end, [&](int v) { value(v, true); });
+        std::for_each(begin, end, [&](ValueId v) { value(v, true); });
         out_.close();
     };
     section("prologue", once.begin(), waits);
@@ -238,9 +237,9 @@ void Emitter::prologue() {
 void Emitter::gather() {
     if (!by_coordinates_) return;
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
-    for (const int a : code_.arrays())
+    for (const ArrayId a : code_.arrays())
         if (!code_.flat(a)) out_.line("l.{0}[n] = {0}[{1}];", code_.pointer(a), code_.offset(a));
-    for (const int d : code_.indices()) out_.line("l.index_{0}[n] = at[{0}];", code_.position(d));
+    for (const DimId d : code_.indices()) out_.line("l.index_{0}[n] = at[{0}];", code_.position(d));
     out_.close();
     out_.blank();
 }
@@ -248,12 +247,12 @@ void Emitter::gather() {
 void Emitter::element() {
     out_.open("template <class At> GRIDFOLD_FN void element({}, const At& at) const {{",
               code_.reads_loads() ? "const Loads& l" : "const Loads&");
-    for (const int v : values_where(sweep_, is_per_element)) value(v, false);
-    for (std::size_t n = 0; n < sweep_.folds.size(); ++n) {
+    for (const ValueId v : values_where(sweep_, is_per_element)) value(v, false);
+    for (const FoldId n : sweep_.folds.ids()) {
         const Fold& f = sweep_.folds[n];
-        out_.line("at.fold(Fold{}{{}}, v{}{});", n, f.value, f.mask < 0 ? "" : fmt::format(", v{}", f.mask));
+        out_.line("at.fold(Fold{}{{}}, v{}{});", n, f.value, !f.mask.valid() ? "" : fmt::format(", v{}", f.mask));
         out_.note(fmt::format("fold {}: {} of %{}{}", n, monoid_of(f), f.value,
-                              f.mask < 0 ? "" : fmt::format(" where %{}", f.mask)));
+                              !f.mask.valid() ? "" : fmt::format(" where %{}", f.mask)));
     }
     for (const Store& s : sweep_.stores) {
         out_.line("at.stored.{}[at.n] = {};", code_.out_pointer(s),
@@ -266,12 +265,12 @@ void Emitter::element() {
 void Emitter::finish() {
     out_.blank();
     out_.open("GRIDFOLD_FN void finish(const Folds::States<1>&{}, u32 tag) const {{", reads_states() ? " s" : "");
-    for (const int v : values_where(sweep_, is_after_folds)) value(v, false);
+    for (const ValueId v : values_where(sweep_, is_after_folds)) value(v, false);
     for (const Yield& y : sweep_.yields) {
-        const DType type = plan_.scalars[std::size_t(y.scalar)].type;
+        const DType type = plan_.scalars[y.scalar].type;
         out_.line("yield<{}>(scalars + {}, host ? host + {} : nullptr, tag, {}, {});", spell_stored(type), y.scalar,
-                  3 * y.scalar, spell_narrowed(type, fmt::format("v{}", y.value)),
-                  y.empty >= 0 ? fmt::format("v{}", y.empty) : "false");
+                  3 * y.scalar.number(), spell_narrowed(type, fmt::format("v{}", y.value)),
+                  y.empty.valid() ? fmt::format("v{}", y.empty) : "false");
         for (const Output& output : plan_.outputs)
             if (output.scalar == y.scalar) out_.note(output.name);
     }
@@ -311,7 +310,7 @@ void Emitter::entry() {
 
 bool Emitter::shifts() const {
     const bool any_way = std::ranges::all_of(sweep_.folds, [](const Fold& fold) {
-        return fold.monoid->traits(fold.element, fold.accumulator, fold.mask >= 0).shifts;
+        return fold.monoid->traits(fold.element, fold.accumulator, fold.mask.valid()).shifts;
     });
     const bool numbered =
         std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::index; });
@@ -321,7 +320,7 @@ bool Emitter::shifts() const {
 bool Emitter::prefetches() const { return problems_ == Problems::one && kernel_.words > 0 && reads_in_order(); }
 
 bool Emitter::reads_in_order() const {
-    return std::ranges::any_of(code_.arrays(), [&](int a) { return code_.flat(a); });
+    return std::ranges::any_of(code_.arrays(), [&](ArrayId a) { return code_.flat(a); });
 }
 
 bool Emitter::reads_states() const {

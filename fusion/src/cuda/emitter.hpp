@@ -15,7 +15,7 @@ namespace gf::cuda {
 /// Writes one sweep. Functions that return void append to the text.
 class Emitter {
 public:
-    Emitter(const Plan& plan, int number, Problems problems, Writer::Notes notes);
+    Emitter(const Plan& plan, SweepId id, Problems problems, Writer::Notes notes);
 
     /// The kernel without its source.
     Kernel kernel();
@@ -48,7 +48,7 @@ private:
     void entry();
 
     /// The definition of value v, or its assignment if it is a member.
-    void value(int v, bool is_member);
+    void value(ValueId v, bool is_member);
 
     /// True if elements may be assigned to lanes in any way: an unaligned array is then read from its first whole pack
     /// on.
@@ -62,7 +62,7 @@ private:
 
     const Plan& plan_;
     const Sweep& sweep_;
-    int number_;
+    SweepId id_;
     Problems problems_;
     Shape shape_;
     SweepCode code_;

@@ -9,8 +9,11 @@
 
 #include <gridfold/core/buffer.hpp>
 #include <gridfold/fusion/backend.hpp>
+#include <gridfold/fusion/plan.hpp>
 
 namespace gf::cuda {
+
+using namespace plan;
 
 /// The tag of launch number `launch` (from 1) on one workspace: 1 … 2^32 − 1, then from 1 again.
 constexpr std::uint32_t tag_of(std::uint64_t launch) {
@@ -29,21 +32,21 @@ public:
         for (std::size_t i = 0; i < memory_.bytes() / sizeof(std::uint64_t); ++i) words()[i] = 0;
     }
     /// True if the launch with this tag has written the scalar.
-    bool has(int scalar, std::uint32_t tag) const noexcept {
+    bool has(ScalarId scalar, std::uint32_t tag) const noexcept {
         for (std::size_t i = 0; i < 3; ++i)
             if (load(scalar, i) >> 32 != tag) return false;
         return true;
     }
     /// The scalar that was written; requires has().
-    ScalarResult read(int scalar) const noexcept {
+    ScalarResult read(ScalarId scalar) const noexcept {
         const std::uint64_t low = load(scalar, 0) & 0xffffffffu;
         return {load(scalar, 1) << 32 | low, (load(scalar, 2) & 1) != 0};
     }
 
 private:
     std::uint64_t* words() const noexcept { return static_cast<std::uint64_t*>(memory_.address()); }
-    std::uint64_t load(int scalar, std::size_t word) const noexcept {
-        return std::atomic_ref(words()[static_cast<std::size_t>(scalar) * 3 + word]).load(std::memory_order_acquire);
+    std::uint64_t load(ScalarId scalar, std::size_t word) const noexcept {
+        return std::atomic_ref(words()[scalar.index() * 3 + word]).load(std::memory_order_acquire);
     }
     PinnedBuffer memory_;
 };

@@ -21,12 +21,12 @@ struct DeviceScalar {
 };
 
 /// The number of elements over these dims. It fits: the front end has checked the extents.
-std::int64_t elements_of(std::span<const int> dims, std::span<const std::int64_t> extents);
+std::int64_t elements_of(std::span<const DimId> dims, std::span<const std::int64_t> extents);
 std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents);
 /// True if an array needs device memory of the runner: a temporary, or an array bound in host memory.
 bool needs_memory(const Array& array, const BoundArray& bound);
 /// True if this scalar of the plan is a result of the graph.
-bool is_output(const Plan& plan, int scalar);
+bool is_output(const Plan& plan, ScalarId scalar);
 
 /// One launch of one sweep.
 struct SweepLaunch {
@@ -44,7 +44,7 @@ struct LaunchMemory {
 };
 
 /// The values of Kernel::parameters for one problem. `arrays` has the device address of each of Plan::arrays.
-std::vector<std::uint64_t> parameter_values(const Plan& plan, std::size_t sweep, const Kernel& kernel,
+std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, const Kernel& kernel,
                                             const BoundProblem& bound, std::span<void* const> arrays,
                                             const LaunchMemory& memory);
 
@@ -55,7 +55,7 @@ inline bool overlaps(const LoadedPlan& loaded, const SweepLaunch& launch) {
 }
 
 /// Calls `use(launch)` with a sweep's launch in the driver's form, which is valid during the call.
-template <class Use> void with_launch(const LoadedPlan& loaded, std::size_t sweep, const SweepLaunch& one, Use&& use) {
+template <class Use> void with_launch(const LoadedPlan& loaded, SweepId sweep, const SweepLaunch& one, Use&& use) {
     const LoadedKernel& kernel = loaded.kernels[sweep];
     std::vector<std::uint64_t> values = one.values; // kernelParams points to mutable memory
     std::vector<void*> addresses;

@@ -92,7 +92,7 @@ std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, in
     std::map<std::string_view, std::size_t> known;
     for (std::size_t i = 0; i < loaded->kernels.size(); ++i) {
         Kernel& emitted = loaded->kernels[i].emitted;
-        emitted = emit_cuda(*loaded->plan, static_cast<int>(i), problems);
+        emitted = emit_cuda(*loaded->plan, SweepId(i), problems);
         const auto [it, is_new] = known.try_emplace(emitted.source, keys.size());
         if (is_new)
             keys.push_back({emitted.source, properties.capability_major, properties.capability_minor,

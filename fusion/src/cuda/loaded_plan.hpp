@@ -46,7 +46,7 @@ struct LoadedPlan {
     int device = 0;
     Problems problems = Problems::one; ///< the kernels' number of problems
     bool may_overlap = false;          ///< the device supports Launch::may_overlap
-    std::vector<LoadedKernel> kernels;
+    Table<SweepId, LoadedKernel> kernels;
     std::shared_ptr<Health> health; ///< shared by all loaded plans of one Executable
 };
 

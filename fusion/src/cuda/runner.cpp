@@ -82,13 +82,15 @@ HostArrays find_host_arrays(const Plan& plan, const Bound& problems, std::span<v
 
 GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches) {
     std::vector<std::vector<void*>> addresses(launches.size());
+    std::vector<std::vector<int>> after(launches.size());
     std::vector<KernelNode> nodes;
     for (std::size_t i = 0; i < launches.size(); ++i) {
         for (std::uint64_t& value : launches[i].values) addresses[i].push_back(&value);
+        for (const SweepId earlier : loaded.plan->sweeps[i].after) after[i].push_back(earlier.number());
         const LoadedKernel& kernel = loaded.kernels[i];
         nodes.push_back({{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.threads),
                           addresses[i].data(), overlaps(loaded, launches[i])},
-                         loaded.plan->sweeps[i].after});
+                         after[i]});
     }
     return {loaded.device, nodes};
 }
@@ -96,11 +98,11 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
 /// True if the scalars that the host polls show that the plan is done: it writes no arrays, and every last sweep yields
 /// a result (one that yields none may still be reading its inputs).
 bool scalars_tell_all(const Plan& plan) {
-    if (std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const Output& o) { return o.array >= 0; }))
+    if (std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const Output& o) { return o.array.valid(); }))
         return false;
-    for (std::size_t i = 0; i < plan.sweeps.size(); ++i) {
+    for (const SweepId i : plan.sweeps.ids()) {
         const bool is_last = std::none_of(plan.sweeps.begin(), plan.sweeps.end(), [&](const Sweep& later) {
-            return std::find(later.after.begin(), later.after.end(), static_cast<int>(i)) != later.after.end();
+            return std::find(later.after.begin(), later.after.end(), i) != later.after.end();
         });
         const auto& yields = plan.sweeps[i].yields;
         const bool tells =
@@ -136,12 +138,12 @@ private:
     bool words_are_there() const;
 
     std::shared_ptr<const LoadedPlan> loaded_;
-    std::vector<int> results_;   // the scalars that are outputs of the graph
-    bool words_suffice_ = false; // scalars_tell_all(): after the words, nothing has to be waited for
-    HostWords words_;            // polls(): the memory that sweeps write scalars to
-    PinnedBuffer answer_;        // else: a copy of the DeviceScalars
-    Stream stream_;              // for runs without a caller's stream, and for copies to the host
-    Event done_;                 // the end of the last launch
+    std::vector<ScalarId> results_; // the scalars that are outputs of the graph
+    bool words_suffice_ = false;    // scalars_tell_all(): after the words, nothing has to be waited for
+    HostWords words_;               // polls(): the memory that sweeps write scalars to
+    PinnedBuffer answer_;           // else: a copy of the DeviceScalars
+    Stream stream_;                 // for runs without a caller's stream, and for copies to the host
+    Event done_;                    // the end of the last launch
 
     Bound bound_{.extents = {}, .arrays = {}, .parameters = {}, .owners = {}, .count = 0};
     Layout layout_;
@@ -161,8 +163,8 @@ CudaRunner::CudaRunner(std::shared_ptr<const LoadedPlan> loaded)
       words_(polls() ? HostWords(loaded_->device, loaded_->plan->scalars.size()) : HostWords()),
       stream_(loaded_->device, StreamKind::ordered_with_default), done_(loaded_->device) {
     release_retired();
-    for (int i = 0; i < static_cast<int>(loaded_->plan->scalars.size()); ++i)
-        if (is_output(*loaded_->plan, i)) results_.push_back(i);
+    for (const ScalarId scalar : loaded_->plan->scalars.ids())
+        if (is_output(*loaded_->plan, scalar)) results_.push_back(scalar);
 }
 
 /// Waits for the launch in progress, which uses the memory that is freed.
@@ -232,7 +234,7 @@ void CudaRunner::bind(const Bound& problems) {
             } else {
                 for (std::size_t i = 0; i < side.launches.size(); ++i)
                     if (side.launches[i] != side_.launches[i])
-                        with_launch(*loaded_, i, side.launches[i],
+                        with_launch(*loaded_, SweepId(i), side.launches[i],
                                     [&](const Launch& launch) { graph_.update(static_cast<int>(i), launch); });
             }
         } catch (...) {
@@ -325,13 +327,13 @@ void CudaRunner::capture(StreamView stream) {
     make_ready(captured->memory, layout_, side, Stream(loaded_->device, StreamKind::independent));
     give_to_captured_graph(stream, captured);
     for (std::size_t i = 0; i < side.launches.size(); ++i)
-        with_launch(*loaded_, i, side.launches[i], [&](const Launch& what) { launch(what, stream); });
+        with_launch(*loaded_, SweepId(i), side.launches[i], [&](const Launch& what) { launch(what, stream); });
     captured_ = std::move(captured);
 }
 
 bool CudaRunner::words_are_there() const {
     const std::uint32_t tag = tag_of(launch_count_);
-    return std::all_of(results_.begin(), results_.end(), [&](int scalar) { return words_.has(scalar, tag); });
+    return std::all_of(results_.begin(), results_.end(), [&](ScalarId scalar) { return words_.has(scalar, tag); });
 }
 
 /// Waits for the last launch's words: first by polling only them, for the time of a short kernel; then by querying
@@ -382,14 +384,14 @@ void CudaRunner::read_words(std::span<ScalarResult> scalars) const {
     if (!words_are_there())
         throw InternalError(
             fmt::format("launch {} of a plan ended without its results: {}", launch_count_, loaded_->plan->graph_text));
-    for (const int scalar : results_) scalars[static_cast<std::size_t>(scalar)] = words_.read(scalar);
+    for (const ScalarId scalar : results_) scalars[scalar.index()] = words_.read(scalar);
 }
 
 /// `from` and `scalars` hold one problem after the other.
 void CudaRunner::read_scalars(const DeviceScalar* from, std::span<ScalarResult> scalars) const {
     for (std::size_t p = 0; p < bound_.count; ++p)
-        for (const int result : results_) {
-            const std::size_t i = p * loaded_->plan->scalars.size() + static_cast<std::size_t>(result);
+        for (const ScalarId result : results_) {
+            const std::size_t i = p * loaded_->plan->scalars.size() + result.index();
             const DeviceScalar& scalar = from[i];
             if (scalar.empty == DeviceScalar::never)
                 throw DeviceError(

@@ -37,8 +37,8 @@ constexpr int registers_of_thread = 255;
 int widest_element(const Plan& plan, const Sweep& sweep) {
     std::size_t widest = 1;
     for (const Instruction& i : sweep.code)
-        if (i.opcode == Opcode::load) widest = std::max(widest, size_of(plan.arrays[std::size_t(i.slot)].type));
-    for (const Store& s : sweep.stores) widest = std::max(widest, size_of(plan.arrays[std::size_t(s.array)].type));
+        if (i.opcode == Opcode::load) widest = std::max(widest, size_of(plan.arrays[i.array].type));
+    for (const Store& s : sweep.stores) widest = std::max(widest, size_of(plan.arrays[s.array].type));
     return int(widest);
 }
 
@@ -49,7 +49,7 @@ bool touches_arrays(const Sweep& sweep) {
 
 int flat_arrays(const Plan& plan, const Sweep& sweep) {
     return int(std::ranges::count_if(sweep.code, [&](const Instruction& i) {
-        return i.opcode == Opcode::load && is_flat(plan.arrays[std::size_t(i.slot)], sweep);
+        return i.opcode == Opcode::load && is_flat(plan.arrays[i.array], sweep);
     }));
 }
 
@@ -67,7 +67,7 @@ int parameter_words(const Plan& plan, const Sweep& sweep) {
 int state_words(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds)
-        words += f.monoid->traits(f.element, f.accumulator, f.mask >= 0).thread_words(width);
+        words += f.monoid->traits(f.element, f.accumulator, f.mask.valid()).thread_words(width);
     return words;
 }
 
@@ -77,7 +77,7 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     int bytes = 0, words = 0;
     for (const Instruction& i : sweep.code) {
         if (i.opcode == Opcode::load) {
-            const Array& array = plan.arrays[std::size_t(i.slot)];
+            const Array& array = plan.arrays[i.array];
             bytes += width * std::max(int(size_of(array.type)), wide ? 4 : 1);
             if (!is_flat(array, sweep)) words += 2 * width;
         } else if (i.opcode == Opcode::index && sweep.dims.size() > 1) {
@@ -97,8 +97,8 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
 int words_to_fold(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds) {
-        if (f.monoid->traits(f.element, f.accumulator, f.mask >= 0).joins) continue;
-        if (f.mask >= 0)
+        if (f.monoid->traits(f.element, f.accumulator, f.mask.valid()).joins) continue;
+        if (f.mask.valid())
             words += width * f.monoid->state_words(f.element, f.accumulator);
         else if (f.accumulator == DType::f64)
             words += width * 2;
@@ -110,7 +110,7 @@ int words_to_fold(const Sweep& sweep, int width) {
 /// gathered arrays, masked folds and 64-bit arithmetic it spills instead.
 bool yields_registers(const Plan& plan, const Sweep& sweep) {
     const auto is_wide = [](const Instruction& i) { return is_per_element(i) && size_of(i.compute) > 4; };
-    const auto is_heavy = [](const Fold& f) { return f.mask >= 0 || f.accumulator == DType::f64; };
+    const auto is_heavy = [](const Fold& f) { return f.mask.valid() || f.accumulator == DType::f64; };
     return sweep.stores.empty() && !by_coordinates(plan, sweep) && std::ranges::none_of(sweep.code, is_wide) &&
            std::ranges::none_of(sweep.folds, is_heavy);
 }
@@ -136,14 +136,14 @@ int blocks_to_collect(const Sweep& sweep, int threads) {
 bool by_coordinates(const Plan& plan, const Sweep& sweep) {
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
         return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||
-               (i.opcode == Opcode::load && !is_flat(plan.arrays[std::size_t(i.slot)], sweep));
+               (i.opcode == Opcode::load && !is_flat(plan.arrays[i.array], sweep));
     });
 }
 
 int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     std::size_t bytes = 0;
     for (const Instruction& i : sweep.code)
-        if (i.opcode == Opcode::load) bytes += size_of(plan.arrays[std::size_t(i.slot)].type);
+        if (i.opcode == Opcode::load) bytes += size_of(plan.arrays[i.array].type);
     return int(bytes);
 }
 

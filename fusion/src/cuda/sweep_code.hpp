@@ -17,23 +17,23 @@ public:
     SweepCode(const Plan& plan, const Sweep& sweep);
 
     /// The expression of value v.
-    std::string expression(int v) const;
+    std::string expression(ValueId v) const;
 
-    const Array& array(int number) const { return plan_.arrays[static_cast<std::size_t>(number)]; }
-    bool flat(int number) const { return is_flat(array(number), sweep_); }
-    const Instruction& code(int value) const { return sweep_.code[static_cast<std::size_t>(value)]; }
+    const Array& array(ArrayId a) const { return plan_.arrays[a]; }
+    bool flat(ArrayId a) const { return is_flat(array(a), sweep_); }
+    const Instruction& code(ValueId v) const { return sweep_.code[v]; }
 
-    std::string pointer(int number) const;
+    std::string pointer(ArrayId a) const;
     std::string out_pointer(const Store& store) const;
-    std::size_t position(int dim) const;
-    std::string stride(int number, int dim) const;
+    std::size_t position(DimId dim) const;
+    std::string stride(ArrayId a, DimId dim) const;
     /// The offset of an array's element, from its coordinates `at`.
-    std::string offset(int number) const;
+    std::string offset(ArrayId a) const;
 
     /// The arrays that are loaded, each once.
-    const std::vector<int>& arrays() const { return arrays_; }
+    const std::vector<ArrayId>& arrays() const { return arrays_; }
     /// The dims whose coordinates the sweep reads; none if the domain has one dim.
-    const std::vector<int>& indices() const { return indices_; }
+    const std::vector<DimId>& indices() const { return indices_; }
     /// True if any value comes from a thread's Loads.
     bool reads_loads() const;
 
@@ -42,7 +42,8 @@ private:
 
     const Plan& plan_;
     const Sweep& sweep_;
-    std::vector<int> arrays_, indices_;
+    std::vector<ArrayId> arrays_;
+    std::vector<DimId> indices_;
 };
 
 } // namespace gf::cuda

@@ -85,12 +85,11 @@ Memory locate(const Signature& signature, const Slot& slot, const View& view, co
     return target.is_cpu() ? Memory::host : info.memory;
 }
 
-/// The source of the first extent that resolve() found for dim number `dim`, for messages.
-std::string first_source(const Signature& signature, const GivenSlots& given, int dim) {
-    if (signature.plan->dims[static_cast<std::size_t>(dim)].extent) return "its declaration";
+/// The source of the first extent that resolve() found for dim `dim`, for messages.
+std::string first_source(const Signature& signature, const GivenSlots& given, DimId dim) {
+    if (signature.plan->dims[dim].extent) return "its declaration";
     for (std::size_t i = 0; i < given.size(); ++i)
-        if (given[i].bound && signature.slots[i].kind == SlotKind::dim && signature.slots[i].number == dim)
-            return "the extent bound by name";
+        if (given[i].bound && signature.slots[i].dim == dim) return "the extent bound by name";
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
         if (given[i].bound && std::find(slot.dims.begin(), slot.dims.end(), dim) != slot.dims.end())
@@ -99,14 +98,14 @@ std::string first_source(const Signature& signature, const GivenSlots& given, in
     return "nothing";
 }
 
-void agree(const Signature& signature, const GivenSlots& given, std::size_t slot, int dim, std::int64_t extent,
+void agree(const Signature& signature, const GivenSlots& given, std::size_t slot, DimId dim, std::int64_t extent,
            std::int64_t& known) {
     if (known < 0) known = extent;
     if (known == extent) return;
     const Slot& here = signature.slots[slot];
     throw InvalidBinding(
-        fmt::format("dim \"{}\" is {} by {}, but {} by {}", signature.plan->dims[static_cast<std::size_t>(dim)].name,
-                    known, first_source(signature, given, dim), extent,
+        fmt::format("dim \"{}\" is {} by {}, but {} by {}", signature.plan->dims[dim].name, known,
+                    first_source(signature, given, dim), extent,
                     here.kind == SlotKind::dim ? "the extent bound by name" : describe(signature, here)),
         "a dim has one extent", "bind arrays whose extents agree");
 }
@@ -114,12 +113,11 @@ void agree(const Signature& signature, const GivenSlots& given, std::size_t slot
 void find_extents(const Signature& signature, const GivenSlots& given, std::span<std::int64_t> extents) {
     const Plan& plan = *signature.plan;
     for (std::size_t i = 0; i < plan.dims.size(); ++i) extents[i] = plan.dims[i].extent.value_or(-1);
-    const auto agree_on = [&](std::size_t slot, int dim, std::int64_t extent) {
-        agree(signature, given, slot, dim, extent, extents[static_cast<std::size_t>(dim)]);
+    const auto agree_on = [&](std::size_t slot, DimId dim, std::int64_t extent) {
+        agree(signature, given, slot, dim, extent, extents[dim.index()]);
     };
     for (std::size_t i = 0; i < given.size(); ++i)
-        if (given[i].bound && signature.slots[i].kind == SlotKind::dim)
-            agree_on(i, signature.slots[i].number, given[i].extent);
+        if (given[i].bound && signature.slots[i].dim.valid()) agree_on(i, signature.slots[i].dim, given[i].extent);
     for (std::size_t i = 0; i < given.size(); ++i) {
         if (!given[i].bound || !is_array(signature.slots[i])) continue;
         for (std::size_t axis = 0; axis < signature.slots[i].dims.size(); ++axis)
@@ -133,7 +131,7 @@ void find_extents(const Signature& signature, const GivenSlots& given, std::span
         extents[i] = std::max<std::int64_t>(extents[i], 0);
         if (extents[i] == 0 && plan.dims[i].must_not_be_empty)
             throw InvalidBinding(fmt::format("dim \"{}\" has extent 0 by {}", plan.dims[i].name,
-                                             first_source(signature, given, static_cast<int>(i))),
+                                             first_source(signature, given, DimId(i))),
                                  fmt::format("{} has no value without elements", plan.dims[i].needs_elements_of),
                                  "bind at least one element");
     }
@@ -151,10 +149,9 @@ void check_sizes(const Signature& signature, std::span<const std::int64_t> exten
     for (const Sweep& sweep : signature.plan->sweeps) {
         if (element_count(sweep.dims, extents).value_or(max_domain_elements + 1) <= max_domain_elements) continue;
         std::string dims;
-        for (const int dim : sweep.dims)
-            dims += fmt::format("{}{} = {}", dims.empty() ? "" : ", ",
-                                signature.plan->dims[static_cast<std::size_t>(dim)].name,
-                                extents[static_cast<std::size_t>(dim)]);
+        for (const DimId dim : sweep.dims)
+            dims += fmt::format("{}{} = {}", dims.empty() ? "" : ", ", signature.plan->dims[dim].name,
+                                extents[dim.index()]);
         throw InvalidBinding(fmt::format("the domain {} has more than 2^48 elements", dims),
                              "one sweep visits at most 2^48", "bind smaller extents");
     }
@@ -179,7 +176,7 @@ bool overlap(const ByteRange& a, const ByteRange& b) {
 /// True if an input and an output are the same memory and the plan allows that (Signature::in_place).
 bool is_in_place(const Signature& signature, const GivenSlots& given, std::size_t in, std::size_t out) {
     return bytes_of(given[in]) == bytes_of(given[out]) &&
-           std::ranges::find(signature.in_place, std::pair(signature.slots[in].number, signature.slots[out].number)) !=
+           std::ranges::find(signature.in_place, std::pair(signature.slots[in].array, signature.slots[out].array)) !=
                signature.in_place.end();
 }
 
@@ -320,17 +317,16 @@ void resolve(const Signature& signature, const GivenSlots& given, std::span<cons
     check_overlap(signature, given);
     std::ranges::fill(problem.arrays, BoundArray{});
     std::ranges::fill(problem.parameters, 0);
-    for (std::size_t i = 0; i < plan.parameters.size(); ++i)
-        if (const int dim = plan.parameters[i].dim; dim >= 0)
-            problem.parameters[i] = static_cast<std::uint64_t>(problem.extents[static_cast<std::size_t>(dim)]);
+    for (const ParameterId p : plan.parameters.ids())
+        if (const DimId dim = plan.parameters[p].dim; dim.valid())
+            problem.parameters[p.index()] = static_cast<std::uint64_t>(problem.extents[dim.index()]);
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
-        if (!given[i].bound || slot.number < 0 || slot.kind == SlotKind::dim) continue;
-        const auto number = static_cast<std::size_t>(slot.number);
-        if (slot.kind == SlotKind::scalar)
-            problem.parameters[number] = given[i].bits;
-        else
-            problem.arrays[number] = {given[i].array.address, given[i].array.memory};
+        if (!given[i].bound) continue;
+        if (slot.parameter.valid())
+            problem.parameters[slot.parameter.index()] = given[i].bits;
+        else if (slot.array.valid())
+            problem.arrays[slot.array.index()] = {given[i].array.address, given[i].array.memory};
     }
 }
 

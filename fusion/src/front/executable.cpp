@@ -189,8 +189,8 @@ std::string Executable::explain() const {
 
 std::string Executable::source(bool full) const {
     std::string text;
-    for (int i = 0; i < static_cast<int>(plan().sweeps.size()); ++i) {
-        if (i > 0) text += "\n";
+    for (const SweepId i : plan().sweeps.ids()) {
+        if (!text.empty()) text += "\n";
         text += full ? cuda::emit_cuda(plan(), i).source : cuda::sweep_text(plan(), i);
     }
     return text;

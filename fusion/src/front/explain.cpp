@@ -14,18 +14,18 @@ namespace {
 
 using Line = std::back_insert_iterator<std::string>;
 
-std::string dims_text(const Plan& plan, const std::vector<int>& dims) {
+std::string dims_text(const Plan& plan, const std::vector<DimId>& dims) {
     std::string text;
-    for (const int dim : dims) text += (text.empty() ? "" : ", ") + plan.dims[static_cast<std::size_t>(dim)].name;
+    for (const DimId dim : dims) text += (text.empty() ? "" : ", ") + plan.dims[dim].name;
     return "[" + text + "]";
 }
 
 /// Bytes as a sum of products of extents: "8*n + 4*j".
-std::string bytes_text(const Plan& plan, const std::vector<int>& arrays) {
-    std::vector<std::pair<std::vector<int>, std::size_t>> terms; // dims, and bytes of one element
-    for (const int number : arrays) {
-        const Array& array = plan.arrays[static_cast<std::size_t>(number)];
-        std::vector<int> dims = array.dims;
+std::string bytes_text(const Plan& plan, const std::vector<ArrayId>& arrays) {
+    std::vector<std::pair<std::vector<DimId>, std::size_t>> terms; // dims, and bytes of one element
+    for (const ArrayId id : arrays) {
+        const Array& array = plan.arrays[id];
+        std::vector<DimId> dims = array.dims;
         std::sort(dims.begin(), dims.end());
         const auto same =
             std::find_if(terms.begin(), terms.end(), [&](const auto& term) { return term.first == dims; });
@@ -37,31 +37,31 @@ std::string bytes_text(const Plan& plan, const std::vector<int>& arrays) {
     std::string text;
     for (const auto& [dims, bytes] : terms) {
         text += fmt::format("{}{}", text.empty() ? "" : " + ", bytes);
-        for (const int dim : dims) text += "*" + plan.dims[static_cast<std::size_t>(dim)].name;
+        for (const DimId dim : dims) text += "*" + plan.dims[dim].name;
     }
     return text.empty() ? "0" : text;
 }
 
-std::string arrays_text(const Plan& plan, const std::vector<int>& arrays) {
+std::string arrays_text(const Plan& plan, const std::vector<ArrayId>& arrays) {
     std::string text;
-    for (const int number : arrays) {
-        const Array& array = plan.arrays[static_cast<std::size_t>(number)];
+    for (const ArrayId id : arrays) {
+        const Array& array = plan.arrays[id];
         text += fmt::format("{}{} ({}{}{})", text.empty() ? "" : ", ", array.name, to_text(array.type),
                             dims_text(plan, array.dims), array.role == ArrayRole::temporary ? ", temporary" : "");
     }
     return text.empty() ? "nothing" : text;
 }
 
-std::vector<int> arrays_read(const Sweep& sweep) {
-    std::vector<int> arrays;
+std::vector<ArrayId> arrays_read(const Sweep& sweep) {
+    std::vector<ArrayId> arrays;
     for (const Instruction& instruction : sweep.code)
-        if (instruction.opcode == Opcode::load && std::count(arrays.begin(), arrays.end(), instruction.slot) == 0)
-            arrays.push_back(instruction.slot);
+        if (instruction.opcode == Opcode::load && std::count(arrays.begin(), arrays.end(), instruction.array) == 0)
+            arrays.push_back(instruction.array);
     return arrays;
 }
 
-std::vector<int> arrays_written(const Sweep& sweep) {
-    std::vector<int> arrays;
+std::vector<ArrayId> arrays_written(const Sweep& sweep) {
+    std::vector<ArrayId> arrays;
     for (const Store& store : sweep.stores) arrays.push_back(store.array);
     return arrays;
 }
@@ -79,7 +79,7 @@ std::string folds_text(const Sweep& sweep) {
     std::string text;
     for (const Fold& fold : sweep.folds)
         text += fmt::format("{}{}<{}, {}>{}", text.empty() ? "" : ", ", fold.monoid->name, to_text(fold.element),
-                            to_text(fold.accumulator), fold.mask >= 0 ? " where masked" : "");
+                            to_text(fold.accumulator), fold.mask.valid() ? " where masked" : "");
     return text;
 }
 
@@ -122,10 +122,10 @@ std::string explain(const Plan& plan, std::string_view device, std::string_view 
                     std::span<const SweepFacts> facts) {
     std::string text;
     const Line out(text);
-    std::vector<int> inputs, outputs;
-    for (std::size_t i = 0; i < plan.arrays.size(); ++i) {
-        if (plan.arrays[i].role == ArrayRole::input) inputs.push_back(static_cast<int>(i));
-        if (plan.arrays[i].role == ArrayRole::output) outputs.push_back(static_cast<int>(i));
+    std::vector<ArrayId> inputs, outputs;
+    for (const ArrayId i : plan.arrays.ids()) {
+        if (plan.arrays[i].role == ArrayRole::input) inputs.push_back(i);
+        if (plan.arrays[i].role == ArrayRole::output) outputs.push_back(i);
     }
     fmt::format_to(out, "graph {}: {} result{} in {} sweep{}; its arrays hold {} bytes in, {} bytes out\n", plan.name,
                    plan.outputs.size(), plan.outputs.size() == 1 ? "" : "s", plan.sweeps.size(),

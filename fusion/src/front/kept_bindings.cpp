@@ -6,7 +6,7 @@ namespace gf::detail {
 
 Extents extents_of(const Slot& slot, std::span<const std::int64_t> extents) {
     std::array<std::int64_t, max_rank> own{};
-    for (std::size_t i = 0; i < slot.dims.size(); ++i) own[i] = extents[static_cast<std::size_t>(slot.dims[i])];
+    for (std::size_t i = 0; i < slot.dims.size(); ++i) own[i] = extents[slot.dims[i].index()];
     return Extents(std::span(own).first(slot.dims.size()));
 }
 
@@ -38,7 +38,7 @@ void restore(const Signature& signature, std::span<const KeptSlot> kept, std::sp
                               extents_of(slot, extents), kept[i].memory, slot.kind == SlotKind::output};
             break;
         case SlotKind::scalar: given[i].bits = kept[i].word; break;
-        case SlotKind::dim: given[i].extent = extents[static_cast<std::size_t>(slot.number)]; break;
+        case SlotKind::dim: given[i].extent = extents[slot.dim.index()]; break;
         }
     }
 }

@@ -21,7 +21,7 @@ template <class T> bool is_shared(const std::shared_ptr<T>& one) {
 std::vector<int> find_output_slots(const Signature& signature) {
     std::vector<int> slots;
     for (const Output& output : signature.plan->outputs)
-        slots.push_back(output.array < 0 ? -1 : static_cast<int>(find_slot(signature, output.name, Side::outputs)));
+        slots.push_back(output.array.valid() ? static_cast<int>(find_slot(signature, output.name, Side::outputs)) : -1);
     return slots;
 }
 
@@ -81,7 +81,7 @@ void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays
             arrays.views[i] = given_[slot].array;
             continue;
         }
-        const auto array = static_cast<std::size_t>(plan().outputs[i].array);
+        const ArrayId array = plan().outputs[i].array;
         const Extents extents = extents_of(compiled_->signature.slots[slot], problem.extents);
         const std::size_t bytes = element_count(extents) * size_of(plan().arrays[array].type);
         // A result that is now bound as an input keeps its memory: the next result gets other memory.
@@ -90,7 +90,7 @@ void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays
         };
         if (!own || !own->serves(memory, bytes) || std::ranges::any_of(given_, is_bound_now))
             own = std::make_shared<ResultMemory>(memory, compiled_->chosen.target.ordinal, bytes, compiled_->memory);
-        problem.arrays[array] = {own->address(), memory};
+        problem.arrays[array.index()] = {own->address(), memory};
         owner = own;
         arrays.views[i] = {own->address(), plan().arrays[array].type, extents, memory, true};
     }

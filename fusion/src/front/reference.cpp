@@ -129,12 +129,12 @@ std::optional<std::size_t> first_difference(const View& a, const View& b, double
 } // namespace
 
 std::vector<double> output_tolerances(const Graph& graph) {
-    std::vector<double> nodes;
+    Table<NodeId, double> nodes;
     std::vector<double> operands;
-    for (int i = 0; i < graph.node_count(); ++i) {
-        const Node& node = graph.node(i);
+    for (const NodeId n : graph.nodes()) {
+        const Node& node = graph.node(n);
         operands.clear();
-        for (const int operand : graph.operands(i)) operands.push_back(nodes[static_cast<std::size_t>(operand)]);
+        for (const NodeId operand : graph.operands(n)) operands.push_back(nodes[operand]);
         switch (node.kind) {
         case NodeKind::input:
         case NodeKind::scalar:
@@ -147,8 +147,7 @@ std::vector<double> output_tolerances(const Graph& graph) {
         }
     }
     std::vector<double> tolerances;
-    for (const Graph::Output& output : graph.outputs())
-        tolerances.push_back(nodes[static_cast<std::size_t>(output.node)]);
+    for (const Graph::Output& output : graph.outputs()) tolerances.push_back(nodes[output.node]);
     return tolerances;
 }
 
@@ -188,7 +187,7 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
             const Slot& slot = signature_.slots[find_slot(signature_, entries[i].name, Side::outputs)];
             for (std::size_t axis = 0; axis < slot.dims.size(); ++axis)
                 for (std::size_t d = 0; d < inputs.size(); ++d)
-                    if (signature_.slots[d].kind == SlotKind::dim && signature_.slots[d].number == slot.dims[axis])
+                    if (signature_.slots[d].kind == SlotKind::dim && signature_.slots[d].dim == slot.dims[axis])
                         inputs[d] = {.bound = true, .extent = entries[i].array.extents[static_cast<int>(axis)]};
         }
     Bound bound{.extents = std::vector<std::int64_t>(plan.dims.size()),
@@ -200,7 +199,7 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (!entries[i].is_array) continue;
         memory[i] = HostBuffer(element_count(entries[i].array.extents) * size_of(entries[i].type));
-        bound.arrays[static_cast<std::size_t>(plan.outputs[i].array)] = {memory[i].address(), Memory::host};
+        bound.arrays[plan.outputs[i].array.index()] = {memory[i].address(), Memory::host};
     }
     const auto runner = build_->runner();
     std::vector<ScalarResult> scalars(plan.scalars.size());
@@ -215,7 +214,7 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
                                  element(got, *at), element(expected, *at));
             continue;
         }
-        const ScalarResult& expected = scalars[static_cast<std::size_t>(plan.outputs[i].scalar)];
+        const ScalarResult& expected = scalars[plan.outputs[i].scalar.index()];
         const bool expected_empty = expected.empty && !is_floating(entry.type);
         if (entry.empty != expected_empty)
             throw InternalError(

@@ -11,14 +11,13 @@ namespace gf {
 namespace {
 
 DType type_of(const Plan& plan, const plan::Output& output) {
-    return output.array >= 0 ? plan.arrays[static_cast<std::size_t>(output.array)].type
-                             : plan.scalars[static_cast<std::size_t>(output.scalar)].type;
+    return output.array.valid() ? plan.arrays[output.array].type : plan.scalars[output.scalar].type;
 }
 
 /// The scalar result of one problem. A floating-point result is never empty: it is NaN instead.
 ScalarResult scalar_of(const Results::Run& run, std::size_t problem, const plan::Output& output) {
     const std::size_t each = run.plan->scalars.size();
-    ScalarResult scalar = run.scalars[problem * each + static_cast<std::size_t>(output.scalar)];
+    ScalarResult scalar = run.scalars[problem * each + output.scalar.index()];
     scalar.empty = scalar.empty && !is_floating(type_of(*run.plan, output));
     return scalar;
 }
@@ -51,7 +50,7 @@ std::size_t Results::find_output(std::string_view name) const {
 
 Results::Scalar Results::scalar(std::string_view name) const {
     const plan::Output& output = run_->plan->outputs[find_output(name)];
-    if (output.array >= 0)
+    if (output.array.valid())
         throw InvalidResult(fmt::format("result \"{}\" is an array", name), "get reads scalars",
                             fmt::format("use array(\"{}\") or span(\"{}\")", name, name));
     const ScalarResult scalar = scalar_of(*run_, problem_, output);
@@ -80,7 +79,7 @@ void Results::throw_empty(const Scalar& scalar) {
 
 View Results::array(std::string_view name) const {
     const std::size_t number = find_output(name);
-    if (run_->plan->outputs[number].array < 0)
+    if (!run_->plan->outputs[number].array.valid())
         throw InvalidResult(fmt::format("result \"{}\" is a scalar", name), "array reads arrays",
                             fmt::format("use get(\"{}\")", name));
     return arrays_->views[number];
@@ -128,7 +127,7 @@ std::span<const Results::Entry> Results::entries() const {
         for (const plan::Output& output : plan.outputs)
             entries.push_back({.name = output.name,
                                .type = type_of(plan, output),
-                               .is_array = output.array >= 0,
+                               .is_array = output.array.valid(),
                                .empty = false,
                                .bits = 0,
                                .array = {}});

@@ -10,16 +10,16 @@
 namespace gf::detail {
 namespace {
 
-int number_of_array(const Plan& plan, std::string_view name, ArrayRole role) {
-    for (std::size_t i = 0; i < plan.arrays.size(); ++i)
-        if (plan.arrays[i].role == role && plan.arrays[i].name == name) return static_cast<int>(i);
-    return -1;
+ArrayId find_array(const Plan& plan, std::string_view name, ArrayRole role) {
+    for (const ArrayId a : plan.arrays.ids())
+        if (plan.arrays[a].role == role && plan.arrays[a].name == name) return a;
+    return {};
 }
 
-int number_of_parameter(const Plan& plan, std::string_view name) {
-    for (std::size_t i = 0; i < plan.parameters.size(); ++i)
-        if (plan.parameters[i].name == name) return static_cast<int>(i);
-    return -1;
+ParameterId find_parameter(const Plan& plan, std::string_view name) {
+    for (const ParameterId p : plan.parameters.ids())
+        if (plan.parameters[p].name == name) return p;
+    return {};
 }
 
 bool can_name(Side side, SlotKind kind) {
@@ -47,30 +47,40 @@ bool can_name(Side side, SlotKind kind) {
 
 Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan) {
     Signature signature;
-    for (int i = 0; i < graph.node_count(); ++i) {
-        const Node& node = graph.node(i);
+    for (const NodeId n : graph.nodes()) {
+        const Node& node = graph.node(n);
         if (node.kind == NodeKind::input)
-            signature.slots.push_back({SlotKind::input, node.name, node.type, node.dims,
-                                       number_of_array(*plan, node.name, ArrayRole::input)});
+            signature.slots.push_back({.kind = SlotKind::input,
+                                       .name = node.name,
+                                       .type = node.type,
+                                       .dims = node.dims,
+                                       .array = find_array(*plan, node.name, ArrayRole::input)});
         else if (node.kind == NodeKind::scalar)
-            signature.slots.push_back(
-                {SlotKind::scalar, node.name, node.type, {}, number_of_parameter(*plan, node.name)});
+            signature.slots.push_back({.kind = SlotKind::scalar,
+                                       .name = node.name,
+                                       .type = node.type,
+                                       .dims = {},
+                                       .parameter = find_parameter(*plan, node.name)});
     }
-    for (std::size_t i = 0; i < plan->dims.size(); ++i)
-        signature.slots.push_back({SlotKind::dim, plan->dims[i].name, DType::i64, {}, static_cast<int>(i)});
+    for (const DimId d : plan->dims.ids())
+        signature.slots.push_back({.kind = SlotKind::dim, .name = plan->dims[d].name, .dims = {}, .dim = d});
     for (const Output& output : plan->outputs) {
-        if (output.array < 0) continue;
-        const Array& array = plan->arrays[static_cast<std::size_t>(output.array)];
-        signature.slots.push_back({SlotKind::output, output.name, array.type, array.dims, output.array});
+        if (!output.array.valid()) continue;
+        const Array& array = plan->arrays[output.array];
+        signature.slots.push_back({.kind = SlotKind::output,
+                                   .name = output.name,
+                                   .type = array.type,
+                                   .dims = array.dims,
+                                   .array = output.array});
     }
     signature.dim_is_used.resize(plan->dims.size());
-    const auto use = [&](const std::vector<int>& dims) {
-        for (const int dim : dims) signature.dim_is_used[static_cast<std::size_t>(dim)] = true;
+    const auto use = [&](const std::vector<DimId>& dims) {
+        for (const DimId dim : dims) signature.dim_is_used[dim] = true;
     };
     for (const Slot& slot : signature.slots) use(slot.dims);
     for (const Sweep& sweep : plan->sweeps) use(sweep.dims);
     for (const plan::Parameter& parameter : plan->parameters)
-        if (parameter.dim >= 0) use({parameter.dim});
+        if (parameter.dim.valid()) use({parameter.dim});
     signature.in_place = in_place_pairs(*plan);
     signature.plan = std::move(plan);
     return signature;
@@ -90,8 +100,7 @@ std::string describe(const Signature& signature, const Slot& slot) {
     case SlotKind::output: break;
     }
     std::string dims;
-    for (const int dim : slot.dims)
-        dims += (dims.empty() ? "" : ", ") + signature.plan->dims[static_cast<std::size_t>(dim)].name;
+    for (const DimId dim : slot.dims) dims += (dims.empty() ? "" : ", ") + signature.plan->dims[dim].name;
     return fmt::format("{} \"{}\" ({}[{}])", slot.kind == SlotKind::input ? "input" : "output", slot.name,
                        to_text(slot.type), dims);
 }

@@ -22,17 +22,20 @@ struct Slot {
     SlotKind kind;
     std::string name;
     DType type = DType::i64;
-    std::vector<int> dims; ///< input, output: in memory order
-    int number = -1;       ///< in Plan::arrays, Plan::parameters or Plan::dims; −1: the plan does not read it
+    std::vector<DimId> dims; ///< input, output: in memory order
+    // What is bound; none where nothing in the plan reads it.
+    ArrayId array = {};         ///< input, output
+    ParameterId parameter = {}; ///< scalar
+    DimId dim = {};             ///< dim
 };
 
 /// The slots of a graph. It shares ownership of the plan.
 struct Signature {
     std::shared_ptr<const Plan> plan;
-    std::vector<Slot> slots;       ///< inputs and scalars in order of declaration, dims, outputs
-    std::vector<bool> dim_is_used; ///< by Plan::dims: an array or a sweep has it
-    /// Inputs and outputs, by Plan::arrays, that may be bound to the same memory.
-    std::vector<std::pair<int, int>> in_place;
+    std::vector<Slot> slots;        ///< inputs and scalars in order of declaration, dims, outputs
+    Table<DimId, bool> dim_is_used; ///< an array or a sweep has it
+    /// Inputs and outputs that may be bound to the same memory.
+    std::vector<std::pair<ArrayId, ArrayId>> in_place;
 };
 
 Signature make_signature(const Graph& graph, std::shared_ptr<const Plan> plan);

@@ -1,5 +1,5 @@
-// What loops over one number, in any order, add up by for built-in monoids where compilers need help: the same States as
-// Partial's own, in narrower or plainer accumulators.
+// What loops over one number, in any order, add up by for built-in monoids where compilers need help: the same States
+// as Partial's own, in narrower or plainer accumulators.
 #pragma once
 
 #include <gridfold/ops/host/folds.hpp>

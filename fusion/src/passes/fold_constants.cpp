@@ -41,7 +41,7 @@ std::optional<Bits> cast_constant(DType from, DType to, Bits bits) {
     return held ? converted(DType::f32, to, *held) : held;
 }
 
-std::optional<Bits> map_constants(const Graph& graph, const Node& node, const std::vector<int>& operands) {
+std::optional<Bits> map_constants(const Graph& graph, const Node& node, const std::vector<NodeId>& operands) {
     if (!node.map->facts.exact) return {};
     const MapKernel kernel = cpu::map_kernel(*node.map, value_type(node.compute));
     if (kernel == nullptr) return {};
@@ -62,13 +62,13 @@ std::optional<Bits> map_constants(const Graph& graph, const Node& node, const st
 Graph fold_constants(const Graph& graph, const FuseOptions&) {
     const cpu::FloatingMode mode;
     Rebuild rebuild(graph);
-    for (int n = 0; n < graph.node_count(); ++n) {
+    for (const NodeId n : graph.nodes()) {
         const Node& node = graph.node(n);
-        const std::vector<int> operands = rebuild.operands(n);
+        const std::vector<NodeId> operands = rebuild.operands(n);
         const Graph& made = rebuild.made();
         std::optional<Bits> bits;
         if (std::all_of(operands.begin(), operands.end(),
-                        [&](int operand) { return made.node(operand).kind == NodeKind::constant; })) {
+                        [&](NodeId operand) { return made.node(operand).kind == NodeKind::constant; })) {
             if (node.kind == NodeKind::map) bits = map_constants(made, node, operands);
             if (node.kind == NodeKind::cast)
                 bits = cast_constant(made.node(operands[0]).type, node.type, made.node(operands[0]).bits);

@@ -4,7 +4,6 @@
 #include <bit>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -13,8 +12,6 @@
 namespace gf::plan {
 
 namespace {
-
-std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 /// The bits of a constant as a value of a sweep: f16 and bf16 as f32.
 std::uint64_t held_bits(DType type, std::uint64_t bits) {
@@ -37,71 +34,66 @@ std::uint64_t empty_bits(DType type) {
 /// select only if its condition or the chosen operand is. Floating reductions are NaN instead of empty.
 class SweepWriter {
 public:
-    SweepWriter(const Graph& graph, const Placement& placement, const std::vector<int>& parameter_of,
-                const std::vector<int>& scalar_of, const std::vector<Scalar>& scalars, std::vector<int>& values,
-                std::vector<int>& phases)
+    SweepWriter(const Graph& graph, const Placement& placement, const Table<NodeId, ParameterId>& parameter_of,
+                const Table<NodeId, ScalarId>& scalar_of, const Table<ScalarId, Scalar>& scalars,
+                Table<NodeId, ValueId>& values, Table<NodeId, int>& phases)
         : graph_(graph), placement_(placement), parameter_of_(parameter_of), scalar_of_(scalar_of), scalars_(scalars),
           values_(values), phases_(phases) {}
 
-    Sweep write(int number) {
-        const PlacedSweep& placed = placement_.sweeps[at(number)];
+    Sweep write(SweepId number) {
+        const PlacedSweep& placed = placement_.sweeps[number];
         number_ = number;
         sweep_.dims = placed.dims;
         sweep_.stage = placed.stage;
         sweep_.after = placed.after;
         sweep_.reason = placed.reason;
-        for (const int node : placed.nodes) phases_[at(node)] = phase_of(node);
+        for (const NodeId node : placed.nodes) phases_[node] = phase_of(node);
         const auto write_nodes = [&](int phase) {
-            for (const int node : placed.nodes)
-                if (phases_[at(node)] == phase) values_[at(node)] = value_of(node);
+            for (const NodeId node : placed.nodes)
+                if (phases_[node] == phase) values_[node] = value_of(node);
         };
         write_nodes(0);
-        for (const int reduce : placed.reduces) add_folds(reduce);
+        for (const NodeId reduce : placed.reduces) add_folds(reduce);
         write_nodes(1);
-        for (const PlacedStore& store : placed.stores) sweep_.stores.push_back({values_[at(store.node)], store.array});
-        for (const int node : placed.yields)
-            sweep_.yields.push_back({values_[at(node)], scalar_of_[at(node)], empty_of(node)});
+        for (const PlacedStore& store : placed.stores) sweep_.stores.push_back({values_[store.node], store.array});
+        for (const NodeId node : placed.yields)
+            sweep_.yields.push_back({values_[node], scalar_of_[node], empty_of(node)});
         sort_by_phase();
         return std::move(sweep_);
     }
 
 private:
     struct Folded {
-        int fold;
-        int acceptance = -1; ///< the Any fold over the mask
+        FoldId fold;
+        FoldId acceptance = {}; ///< the Any fold over the mask
     };
 
-    int size() const { return static_cast<int>(sweep_.code.size()); }
-
     /// The phase of a node of the slice, called after its operands'. A sweep folds values of phase 0.
-    int phase_of(int n) const {
+    int phase_of(NodeId n) const {
         if (is_fetched(graph_, placement_, number_, n)) return 0;
         if (graph_.node(n).kind == NodeKind::reduce) return 1;
         int phase = 0;
-        for (const int operand : graph_.operands(n)) phase = std::max(phase, phases_[at(operand)]);
+        for (const NodeId operand : graph_.operands(n)) phase = std::max(phase, phases_[operand]);
         return phase;
     }
 
     /// Sorts the code by phase, within a phase values without dims first, otherwise stable.
     void sort_by_phase() {
-        std::vector<int> order(sweep_.code.size());
-        std::iota(order.begin(), order.end(), 0);
-        const auto key = [&](int value) {
-            const Instruction& instruction = sweep_.code[at(value)];
+        const Ids<ValueId> values = sweep_.code.ids();
+        std::vector<ValueId> order(values.begin(), values.end());
+        const auto key = [&](ValueId value) {
+            const Instruction& instruction = sweep_.code[value];
             return std::pair(instruction.phase, !instruction.domain.empty());
         };
-        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
-        std::vector<Instruction> code;
-        std::vector<int> number(order.size());
-        for (const int value : order) {
-            number[at(value)] = static_cast<int>(code.size());
-            code.push_back(sweep_.code[at(value)]);
-        }
-        const auto renumber = [&](int& value) {
-            if (value >= 0) value = number[at(value)];
+        std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return key(a) < key(b); });
+        Table<ValueId, Instruction> code;
+        Table<ValueId, ValueId> place(order.size());
+        for (const ValueId value : order) place[value] = code.add(sweep_.code[value]);
+        const auto renumber = [&](ValueId& value) {
+            if (value.valid()) value = place[value];
         };
         for (Instruction& instruction : code)
-            for (int& operand : instruction.operands) renumber(operand);
+            for (ValueId& operand : instruction.operands) renumber(operand);
         for (Fold& fold : sweep_.folds) renumber(fold.value), renumber(fold.mask);
         for (Store& store : sweep_.stores) renumber(store.value);
         for (Yield& yield : sweep_.yields) renumber(yield.value), renumber(yield.empty);
@@ -109,26 +101,51 @@ private:
     }
 
     /// Appends an instruction. Adds its operands' domains to its own and raises its phase to theirs.
-    int append(Instruction instruction) {
-        for (const int operand : instruction.operands) {
-            if (operand < 0) continue;
-            instruction.domain |= sweep_.code[at(operand)].domain;
-            instruction.phase = std::max(instruction.phase, sweep_.code[at(operand)].phase);
+    ValueId append(Instruction instruction) {
+        for (const ValueId operand : instruction.operands) {
+            if (!operand.valid()) continue;
+            instruction.domain |= sweep_.code[operand].domain;
+            instruction.phase = std::max(instruction.phase, sweep_.code[operand].phase);
         }
-        sweep_.code.push_back(instruction);
-        return size() - 1;
+        return sweep_.code.add(instruction);
     }
 
-    int append_with_slot(Opcode opcode, DType type, int slot, std::span<const int> dims = {}) {
+    ValueId append_load(DType type, ArrayId array, std::span<const DimId> dims) {
         Instruction instruction{};
-        instruction.opcode = opcode;
+        instruction.opcode = Opcode::load;
         instruction.type = type;
-        instruction.slot = slot;
+        instruction.array = array;
         instruction.domain = dim_set(sweep_, dims);
         return append(instruction);
     }
 
-    int append_constant(DType type, std::uint64_t bits) {
+    ValueId append_index(DimId dim) {
+        Instruction instruction{};
+        instruction.opcode = Opcode::index;
+        instruction.type = DType::i64;
+        instruction.dim = dim;
+        instruction.domain = dim_set(sweep_, {&dim, 1});
+        return append(instruction);
+    }
+
+    ValueId append_parameter(DType type, ParameterId parameter) {
+        Instruction instruction{};
+        instruction.opcode = Opcode::parameter;
+        instruction.type = type;
+        instruction.parameter = parameter;
+        return append(instruction);
+    }
+
+    /// Opcode::read or Opcode::is_empty.
+    ValueId append_of_scalar(Opcode opcode, DType type, ScalarId scalar) {
+        Instruction instruction{};
+        instruction.opcode = opcode;
+        instruction.type = type;
+        instruction.scalar = scalar;
+        return append(instruction);
+    }
+
+    ValueId append_constant(DType type, std::uint64_t bits) {
         Instruction instruction{};
         instruction.opcode = Opcode::constant;
         instruction.type = type;
@@ -136,7 +153,7 @@ private:
         return append(instruction);
     }
 
-    int append_map(const MapOp& map, DType type, DType compute, const std::vector<int>& operands) {
+    ValueId append_map(const MapOp& map, DType type, DType compute, const std::vector<ValueId>& operands) {
         Instruction instruction{};
         instruction.opcode = Opcode::map;
         instruction.type = type;
@@ -146,7 +163,7 @@ private:
         return append(instruction);
     }
 
-    int append_conversion(Opcode opcode, int value, DType to) {
+    ValueId append_conversion(Opcode opcode, ValueId value, DType to) {
         Instruction instruction{};
         instruction.opcode = opcode;
         instruction.type = value_type(to);
@@ -156,7 +173,7 @@ private:
     }
 
     /// The value, rounded to the node's type if that is a half.
-    int rounded(int node, int value) {
+    ValueId rounded(NodeId node, ValueId value) {
         const DType type = graph_.node(node).type;
         return is_half(type) ? append_conversion(Opcode::round, value, type) : value;
     }
@@ -164,21 +181,21 @@ private:
     // Emptiness ----------------------------------------------------------------------------------------------------
 
     /// The constant empty_bits() of the type as a value.
-    int nothing(DType type) {
-        const auto [known, is_new] = nothing_.try_emplace(type, -1);
+    ValueId nothing(DType type) {
+        const auto [known, is_new] = nothing_.try_emplace(type);
         if (is_new) known->second = append_constant(type, empty_bits(type));
         return known->second;
     }
 
-    /// The bool value that is true if a scalar of the slice is empty; −1 = it never is.
-    int empty_of(int n) {
+    /// The bool value that is true if a scalar of the slice is empty; none: it never is.
+    ValueId empty_of(NodeId n) {
         const Node& node = graph_.node(n);
-        const auto [known, is_new] = empty_.try_emplace(n, -1);
+        const auto [known, is_new] = empty_.try_emplace(n);
         if (!is_new || !node.dims.empty()) return known->second;
         if (is_fetched(graph_, placement_, number_, n)) {
-            const int slot = scalar_of_[at(n)];
-            if (scalars_[at(slot)].may_be_empty)
-                known->second = append_with_slot(Opcode::is_empty, DType::boolean, slot);
+            const ScalarId scalar = scalar_of_[n];
+            if (scalars_[scalar].may_be_empty)
+                known->second = append_of_scalar(Opcode::is_empty, DType::boolean, scalar);
         } else if (node.kind == NodeKind::reduce && needs_acceptance(node) && !is_floating(node.type)) {
             known->second = rejected_all(n);
         } else if (node.kind == NodeKind::cast) { // a cast that writes no code: maps have set theirs when written
@@ -187,166 +204,165 @@ private:
         return known->second;
     }
 
-    int either(int a, int b) {
-        if (a < 0 || a == b) return b;
-        return b < 0 ? a : append_map(map_op::logical_or, DType::boolean, DType::boolean, {a, b});
+    ValueId either(ValueId a, ValueId b) {
+        if (!a.valid() || a == b) return b;
+        return !b.valid() ? a : append_map(map_op::logical_or, DType::boolean, DType::boolean, {a, b});
     }
 
-    /// The bool value that is true if a map or cast of scalars is empty; −1 = it never is.
-    int empty_of_operands(int n) {
+    /// The bool value that is true if a map or cast of scalars is empty; none: it never is.
+    ValueId empty_of_operands(NodeId n) {
         const Node& node = graph_.node(n);
-        const std::vector<int> operands = graph_.operands(n);
-        int empty = empty_of(operands[0]);
+        const std::vector<NodeId> operands = graph_.operands(n);
+        ValueId empty = empty_of(operands[0]);
         if (node.kind != NodeKind::map || node.map != &map_op::select) {
-            for (const int operand : operands) empty = either(empty, empty_of(operand));
+            for (const NodeId operand : operands) empty = either(empty, empty_of(operand));
             return empty;
         }
-        const int first = empty_of(operands[1]), second = empty_of(operands[2]);
-        if (first < 0 && second < 0) return empty;
-        const int never = first < 0 || second < 0 ? nothing(DType::boolean) : -1;
-        return either(empty,
-                      append_map(map_op::select, DType::boolean, DType::boolean,
-                                 {values_[at(operands[0])], first < 0 ? never : first, second < 0 ? never : second}));
+        const ValueId first = empty_of(operands[1]), second = empty_of(operands[2]);
+        if (!first.valid() && !second.valid()) return empty;
+        const ValueId never = first.valid() && second.valid() ? ValueId() : nothing(DType::boolean);
+        return either(
+            empty, append_map(map_op::select, DType::boolean, DType::boolean,
+                              {values_[operands[0]], first.valid() ? first : never, second.valid() ? second : never}));
     }
 
     /// The value of a map or cast, or nothing() if the scalar is empty.
-    int unless_empty(int n, int value) {
+    ValueId unless_empty(NodeId n, ValueId value) {
         if (!graph_.node(n).dims.empty()) return value;
-        const int empty = empty_of_operands(n);
+        const ValueId empty = empty_of_operands(n);
         empty_[n] = empty;
-        if (empty < 0) return value;
+        if (!empty.valid()) return value;
         const DType type = value_type(graph_.node(n).type);
         return append_map(map_op::select, type, type, {empty, nothing(type), value});
     }
 
     // Nodes --------------------------------------------------------------------------------------------------------
 
-    int value_of(int n) {
+    ValueId value_of(NodeId n) {
         const Node& node = graph_.node(n);
         const DType type = value_type(node.type);
         if (is_fetched(graph_, placement_, number_, n))
-            return node.dims.empty() ? append_with_slot(Opcode::read, type, scalar_of_[at(n)])
-                                     : append_with_slot(Opcode::load, type, placement_.array_of[at(n)], node.dims);
+            return node.dims.empty() ? append_of_scalar(Opcode::read, type, scalar_of_[n])
+                                     : append_load(type, placement_.array_of[n], node.dims);
         switch (node.kind) {
         case NodeKind::input: break; // inputs are always fetched
         case NodeKind::scalar:
-        case NodeKind::extent: return append_with_slot(Opcode::parameter, type, parameter_of_[at(n)]);
+        case NodeKind::extent: return append_parameter(type, parameter_of_[n]);
         case NodeKind::constant: return append_constant(type, held_bits(node.type, node.bits));
-        case NodeKind::index: return append_with_slot(Opcode::index, type, node.dim, node.dims);
+        case NodeKind::index: return append_index(node.dim);
         case NodeKind::map: return map_of(n);
         case NodeKind::cast: return cast_of(n);
         case NodeKind::reduce: return finalized(n);
         }
-        return -1;
+        return {};
     }
 
-    int map_of(int n) {
+    ValueId map_of(NodeId n) {
         const Node& node = graph_.node(n);
-        std::vector<int> operands = graph_.operands(n);
-        for (int& operand : operands) operand = values_[at(operand)];
-        const int value = append_map(*node.map, value_type(node.type), value_type(node.compute), operands);
+        std::vector<ValueId> operands;
+        for (const NodeId operand : graph_.operands(n)) operands.push_back(values_[operand]);
+        const ValueId value = append_map(*node.map, value_type(node.type), value_type(node.compute), operands);
         return unless_empty(n, rounded(n, value));
     }
 
     /// Rounds f64 to f16 and bf16 directly; converts other types to them through f32.
-    int cast_of(int n) {
+    ValueId cast_of(NodeId n) {
         const Node& node = graph_.node(n);
-        const int source = graph_.operands(n)[0];
+        const NodeId source = graph_.operands(n)[0];
         const DType from = graph_.node(source).type;
-        int value = values_[at(source)];
+        ValueId value = values_[source];
         const bool rounds_itself = is_half(node.type) && from == DType::f64;
-        if (sweep_.code[at(value)].type != value_type(node.type) && !rounds_itself)
+        if (sweep_.code[value].type != value_type(node.type) && !rounds_itself)
             value = append_conversion(Opcode::cast, value, node.type);
         if (node.type != from) value = rounded(n, value);
-        return value == values_[at(source)] ? value : unless_empty(n, value);
+        return value == values_[source] ? value : unless_empty(n, value);
     }
 
-    int find_or_add(const Fold& fold) {
+    FoldId find_or_add(const Fold& fold) {
         const auto found = std::find(sweep_.folds.begin(), sweep_.folds.end(), fold);
-        if (found != sweep_.folds.end()) return static_cast<int>(found - sweep_.folds.begin());
-        sweep_.folds.push_back(fold);
-        return static_cast<int>(sweep_.folds.size()) - 1;
+        if (found != sweep_.folds.end()) return FoldId(found - sweep_.folds.begin());
+        return sweep_.folds.add(fold);
     }
 
-    void add_folds(int reduce) {
+    void add_folds(NodeId reduce) {
         const Node& node = graph_.node(reduce);
-        const std::vector<int> operands = graph_.operands(reduce);
-        const int value = values_[at(operands[0])];
-        const int mask = node.masked ? values_[at(operands[1])] : -1;
+        const std::vector<NodeId> operands = graph_.operands(reduce);
+        const ValueId value = values_[operands[0]];
+        const ValueId mask = node.masked ? values_[operands[1]] : ValueId();
         Folded folded{};
         folded.fold =
-            find_or_add({node.reduce->monoid, sweep_.code[at(value)].type, value_type(node.accumulator), value, mask});
+            find_or_add({node.reduce->monoid, sweep_.code[value].type, value_type(node.accumulator), value, mask});
         if (needs_acceptance(node))
-            folded.acceptance = find_or_add({reduce_op::any.monoid, DType::boolean, DType::boolean, mask, -1});
+            folded.acceptance = find_or_add({reduce_op::any.monoid, DType::boolean, DType::boolean, mask});
         folded_[reduce] = folded;
     }
 
-    int append_finalize(const ReduceOp& row, int fold, DType type, int ddof) {
+    ValueId append_finalize(const ReduceOp& row, FoldId fold, DType type, int ddof) {
         Instruction instruction{};
         instruction.opcode = Opcode::finalize;
         instruction.type = type;
-        instruction.slot = fold;
+        instruction.fold = fold;
         instruction.reduce = &row;
-        instruction.element = sweep_.folds[at(fold)].element;
-        instruction.accumulator = sweep_.folds[at(fold)].accumulator;
+        instruction.element = sweep_.folds[fold].element;
+        instruction.accumulator = sweep_.folds[fold].accumulator;
         instruction.ddof = ddof;
-        instruction.domain = sweep_.folds[at(fold)].kept;
-        instruction.phase = sweep_.folds[at(fold)].phase + 1;
+        instruction.domain = sweep_.folds[fold].kept;
+        instruction.phase = sweep_.folds[fold].phase + 1;
         return append(instruction);
     }
 
     /// The bool value that is true if a masked reduction accepted any element.
-    int accepted(int reduce) {
-        const int fold = folded_.at(reduce).acceptance;
-        const auto [known, is_new] = accepted_.try_emplace(fold, -1);
+    ValueId accepted(NodeId reduce) {
+        const FoldId fold = folded_.at(reduce).acceptance;
+        const auto [known, is_new] = accepted_.try_emplace(fold);
         if (is_new) known->second = append_finalize(reduce_op::any, fold, DType::boolean, 0);
         return known->second;
     }
 
-    int rejected_all(int reduce) {
-        const int some = accepted(reduce);
-        const auto [known, is_new] = rejected_.try_emplace(some, -1);
+    ValueId rejected_all(NodeId reduce) {
+        const ValueId some = accepted(reduce);
+        const auto [known, is_new] = rejected_.try_emplace(some);
         if (is_new) known->second = append_map(map_op::logical_not, DType::boolean, DType::boolean, {some});
         return known->second;
     }
 
-    int finalized(int n) {
+    ValueId finalized(NodeId n) {
         const Node& node = graph_.node(n);
         const DType type = value_type(node.type);
         if (!needs_acceptance(node))
             return rounded(n, append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof));
-        const int accepted_some = accepted(n);
-        const int value = append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof);
+        const ValueId accepted_some = accepted(n);
+        const ValueId value = append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof);
         return rounded(n, append_map(map_op::select, type, type, {accepted_some, value, nothing(type)}));
     }
 
     const Graph& graph_;
     const Placement& placement_;
-    const std::vector<int>& parameter_of_;
-    const std::vector<int>& scalar_of_;
-    const std::vector<Scalar>& scalars_;
-    std::vector<int>& values_;
-    std::vector<int>& phases_;
-    int number_ = -1;
+    const Table<NodeId, ParameterId>& parameter_of_;
+    const Table<NodeId, ScalarId>& scalar_of_;
+    const Table<ScalarId, Scalar>& scalars_;
+    Table<NodeId, ValueId>& values_;
+    Table<NodeId, int>& phases_;
+    SweepId number_;
     Sweep sweep_;
-    std::map<int, Folded> folded_; ///< by reduce node
-    std::map<int, int> accepted_;  ///< by Any fold: its finalised value
-    std::map<int, int> rejected_;  ///< by value: its negation
-    std::map<DType, int> nothing_;
-    std::map<int, int> empty_; ///< by scalar node: the results of empty_of() so far
+    std::map<NodeId, Folded> folded_;     ///< by reduce node
+    std::map<FoldId, ValueId> accepted_;  ///< an Any fold, finalised
+    std::map<ValueId, ValueId> rejected_; ///< the negation of a value of accepted_
+    std::map<DType, ValueId> nothing_;
+    std::map<NodeId, ValueId> empty_; ///< the results of empty_of() so far
 };
 
 /// Marks the dims that must have elements, with the first reduction that needs them.
-void mark_needed_dims(const Graph& graph, const Placement& placement, std::vector<PlanDim>& dims) {
+void mark_needed_dims(const Graph& graph, const Placement& placement, Table<DimId, PlanDim>& dims) {
     for (const PlacedSweep& sweep : placement.sweeps)
-        for (const int reduce : sweep.reduces) {
+        for (const NodeId reduce : sweep.reduces) {
             const Node& node = graph.node(reduce);
             if (!node.reduce->needs_elements) continue;
             const Node& operand = graph.node(graph.operands(reduce)[0]);
-            for (const int dim : operand.dims) {
-                if (std::exchange(dims[at(dim)].must_not_be_empty, true)) continue;
-                dims[at(dim)].needs_elements_of = fmt::format(
-                    "{}({})", node.reduce->name, operand.name.empty() ? operation_of(operand) : operand.name);
+            for (const DimId dim : operand.dims) {
+                if (std::exchange(dims[dim].must_not_be_empty, true)) continue;
+                dims[dim].needs_elements_of = fmt::format("{}({})", node.reduce->name,
+                                                          operand.name.empty() ? operation_of(operand) : operand.name);
             }
         }
 }
@@ -360,35 +376,34 @@ Plan linearize(const Graph& graph, const Placement& placement) {
     mark_needed_dims(graph, placement, plan.dims);
     plan.arrays = placement.arrays;
 
-    std::vector<int> parameter_of(at(graph.node_count()), -1);
-    for (int n = 0; n < graph.node_count(); ++n) {
+    const auto nodes = static_cast<std::size_t>(graph.node_count());
+    Table<NodeId, ParameterId> parameter_of(nodes);
+    for (const NodeId n : graph.nodes()) {
         const Node& node = graph.node(n);
         if (node.kind != NodeKind::scalar && node.kind != NodeKind::extent) continue;
-        parameter_of[at(n)] = static_cast<int>(plan.parameters.size());
-        if (node.kind == NodeKind::scalar)
-            plan.parameters.push_back({node.name, node.type});
-        else
-            plan.parameters.push_back({fmt::format("extent({})", plan.dims[at(node.dim)].name), node.type, node.dim});
+        parameter_of[n] = plan.parameters.add(
+            node.kind == NodeKind::scalar
+                ? Parameter{node.name, node.type}
+                : Parameter{fmt::format("extent({})", plan.dims[node.dim].name), node.type, node.dim});
     }
-    std::vector<int> scalar_of(at(graph.node_count()), -1);
+    Table<NodeId, ScalarId> scalar_of(nodes);
     for (const PlacedSweep& sweep : placement.sweeps)
-        for (const int node : sweep.yields) {
-            scalar_of[at(node)] = static_cast<int>(plan.scalars.size());
-            plan.scalars.push_back({graph.node(node).type, false});
+        for (const NodeId node : sweep.yields) {
+            scalar_of[node] = plan.scalars.add({graph.node(node).type, false});
         }
 
-    std::vector<int> values(at(graph.node_count()), -1);
-    std::vector<int> phases(at(graph.node_count()), 0);
-    for (int s = 0; s < static_cast<int>(placement.sweeps.size()); ++s) {
+    Table<NodeId, ValueId> values(nodes);
+    Table<NodeId, int> phases(nodes);
+    for (const SweepId s : placement.sweeps.ids()) {
         SweepWriter writer(graph, placement, parameter_of, scalar_of, plan.scalars, values, phases);
         plan.sweeps.push_back(writer.write(s));
         for (const Yield& yield : plan.sweeps.back().yields)
-            plan.scalars[at(yield.scalar)].may_be_empty = yield.empty >= 0;
+            plan.scalars[yield.scalar].may_be_empty = yield.empty.valid();
     }
     for (std::size_t o = 0; o < graph.outputs().size(); ++o) {
         const Graph::Output& output = graph.outputs()[o];
-        const int array = placement.output_array[o];
-        plan.outputs.push_back({output.name, array < 0 ? scalar_of[at(output.node)] : -1, array});
+        const ArrayId array = placement.output_array[o];
+        plan.outputs.push_back({output.name, array.valid() ? ScalarId() : scalar_of[output.node], array});
     }
     return plan;
 }

@@ -4,42 +4,42 @@
 
 #include <fmt/format.h>
 
+#include "plan/format_id.hpp"
+
 namespace gf::plan {
 
 Placement place_nodes(const Graph& graph) {
     Placement placement = placement_of(graph);
-    const std::vector<bool> live = live_nodes(graph);
-    const std::vector<int> stages = stages_of(graph);
-    for (int n = 0; n < graph.node_count(); ++n) {
-        const auto at = static_cast<std::size_t>(n);
-        if (!live[at]) continue;
+    const Table<NodeId, bool> live = live_nodes(graph);
+    const Table<NodeId, int> stages = stages_of(graph);
+    for (const NodeId n : graph.nodes()) {
+        if (!live[n]) continue;
         const Node& node = graph.node(n);
-        const bool is_result = !placement.outputs_of[at].empty();
+        const bool is_result = !placement.outputs_of[n].empty();
         const bool is_leaf = node.kind == NodeKind::input || node.kind == NodeKind::scalar ||
                              node.kind == NodeKind::constant || node.kind == NodeKind::extent;
         if (is_leaf && !is_result) continue;
 
-        const auto number = static_cast<int>(placement.sweeps.size());
+        const SweepId made = placement.sweeps.next();
         PlacedSweep sweep;
-        if (number > 0) sweep.reason = "unfused";
-        sweep.stage = stages[at];
+        if (made.number() > 0) sweep.reason = "unfused";
+        sweep.stage = stages[n];
         sweep.dims = domain_of(node);
-        if (!is_leaf) placement.made_in[at] = number;
+        if (!is_leaf) placement.made_in[n] = made;
         if (node.kind == NodeKind::reduce) {
-            sweep.stage = stages[at] - 1;
+            sweep.stage = stages[n] - 1;
             sweep.dims = domain_of(graph.node(graph.operands(n)[0]));
             sweep.reduces.push_back(n);
             sweep.yields.push_back(n);
         } else if (node.dims.empty()) {
             sweep.yields.push_back(n);
         } else {
-            for (const int output : placement.outputs_of[at])
-                sweep.stores.push_back({n, placement.output_array[static_cast<std::size_t>(output)]});
-            if (!is_result) {
-                sweep.stores.push_back({n, static_cast<int>(placement.arrays.size())});
-                placement.arrays.push_back({fmt::format("t{}", n), node.type, sweep.dims, ArrayRole::temporary});
-            }
-            if (!is_leaf) placement.array_of[at] = sweep.stores[0].array;
+            for (const std::size_t output : placement.outputs_of[n])
+                sweep.stores.push_back({n, placement.output_array[output]});
+            if (!is_result)
+                sweep.stores.push_back(
+                    {n, placement.arrays.add({fmt::format("t{}", n), node.type, sweep.dims, ArrayRole::temporary})});
+            if (!is_leaf) placement.array_of[n] = sweep.stores[0].array;
         }
         placement.sweeps.push_back(std::move(sweep));
     }

@@ -10,28 +10,28 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "plan/format_id.hpp"
+
 namespace gf::plan {
 
 namespace {
 
-std::size_t at(int number) { return static_cast<std::size_t>(number); }
-
 /// All stores and reduces over one domain at one stage, before splitting, in the order of the graph.
 struct Group {
-    std::vector<int> dims;
+    std::vector<DimId> dims;
     int stage;
     std::vector<PlacedStore> stores;
-    std::vector<int> reduces;
+    std::vector<NodeId> reduces;
 };
 
 /// The identity of a fold: monoid, element, accumulator, value, mask.
-using FoldKey = std::tuple<const MonoidOp*, DType, DType, int, int>;
+using FoldKey = std::tuple<const MonoidOp*, DType, DType, NodeId, NodeId>;
 
 class SweepPlacer {
 public:
     explicit SweepPlacer(const Graph& graph)
         : graph_(graph), placement_(placement_of(graph)), live_(live_nodes(graph)), stage_(stages_of(graph)),
-          origin_(at(graph.node_count()), -1), seen_in_(at(graph.node_count()), -1) {}
+          origin_(stage_.size()), seen_in_(stage_.size()) {}
 
     Placement place() && {
         find_origins();
@@ -44,38 +44,38 @@ public:
 
 private:
     void find_origins() {
-        for (int n = 0; n < graph_.node_count(); ++n) {
+        for (const NodeId n : graph_.nodes()) {
             if (graph_.node(n).kind == NodeKind::reduce)
-                origin_[at(n)] = n;
-            else if (stage_[at(n)] > 0)
-                origin_[at(n)] = origin_[at(forcing_operand(n, stage_[at(n)]))];
+                origin_[n] = n;
+            else if (stage_[n] > 0)
+                origin_[n] = origin_[forcing_operand(n, stage_[n])];
         }
     }
 
     /// The first operand with this stage.
-    int forcing_operand(int node, int stage) const {
-        for (const int operand : graph_.operands(node))
-            if (stage_[at(operand)] == stage) return operand;
+    NodeId forcing_operand(NodeId node, int stage) const {
+        for (const NodeId operand : graph_.operands(node))
+            if (stage_[operand] == stage) return operand;
         throw InternalError(fmt::format("place_sweeps: no operand of node {} has stage {}", node, stage));
     }
 
-    Group& group_of(std::vector<int> dims, int stage) {
+    Group& group_of(std::vector<DimId> dims, int stage) {
         const auto [found, is_new] = group_number_.try_emplace({dims, stage}, groups_.size());
         if (is_new) groups_.push_back({std::move(dims), stage, {}, {}});
         return groups_[found->second];
     }
 
     void collect_groups() {
-        for (int n = 0; n < graph_.node_count(); ++n) {
-            if (!live_[at(n)]) continue;
+        for (const NodeId n : graph_.nodes()) {
+            if (!live_[n]) continue;
             const Node& node = graph_.node(n);
             if (node.kind == NodeKind::reduce)
-                group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[at(n)] - 1).reduces.push_back(n);
-            for (const int output : placement_.outputs_of[at(n)]) {
-                const int array = placement_.output_array[at(output)];
-                if (array >= 0)
-                    group_of(domain_of(node), stage_[at(n)]).stores.push_back({n, array});
-                else if (stage_[at(n)] == 0)
+                group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1).reduces.push_back(n);
+            for (const std::size_t output : placement_.outputs_of[n]) {
+                const ArrayId array = placement_.output_array[output];
+                if (array.valid())
+                    group_of(domain_of(node), stage_[n]).stores.push_back({n, array});
+                else if (stage_[n] == 0)
                     group_of({}, 0);
             }
         }
@@ -85,25 +85,25 @@ private:
 
     /// Fills a group's sweeps: stores first, then folds in order; a new sweep when the last one is full.
     void split(const Group& group) {
-        const std::size_t first = placement_.sweeps.size();
+        const SweepId first = placement_.sweeps.next();
         begin_sweep(group, {});
         most_words_ = share_of_words(group);
         for (const PlacedStore& store : group.stores) {
             make_room(group, {store.node}, {}, 1);
             placement_.sweeps.back().stores.push_back(store);
         }
-        for (const std::vector<int>& sharing : sharing_reduces(group))
-            for (const int reduce : sharing) {
+        for (const std::vector<NodeId>& sharing : sharing_reduces(group))
+            for (const NodeId reduce : sharing) {
                 make_room(group, graph_.operands(reduce), folds_of(reduce), 0);
                 placement_.sweeps.back().reduces.push_back(reduce);
-                placement_.made_in[at(reduce)] = static_cast<int>(placement_.sweeps.size()) - 1;
+                placement_.made_in[reduce] = SweepId(placement_.sweeps.size() - 1);
             }
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
     }
 
     static int words_of(const FoldKey& fold) {
         const auto& [monoid, element, accumulator, value, mask] = fold;
-        return monoid->traits(element, accumulator, mask >= 0).thread_words(4);
+        return monoid->traits(element, accumulator, mask.valid()).thread_words(4);
     }
 
     /// The number of sweeps that a group's sets of reductions fill, at `most_words` words a sweep.
@@ -132,7 +132,7 @@ private:
     /// equally wide: a sweep's time grows faster than its width.
     int share_of_words(const Group& group) const {
         std::vector<std::vector<FoldKey>> sets;
-        for (const std::vector<int>& sharing : sharing_reduces(group)) sets.push_back(folds_of(sharing[0]));
+        for (const std::vector<NodeId>& sharing : sharing_reduces(group)) sets.push_back(folds_of(sharing[0]));
         const std::size_t fewest = sweeps_of(sets, max_sweep_words);
         int words = max_sweep_words;
         if (fewest > 1)
@@ -141,10 +141,10 @@ private:
     }
 
     /// A group's reductions in sets that share a fold; the sets and their elements are in the order of the graph.
-    std::vector<std::vector<int>> sharing_reduces(const Group& group) const {
-        std::vector<std::vector<int>> sets;
+    std::vector<std::vector<NodeId>> sharing_reduces(const Group& group) const {
+        std::vector<std::vector<NodeId>> sets;
         std::map<FoldKey, std::size_t> number;
-        for (const int reduce : group.reduces) {
+        for (const NodeId reduce : group.reduces) {
             const auto [found, is_new] = number.try_emplace(folds_of(reduce)[0], sets.size());
             if (is_new) sets.emplace_back();
             sets[found->second].push_back(reduce);
@@ -153,18 +153,20 @@ private:
     }
 
     /// The folds that a reduction needs: its own, then the Any fold over its mask if it needs one.
-    std::vector<FoldKey> folds_of(int reduce) const {
+    std::vector<FoldKey> folds_of(NodeId reduce) const {
         const Node& node = graph_.node(reduce);
-        const std::vector<int> operands = graph_.operands(reduce);
-        const int mask = node.masked ? operands[1] : -1;
+        const std::vector<NodeId> operands = graph_.operands(reduce);
+        const NodeId mask = node.masked ? operands[1] : NodeId();
         std::vector<FoldKey> folds{{node.reduce->monoid, value_type(graph_.node(operands[0]).type),
                                     value_type(node.accumulator), operands[0], mask}};
-        if (needs_acceptance(node)) folds.emplace_back(reduce_op::any.monoid, DType::boolean, DType::boolean, mask, -1);
+        if (needs_acceptance(node))
+            folds.emplace_back(reduce_op::any.monoid, DType::boolean, DType::boolean, mask, NodeId());
         return folds;
     }
 
     /// Counts these roots, folds and stored arrays in the open sweep, or in a new one if they do not fit.
-    void make_room(const Group& group, const std::vector<int>& roots, const std::vector<FoldKey>& folds, int stores) {
+    void make_room(const Group& group, const std::vector<NodeId>& roots, const std::vector<FoldKey>& folds,
+                   int stores) {
         for (bool retried = false;; retried = true) {
             int words = 0;
             std::vector<FoldKey> added;
@@ -214,36 +216,36 @@ private:
     };
 
     /// The inputs that the backward slice of the roots adds to the open sweep; marks the slice as seen.
-    Inputs count_new_inputs(std::vector<int> open) {
-        const int sweep = static_cast<int>(placement_.sweeps.size());
+    Inputs count_new_inputs(std::vector<NodeId> open) {
+        const SweepId sweep = placement_.sweeps.next();
         Inputs inputs;
         while (!open.empty()) {
-            const int node = open.back();
+            const NodeId node = open.back();
             open.pop_back();
-            if (std::exchange(seen_in_[at(node)], sweep) == sweep) continue;
+            if (std::exchange(seen_in_[node], sweep) == sweep) continue;
             check_placed_nodes(graph_, ++visits_);
             const NodeKind kind = graph_.node(node).kind;
             if (kind == NodeKind::input) ++inputs.arrays;
             inputs.parameters += parameter_words(graph_.node(node));
             if (kind == NodeKind::reduce) continue;
-            for (const int operand : graph_.operands(node)) open.push_back(operand);
+            for (const NodeId operand : graph_.operands(node)) open.push_back(operand);
         }
         return inputs;
     }
 
     /// Places scalar results that are maps: the last sweep that computes one of their operands yields them.
     void place_scalars() {
-        std::vector<int> home(at(graph_.node_count()), -1);
-        for (int n = 0; n < graph_.node_count(); ++n) {
+        Table<NodeId, SweepId> home(live_.size());
+        for (const NodeId n : graph_.nodes()) {
             const Node& node = graph_.node(n);
-            if (!live_[at(n)] || !node.dims.empty()) continue;
-            home[at(n)] = placement_.made_in[at(n)];
+            if (!live_[n] || !node.dims.empty()) continue;
+            home[n] = placement_.made_in[n];
             if (node.kind != NodeKind::reduce)
-                for (const int operand : graph_.operands(n)) home[at(n)] = std::max(home[at(n)], home[at(operand)]);
-            if (placement_.outputs_of[at(n)].empty()) continue;
-            placement_.made_in[at(n)] = home[at(n)]; // later sweeps read the yielded scalar
-            if (home[at(n)] >= 0)
-                placement_.sweeps[at(home[at(n)])].yields.push_back(n);
+                for (const NodeId operand : graph_.operands(n)) home[n] = std::max(home[n], home[operand]);
+            if (placement_.outputs_of[n].empty()) continue;
+            placement_.made_in[n] = home[n]; // later sweeps read the yielded scalar
+            if (home[n].valid())
+                placement_.sweeps[home[n]].yields.push_back(n);
             else
                 empty_domain_sweep().yields.push_back(n);
         }
@@ -256,14 +258,14 @@ private:
     }
 
     /// "mean → sub → sum": the path from a reduction of an earlier stage to a result of this sweep.
-    std::string reason_for(const PlacedSweep& sweep, std::size_t number) const {
-        if (sweep.stage == 0) return number == 0 ? "" : "another domain";
+    std::string reason_for(const PlacedSweep& sweep, SweepId id) const {
+        if (sweep.stage == 0) return id.number() == 0 ? "" : "another domain";
         constexpr int shown = 6;
-        int node = -1;
+        NodeId node;
         std::string path;
         if (!sweep.stores.empty()) {
             node = sweep.stores[0].node;
-            path = placement_.arrays[at(sweep.stores[0].array)].name;
+            path = placement_.arrays[sweep.stores[0].array].name;
         } else {
             node = forcing_operand(sweep.reduces[0], sweep.stage);
             path = operation_of(graph_.node(sweep.reduces[0]));
@@ -271,7 +273,7 @@ private:
         for (int steps = 0; graph_.node(node).kind != NodeKind::reduce; ++steps) {
             if (steps == shown) {
                 path.insert(0, "… → ");
-                node = origin_[at(node)];
+                node = origin_[node];
                 break;
             }
             path.insert(0, operation_of(graph_.node(node)) + " → ");
@@ -282,11 +284,11 @@ private:
 
     const Graph& graph_;
     Placement placement_;
-    std::vector<bool> live_;
-    std::vector<int> stage_;   ///< by node: the stage of its value
-    std::vector<int> origin_;  ///< by node of stage > 0: the reduction that a path of forcing operands leads to
-    std::vector<int> seen_in_; ///< by node: the last sweep being filled that needed it
-    std::map<std::pair<std::vector<int>, int>, std::size_t> group_number_;
+    Table<NodeId, bool> live_;
+    Table<NodeId, int> stage_;
+    Table<NodeId, NodeId> origin_;   ///< of a stage > 0: the reduction that a path of forcing operands leads to
+    Table<NodeId, SweepId> seen_in_; ///< the last sweep being filled that needed the node
+    std::map<std::pair<std::vector<DimId>, int>, std::size_t> group_number_;
     std::vector<Group> groups_;
     // The sweep being filled.
     std::vector<FoldKey> open_folds_;

@@ -13,44 +13,44 @@
 namespace gf::plan {
 
 struct PlacedStore {
-    int node;
-    int array; ///< number in Placement::arrays
+    NodeId node;
+    ArrayId array; ///< in Placement::arrays
 };
 
 struct PlacedSweep {
-    std::vector<int> dims;
+    std::vector<DimId> dims;
     int stage = 0;
-    std::vector<int> reduces;        ///< folded here, in the order of their folds
+    std::vector<NodeId> reduces;     ///< folded here, in the order of their folds
     std::vector<PlacedStore> stores; ///< values written over the sweep's domain
-    std::vector<int> yields;         ///< scalar nodes computed here that results or other sweeps need; increasing
-    std::vector<int> nodes;          ///< the slice, increasing: the nodes computed, loaded or read here
-    std::vector<int> after;          ///< sweeps whose arrays or scalars this one reads; increasing
+    std::vector<NodeId> yields;      ///< scalar nodes computed here that results or other sweeps need; increasing
+    std::vector<NodeId> nodes;       ///< the slice, increasing: the nodes computed, loaded or read here
+    std::vector<SweepId> after;      ///< sweeps whose arrays or scalars this one reads; increasing
     std::string reason;
 };
 
 struct Placement {
-    std::vector<PlacedSweep> sweeps;
-    std::vector<Array> arrays; ///< inputs as declared, outputs in their order, temporaries
-    std::vector<int> array_of; ///< by node: the array that sweeps load it from; −1 = none
-    std::vector<int> made_in;  ///< by node: the sweep that computes it for all others; −1 = each computes it itself
-    std::vector<std::vector<int>> outputs_of; ///< by node: the positions of its results
-    std::vector<int> output_array;            ///< by result: its array; −1 for a scalar
+    Table<SweepId, PlacedSweep> sweeps;
+    Table<ArrayId, Array> arrays;    ///< inputs as declared, outputs in their order, temporaries
+    Table<NodeId, ArrayId> array_of; ///< the array that sweeps load a node from, if any
+    Table<NodeId, SweepId> made_in;  ///< the sweep that computes a node for all others; none: each computes it itself
+    Table<NodeId, std::vector<std::size_t>> outputs_of; ///< the positions of a node's results
+    std::vector<ArrayId> output_array;                  ///< by result: its array; none for a scalar
 };
 
 /// True if the sweep loads or reads the node instead of computing it.
-inline bool is_fetched(const Graph& graph, const Placement& placement, int sweep, int node) {
-    const auto at = static_cast<std::size_t>(node);
-    return graph.node(node).kind == NodeKind::input || (placement.made_in[at] >= 0 && placement.made_in[at] != sweep);
+inline bool is_fetched(const Graph& graph, const Placement& placement, SweepId sweep, NodeId node) {
+    const SweepId maker = placement.made_in[node];
+    return graph.node(node).kind == NodeKind::input || (maker.valid() && maker != sweep);
 }
 
 /// An initial placement: its arrays are the inputs and the outputs with dims; no sweep computes any node yet.
 Placement placement_of(const Graph& graph);
 
 /// By node: true if any output depends on it.
-std::vector<bool> live_nodes(const Graph& graph);
+Table<NodeId, bool> live_nodes(const Graph& graph);
 
-/// By node: the stage of its value (inputs 0, a map the highest of its operands, a reduction its operand's + 1).
-std::vector<int> stages_of(const Graph& graph);
+/// The stage of each node's value: 0 for inputs, the highest of a map's operands, and 1 more for a reduction.
+Table<NodeId, int> stages_of(const Graph& graph);
 
 /// The most nodes of all slices of a plan together. Sweeps recompute values, so the slices of a graph of many stages
 /// can have the square of its nodes: about a thousand stages that depend on one input reach this limit.

@@ -20,7 +20,7 @@ void append_bytes(std::string& key, T value) {
 }
 
 /// A node's attributes and operands without its name, as bytes. `operands` are nodes of the new graph.
-std::string key_of(const Node& node, std::vector<int> operands) {
+std::string key_of(const Node& node, std::vector<NodeId> operands) {
     if (node.kind == NodeKind::map && node.map->facts.commutative && operands.size() == 2)
         std::sort(operands.begin(), operands.end());
     std::string key;
@@ -33,7 +33,7 @@ std::string key_of(const Node& node, std::vector<int> operands) {
     append_bytes(key, node.reduce);
     append_bytes(key, node.accumulator);
     append_bytes(key, node.ddof);
-    for (const int operand : operands) append_bytes(key, operand);
+    for (const NodeId operand : operands) append_bytes(key, operand);
     return key;
 }
 
@@ -41,8 +41,8 @@ std::string key_of(const Node& node, std::vector<int> operands) {
 
 Graph share_common(const Graph& graph, const FuseOptions&) {
     Rebuild rebuild(graph);
-    std::unordered_map<std::string, int> first; // by key: the node of the new graph
-    for (int n = 0; n < graph.node_count(); ++n) {
+    std::unordered_map<std::string, NodeId> first; // by key: the node of the new graph
+    for (const NodeId n : graph.nodes()) {
         const Node& node = graph.node(n);
         if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) {
             rebuild.keep(n);

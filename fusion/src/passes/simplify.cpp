@@ -112,11 +112,11 @@ public:
     Simplifier(const Graph& graph, const FuseOptions& options) : graph_(graph), options_(options), rebuild_(graph) {}
 
     Graph run() && {
-        for (int n = 0; n < graph_.node_count(); ++n) {
+        for (const NodeId n : graph_.nodes()) {
             const Node& node = graph_.node(n);
-            const std::vector<int> operands = rebuild_.operands(n);
-            const int same = equal_operand(node, operands);
-            if (same >= 0)
+            const std::vector<NodeId> operands = rebuild_.operands(n);
+            const NodeId same = equal_operand(node, operands);
+            if (same.valid())
                 rebuild_.stand_in(n, same);
             else if (node.kind == NodeKind::cast)
                 rebuild_.put(n, node, {cast_source(node, operands[0])});
@@ -130,55 +130,55 @@ public:
     }
 
 private:
-    const Node& made(int node) const { return rebuild_.made().node(node); }
+    const Node& made(NodeId node) const { return rebuild_.made().node(node); }
 
     /// True if the lanes of this reduction share an origin when it has no mask.
-    bool of_block(const Node& reduce, int operand) const {
+    bool of_block(const Node& reduce, NodeId operand) const {
         return reduce.reduce->monoid->traits(value_type(made(operand).type), value_type(reduce.accumulator), false)
             .of_block;
     }
 
-    bool is_constant(int node, Special special) const {
+    bool is_constant(NodeId node, Special special) const {
         return made(node).kind == NodeKind::constant && bits_of(special, made(node).type) == made(node).bits;
     }
 
     /// A node of the new graph that has the node's value, type and dims; −1 if no rule gives one.
-    int equal_operand(const Node& node, const std::vector<int>& operands) const {
-        int same = -1;
+    NodeId equal_operand(const Node& node, const std::vector<NodeId>& operands) const {
+        NodeId same;
         if (node.kind == NodeKind::cast) same = cast_source(node, operands[0]);
         if (node.kind == NodeKind::map) same = equal_operand_of_map(node, operands);
-        if (same < 0 || made(same).type != node.type || domain_of(made(same)) != domain_of(node)) return -1;
-        return decides_emptiness(node, operands, same) ? same : -1;
+        if (!same.valid() || made(same).type != node.type || domain_of(made(same)) != domain_of(node)) return {};
+        return decides_emptiness(node, operands, same) ? same : NodeId();
     }
 
     /// True if a scalar map is empty exactly if the operand `same` is: its other operands are never empty. (The operand
     /// that select does not choose may be.)
-    bool decides_emptiness(const Node& node, const std::vector<int>& operands, int same) const {
+    bool decides_emptiness(const Node& node, const std::vector<NodeId>& operands, NodeId same) const {
         if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
         const auto end = node.map == &map_op::select ? operands.begin() + 1 : operands.end();
-        return std::all_of(operands.begin(), end, [&](int operand) {
+        return std::all_of(operands.begin(), end, [&](NodeId operand) {
             const NodeKind kind = made(operand).kind;
             return operand == same || kind == NodeKind::constant || kind == NodeKind::scalar ||
                    kind == NodeKind::extent;
         });
     }
 
-    int equal_operand_of_map(const Node& node, const std::vector<int>& operands) const {
+    NodeId equal_operand_of_map(const Node& node, const std::vector<NodeId>& operands) const {
         const MapOp* row = node.map;
-        const int a = operands[0];
+        const NodeId a = operands[0];
         if (row->arity == 1) {
             const Node& inner = made(a);
-            if (inner.kind != NodeKind::map || inner.map != row || inner.compute != node.compute) return -1;
+            if (inner.kind != NodeKind::map || inner.map != row || inner.compute != node.compute) return {};
             if (row->facts.idempotent) return a;
             const bool undoes = std::find(std::begin(involutions), std::end(involutions), row) != std::end(involutions);
-            return undoes ? rebuild_.made().operands(a)[0] : -1;
+            return undoes ? rebuild_.made().operands(a)[0] : NodeId();
         }
         if (row == &map_op::select) {
             if (is_constant(a, Special::one) || operands[1] == operands[2]) return operands[1];
-            return is_constant(a, Special::zero) ? operands[2] : -1;
+            return is_constant(a, Special::zero) ? operands[2] : NodeId();
         }
-        if (row->arity != 2) return -1;
-        const int b = operands[1];
+        if (row->arity != 2) return {};
+        const NodeId b = operands[1];
         if (row->facts.idempotent && a == b) return a;
         const bool floating = is_floating(node.compute);
         for (const Identity& identity : identities) {
@@ -192,20 +192,20 @@ private:
             if (is_constant(b, absorber.integer)) return b;
             if (is_constant(a, absorber.integer)) return a;
         }
-        return -1;
+        return {};
     }
 
     /// The node that a cast can start from: its operand, or a node that the operand was widened from.
-    int cast_source(const Node& node, int operand) const {
+    NodeId cast_source(const Node& node, NodeId operand) const {
         while (made(operand).kind == NodeKind::cast) {
-            const int inner = rebuild_.made().operands(operand)[0];
+            const NodeId inner = rebuild_.made().operands(operand)[0];
             if (!is_direct(made(inner).type, made(operand).type, node.type)) break;
             operand = inner;
         }
         return operand;
     }
 
-    void put_unmasked(int n, Node node, int operand) {
+    void put_unmasked(NodeId n, Node node, NodeId operand) {
         node.masked = false;
         rebuild_.put(n, node, {operand});
     }

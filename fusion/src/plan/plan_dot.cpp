@@ -22,34 +22,34 @@ std::string in_quotes(std::string_view text) {
     return out + '"';
 }
 
-void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
+void write_sweep(std::ostream& out, const Plan& plan, SweepId number) {
     const Sweep& sweep = plan.sweeps[number];
-    const auto value_name = [number](int value) { return fmt::format("s{}v{}", number, value); };
+    const auto value_name = [number](ValueId value) { return fmt::format("s{}v{}", number, value); };
     std::string edges; // edges that leave the cluster
     out << fmt::format("  subgraph cluster_{} {{\n    label={};\n", number,
                        in_quotes(fmt::format("sweep {} over {}{}{}", number, domain_text(plan, sweep.dims),
                                              sweep.reason.empty() ? "" : ": ", sweep.reason)));
-    for (int value = 0; value < static_cast<int>(sweep.code.size()); ++value) {
-        const Instruction& instruction = sweep.code[static_cast<std::size_t>(value)];
+    for (const ValueId value : sweep.code.ids()) {
+        const Instruction& instruction = sweep.code[value];
         out << fmt::format("    {} [label={}{}];\n", value_name(value),
                            in_quotes(fmt::format("{}\n{}", action_of(plan, instruction), to_text(instruction.type))),
                            is_per_element(instruction) ? "" : ", style=dashed");
-        for (const int operand : instruction.operands)
-            if (operand >= 0) out << fmt::format("    {} -> {};\n", value_name(operand), value_name(value));
+        for (const ValueId operand : instruction.operands)
+            if (operand.valid()) out << fmt::format("    {} -> {};\n", value_name(operand), value_name(value));
         if (instruction.opcode == Opcode::finalize)
-            out << fmt::format("    s{}f{} -> {};\n", number, instruction.slot, value_name(value));
+            out << fmt::format("    s{}f{} -> {};\n", number, instruction.fold, value_name(value));
         if (instruction.opcode == Opcode::load)
-            edges += fmt::format("  a{} -> {};\n", instruction.slot, value_name(value));
+            edges += fmt::format("  a{} -> {};\n", instruction.array, value_name(value));
         if (instruction.opcode == Opcode::read || instruction.opcode == Opcode::is_empty)
-            edges += fmt::format("  r{} -> {};\n", instruction.slot, value_name(value));
+            edges += fmt::format("  r{} -> {};\n", instruction.scalar, value_name(value));
         if (instruction.opcode == Opcode::parameter)
-            edges += fmt::format("  p{} -> {};\n", instruction.slot, value_name(value));
+            edges += fmt::format("  p{} -> {};\n", instruction.parameter, value_name(value));
     }
-    for (std::size_t f = 0; f < sweep.folds.size(); ++f) {
+    for (const FoldId f : sweep.folds.ids()) {
         out << fmt::format("    s{}f{} [shape=invtrapezium, label={}];\n", number, f,
                            in_quotes(monoid_of(sweep.folds[f])));
         out << fmt::format("    {} -> s{}f{};\n", value_name(sweep.folds[f].value), number, f);
-        if (sweep.folds[f].mask >= 0)
+        if (sweep.folds[f].mask.valid())
             out << fmt::format("    {} -> s{}f{} [label=where];\n", value_name(sweep.folds[f].mask), number, f);
     }
     out << "  }\n";
@@ -57,7 +57,7 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
         edges += fmt::format("  {} -> a{};\n", value_name(store.value), store.array);
     for (const Yield& yield : sweep.yields) {
         edges += fmt::format("  {} -> r{};\n", value_name(yield.value), yield.scalar);
-        if (yield.empty >= 0)
+        if (yield.empty.valid())
             edges += fmt::format("  {} -> r{} [label=empty];\n", value_name(yield.empty), yield.scalar);
     }
     out << edges;
@@ -67,21 +67,21 @@ void write_sweep(std::ostream& out, const Plan& plan, std::size_t number) {
 
 void write_dot(std::ostream& out, const Plan& plan) {
     out << fmt::format("digraph {} {{\n  node [shape=box];\n", in_quotes(plan.name));
-    for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
+    for (const ArrayId a : plan.arrays.ids()) {
         const Array& array = plan.arrays[a];
         out << fmt::format(
             "  a{} [shape=cylinder, label={}];\n", a,
             in_quotes(fmt::format("{}: {}{}", array.name, to_text(array.type), domain_text(plan, array.dims))));
     }
-    for (std::size_t p = 0; p < plan.parameters.size(); ++p)
+    for (const ParameterId p : plan.parameters.ids())
         out << fmt::format("  p{} [shape=ellipse, label={}];\n", p, in_quotes(plan.parameters[p].name));
-    for (std::size_t r = 0; r < plan.scalars.size(); ++r) {
+    for (const ScalarId r : plan.scalars.ids()) {
         std::string label = fmt::format("scalar {}", r);
         for (const Output& output : plan.outputs)
-            if (output.scalar == static_cast<int>(r)) label += "\n" + output.name;
+            if (output.scalar == r) label += "\n" + output.name;
         out << fmt::format("  r{} [shape=ellipse, label={}];\n", r, in_quotes(label));
     }
-    for (std::size_t s = 0; s < plan.sweeps.size(); ++s) write_sweep(out, plan, s);
+    for (const SweepId s : plan.sweeps.ids()) write_sweep(out, plan, s);
     out << "}\n";
 }
 

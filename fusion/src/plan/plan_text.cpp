@@ -12,14 +12,13 @@ namespace gf::plan {
 
 namespace {
 
-/// name_of_item(items[number]); "?" beyond the end.
-template <class Item, class F> std::string name_in(const std::vector<Item>& items, int number, F&& name_of_item) {
-    if (number < 0 || static_cast<std::size_t>(number) >= items.size()) return "?";
-    return std::string(name_of_item(items[static_cast<std::size_t>(number)]));
+/// The name that `name_of_item` reads off an item of a table; "?" where the table has none of that id.
+template <class I, class Item, class F> std::string name_in(const Table<I, Item>& items, I id, F&& name_of_item) {
+    return items.holds(id) ? std::string(name_of_item(items[id])) : "?";
 }
 
-std::string array_name(const Plan& plan, int number) {
-    return name_in(plan.arrays, number, [](const Array& array) { return array.name; });
+std::string array_name(const Plan& plan, ArrayId array) {
+    return name_in(plan.arrays, array, [](const Array& a) { return a.name; });
 }
 
 std::string_view role_text(ArrayRole role) {
@@ -34,8 +33,8 @@ std::string_view role_text(ArrayRole role) {
 /// An action with its operands.
 std::string definition_of(const Plan& plan, const Instruction& instruction) {
     std::string operands;
-    for (const int operand : instruction.operands)
-        if (operand >= 0) operands += fmt::format("{}%{}", operands.empty() ? " " : ", ", operand);
+    for (const ValueId operand : instruction.operands)
+        if (operand.valid()) operands += fmt::format("{}%{}", operands.empty() ? " " : ", ", operand);
     return action_of(plan, instruction) + operands;
 }
 
@@ -53,10 +52,10 @@ public:
                  domain_text(plan_, array.dims));
         for (const Parameter& parameter : plan_.parameters)
             line("  parameter {}: {}", parameter.name, to_text(parameter.type));
-        for (std::size_t s = 0; s < plan_.sweeps.size(); ++s) print_sweep(s);
+        for (const SweepId s : plan_.sweeps.ids()) print_sweep(s);
         for (const Output& output : plan_.outputs)
             line("output {} = {}", output.name,
-                 output.array >= 0 ? array_name(plan_, output.array) : fmt::format("scalar {}", output.scalar));
+                 output.array.valid() ? array_name(plan_, output.array) : fmt::format("scalar {}", output.scalar));
         return std::move(text_);
     }
 
@@ -66,11 +65,12 @@ private:
         text_ += '\n';
     }
 
-    void print_sweep(std::size_t number) {
-        const Sweep& sweep = plan_.sweeps[number];
+    void print_sweep(SweepId id) {
+        const Sweep& sweep = plan_.sweeps[id];
         std::string after;
-        for (const int earlier : sweep.after) after += fmt::format("{}{}", after.empty() ? ", after " : " ", earlier);
-        line("sweep {} over {}, stage {}{}{}", number, domain_text(plan_, sweep.dims), sweep.stage, after,
+        for (const SweepId earlier : sweep.after)
+            after += fmt::format("{}{}", after.empty() ? ", after " : " ", earlier);
+        line("sweep {} over {}, stage {}{}{}", id, domain_text(plan_, sweep.dims), sweep.stage, after,
              sweep.reason.empty() ? "" : fmt::format(" ({})", sweep.reason));
         print_values("prologue", sweep, is_once_before);
         print_values("body", sweep, is_per_element);
@@ -81,34 +81,34 @@ private:
             const std::string type =
                 name_in(plan_.scalars, yield.scalar, [](const Scalar& s) { return to_text(s.type); });
             line("  yield %{} as scalar {}: {}{}", yield.value, yield.scalar, type,
-                 yield.empty >= 0 ? fmt::format(", empty if %{}", yield.empty) : "");
+                 yield.empty.valid() ? fmt::format(", empty if %{}", yield.empty) : "");
         }
     }
 
     void print_folds(const Sweep& sweep) {
-        for (std::size_t f = 0; f < sweep.folds.size(); ++f) {
+        for (const FoldId f : sweep.folds.ids()) {
             const Fold& fold = sweep.folds[f];
             line("  fold {}: {} of %{}{}", f, monoid_of(fold), fold.value,
-                 fold.mask >= 0 ? fmt::format(" where %{}", fold.mask) : "");
+                 fold.mask.valid() ? fmt::format(" where %{}", fold.mask) : "");
         }
     }
 
     void print_values(std::string_view section, const Sweep& sweep, bool (*when)(const Instruction&)) {
-        const std::vector<int> values = values_where(sweep, when);
+        const std::vector<ValueId> values = values_where(sweep, when);
         if (!values.empty()) line("  {}", section);
-        for (const int value : values) print_instruction(sweep, value, sweep.code[static_cast<std::size_t>(value)]);
+        for (const ValueId value : values) print_instruction(sweep, value, sweep.code[value]);
     }
 
     /// The domain of a value that varies along some but not all dims of the sweep, else "".
     std::string some_dims(const Sweep& sweep, DimSet domain) const {
         if (domain.empty() || domain == DimSet::first(sweep.dims.size())) return {};
-        std::vector<int> dims;
+        std::vector<DimId> dims;
         for (std::size_t position = 0; position < sweep.dims.size(); ++position)
             if (domain.contains(position)) dims.push_back(sweep.dims[position]);
         return ", over " + domain_text(plan_, dims);
     }
 
-    void print_instruction(const Sweep& sweep, int value, const Instruction& instruction) {
+    void print_instruction(const Sweep& sweep, ValueId value, const Instruction& instruction) {
         line("    %{}: {} = {}{}", value, to_text(instruction.type), definition_of(plan_, instruction),
              some_dims(sweep, instruction.domain));
     }
@@ -141,24 +141,23 @@ std::string action_of(const Plan& plan, const Instruction& instruction) {
     case Opcode::constant: return constant_text(instruction.type, instruction.bits);
     case Opcode::parameter:
         return fmt::format("{} {}", name,
-                           name_in(plan.parameters, instruction.slot, [](const Parameter& p) { return p.name; }));
+                           name_in(plan.parameters, instruction.parameter, [](const Parameter& p) { return p.name; }));
     case Opcode::read:
-    case Opcode::is_empty: return fmt::format("{} scalar {}", name, instruction.slot);
-    case Opcode::load: return fmt::format("{} {}", name, array_name(plan, instruction.slot));
+    case Opcode::is_empty: return fmt::format("{} scalar {}", name, instruction.scalar);
+    case Opcode::load: return fmt::format("{} {}", name, array_name(plan, instruction.array));
     case Opcode::index:
-        return fmt::format("{} {}", name,
-                           name_in(plan.dims, instruction.slot, [](const PlanDim& d) { return d.name; }));
+        return fmt::format("{} {}", name, name_in(plan.dims, instruction.dim, [](const PlanDim& d) { return d.name; }));
     case Opcode::map: return instruction.map ? std::string(instruction.map->name) : "map ?";
     case Opcode::cast: return std::string(name);
     case Opcode::round: return fmt::format("{} to {}", name, to_text(instruction.round_to));
     case Opcode::finalize:
         return fmt::format("{} {}{} of fold {}", name, instruction.reduce ? instruction.reduce->name : "?",
-                           instruction.ddof ? fmt::format(" (ddof = {})", instruction.ddof) : "", instruction.slot);
+                           instruction.ddof ? fmt::format(" (ddof = {})", instruction.ddof) : "", instruction.fold);
     }
     return "?";
 }
 
-std::string instruction_text(const Plan& plan, int value, const Instruction& instruction) {
+std::string instruction_text(const Plan& plan, ValueId value, const Instruction& instruction) {
     return fmt::format("%{} = {}", value, definition_of(plan, instruction));
 }
 
@@ -167,9 +166,9 @@ std::string monoid_of(const Fold& fold) {
                        to_text(fold.accumulator));
 }
 
-std::string domain_text(const Plan& plan, const std::vector<int>& dims) {
+std::string domain_text(const Plan& plan, const std::vector<DimId>& dims) {
     std::string text = "[";
-    for (const int dim : dims) {
+    for (const DimId dim : dims) {
         if (text.size() > 1) text += ", ";
         text += name_in(plan.dims, dim, [](const PlanDim& d) { return d.name; });
     }

@@ -7,6 +7,7 @@
 #include <gridfold/core/error.hpp>
 #include <gridfold/ops/text.hpp>
 
+#include "plan/format_id.hpp"
 #include "plan/verify.hpp"
 
 namespace gf::plan {
@@ -31,44 +32,45 @@ public:
 
     void verify() const {
         std::set<std::string> names;
-        for (int n = 0; n < graph_.node_count(); ++n) {
+        for (const NodeId n : graph_.nodes()) {
             verify_node(n);
             const Node& node = graph_.node(n);
             if (node.kind == NodeKind::input || node.kind == NodeKind::scalar)
                 require(!node.name.empty() && names.insert(node.name).second, n, "inputs have names of their own");
         }
         std::set<std::string> results;
+        const NodeId end(graph_.node_count());
         for (const Graph::Output& output : graph_.outputs()) {
-            require(output.node >= 0 && output.node < graph_.node_count(), graph_.node_count(), "a result is a node");
-            require(results.insert(output.name).second, graph_.node_count(), "results have names of their own");
+            require(output.node.valid() && output.node < end, end, "a result is a node");
+            require(results.insert(output.name).second, end, "results have names of their own");
         }
     }
 
 private:
-    /// `node` is the node that breaks the rule, or node_count() for a result.
-    void require(bool holds, int node, std::string_view rule) const {
+    /// `node` is the one that breaks the rule, or the one after the last for a result.
+    void require(bool holds, NodeId node, std::string_view rule) const {
         if (holds) return;
         // Prints only the nodes before it: only verified nodes can be printed.
         Graph legal = graph_.like();
-        for (int n = 0; n < node; ++n) legal.append(graph_.node(n), graph_.operands(n));
+        for (NodeId n(0); n < node; n = n.next()) legal.append(graph_.node(n), graph_.operands(n));
         throw InternalError(
             fmt::format("verify: node {} of {}: {}; before it:\n{}", node, graph_.node_count(), rule, to_text(legal)));
     }
 
-    void verify_node(int n) const {
+    void verify_node(NodeId n) const {
         const Node& node = graph_.node(n);
-        const std::vector<int> operands = graph_.operands(n);
+        const std::vector<NodeId> operands = graph_.operands(n);
         const auto form = std::find_if(std::begin(node_forms), std::end(node_forms),
                                        [&](const NodeForm& f) { return f.kind == node.kind; });
         require(form != std::end(node_forms), n, "a node is of a known kind");
         const auto count = static_cast<int>(operands.size());
         require(count >= form->least_operands && count <= form->most_operands, n, "a node has its kind's operands");
-        for (const int operand : operands) require(operand >= 0 && operand < n, n, "operands come before their users");
+        for (const NodeId operand : operands)
+            require(operand.valid() && operand < n, n, "operands come before their users");
         require(form->dims_allowed || node.dims.empty(), n, "only inputs, indices, maps and casts have dims");
-        const std::vector<int> domain = domain_of(node);
+        const std::vector<DimId> domain = domain_of(node);
         require(std::adjacent_find(domain.begin(), domain.end()) == domain.end(), n, "a dim is listed once");
-        for (const int dim : domain)
-            require(dim >= 0 && static_cast<std::size_t>(dim) < graph_.dims().size(), n, "a dim is declared");
+        for (const DimId dim : domain) require(graph_.dims().holds(dim), n, "a dim is declared");
         switch (node.kind) {
         case NodeKind::scalar:
         case NodeKind::constant: return;
@@ -77,24 +79,23 @@ private:
             require(node.type == DType::i64 && node.dims == std::vector{node.dim}, n, "an index is i64 over its dim");
             return;
         case NodeKind::extent:
-            return require(node.type == DType::i64 && node.dim >= 0 &&
-                               static_cast<std::size_t>(node.dim) < graph_.dims().size(),
-                           n, "an extent is i64, of a declared dim");
+            return require(node.type == DType::i64 && graph_.dims().holds(node.dim), n,
+                           "an extent is i64, of a declared dim");
         case NodeKind::map: return verify_map(n, operands);
         case NodeKind::cast: return verify_dims(n, operands);
         case NodeKind::reduce: return verify_reduce(n, operands);
         }
     }
 
-    void verify_dims(int n, const std::vector<int>& operands) const {
-        std::set<int> joined;
-        for (const int operand : operands)
+    void verify_dims(NodeId n, const std::vector<NodeId>& operands) const {
+        std::set<DimId> joined;
+        for (const NodeId operand : operands)
             joined.insert(graph_.node(operand).dims.begin(), graph_.node(operand).dims.end());
         require(std::equal(joined.begin(), joined.end(), graph_.node(n).dims.begin(), graph_.node(n).dims.end()), n,
                 "a value has the dims of its operands, increasing");
     }
 
-    void verify_map(int n, const std::vector<int>& operands) const {
+    void verify_map(NodeId n, const std::vector<NodeId>& operands) const {
         const Node& node = graph_.node(n);
         require(node.map != nullptr, n, "a map names its row");
         require(static_cast<int>(operands.size()) == node.map->arity, n, "a map has its row's operands");
@@ -108,14 +109,15 @@ private:
         }
     }
 
-    void verify_reduce(int n, const std::vector<int>& operands) const {
+    void verify_reduce(NodeId n, const std::vector<NodeId>& operands) const {
         const Node& node = graph_.node(n);
         require(node.reduce != nullptr, n, "a reduction names its row");
         require((operands.size() == 2) == node.masked, n, "a masked reduction has a mask");
         require(node.ddof >= 0 && (node.ddof == 0 || node.reduce->takes_ddof), n,
                 "ddof is for reductions that take it");
         if (!node.masked) return;
-        const std::vector<int> domain = domain_of(graph_.node(operands[0])), mask = domain_of(graph_.node(operands[1]));
+        const std::vector<DimId> domain = domain_of(graph_.node(operands[0])),
+                                 mask = domain_of(graph_.node(operands[1]));
         require(graph_.node(operands[1]).type == DType::boolean, n, "a mask is bool");
         require(std::includes(domain.begin(), domain.end(), mask.begin(), mask.end()), n,
                 "a mask's dims are its value's, or some of them");

@@ -17,55 +17,58 @@ namespace gf::plan {
 
 namespace {
 
-/// The kind of thing that an instruction's slot numbers.
-enum class SlotOf : std::uint8_t { nothing, parameter, scalar, array, dim, fold };
+/// What an instruction names beside its operands.
+enum class Names : std::uint8_t { nothing, parameter, scalar, array, dim, fold };
 
 /// The source of an instruction's domain and phase.
 enum class VariesAs : std::uint8_t {
     nothing,  ///< no dims, phase 0
-    slot,     ///< the dims of its array, or its dim; phase 0
+    array,    ///< the dims of its array; phase 0
+    dim,      ///< its dim; phase 0
     operands, ///< the dims of all its operands, the highest of their phases
     fold,     ///< the dims that its fold keeps, and the phase after the fold's
 };
 
-/// The legal form of an instruction: its domain and phase, its operands (a map's number is its row's) and its slot.
+/// The legal form of an instruction: its domain and phase, its operands (a map's number is its row's) and what it
+/// names.
 struct OpcodeForm {
     Opcode opcode;
     VariesAs varies;
     int least_operands, most_operands;
-    SlotOf slot;
+    Names names;
 };
 constexpr OpcodeForm opcode_forms[] = {
-    {Opcode::constant, VariesAs::nothing, 0, 0, SlotOf::nothing},
-    {Opcode::parameter, VariesAs::nothing, 0, 0, SlotOf::parameter},
-    {Opcode::read, VariesAs::nothing, 0, 0, SlotOf::scalar},
-    {Opcode::is_empty, VariesAs::nothing, 0, 0, SlotOf::scalar},
-    {Opcode::load, VariesAs::slot, 0, 0, SlotOf::array},
-    {Opcode::index, VariesAs::slot, 0, 0, SlotOf::dim},
-    {Opcode::map, VariesAs::operands, 1, max_arity, SlotOf::nothing},
-    {Opcode::cast, VariesAs::operands, 1, 1, SlotOf::nothing},
-    {Opcode::round, VariesAs::operands, 1, 1, SlotOf::nothing},
-    {Opcode::finalize, VariesAs::fold, 0, 0, SlotOf::fold},
+    {Opcode::constant, VariesAs::nothing, 0, 0, Names::nothing},
+    {Opcode::parameter, VariesAs::nothing, 0, 0, Names::parameter},
+    {Opcode::read, VariesAs::nothing, 0, 0, Names::scalar},
+    {Opcode::is_empty, VariesAs::nothing, 0, 0, Names::scalar},
+    {Opcode::load, VariesAs::array, 0, 0, Names::array},
+    {Opcode::index, VariesAs::dim, 0, 0, Names::dim},
+    {Opcode::map, VariesAs::operands, 1, max_arity, Names::nothing},
+    {Opcode::cast, VariesAs::operands, 1, 1, Names::nothing},
+    {Opcode::round, VariesAs::operands, 1, 1, Names::nothing},
+    {Opcode::finalize, VariesAs::fold, 0, 0, Names::fold},
 };
 
-bool in_range(int number, std::size_t count) { return number >= 0 && static_cast<std::size_t>(number) < count; }
 class PlanVerifier {
 public:
     explicit PlanVerifier(const Plan& plan)
-        : plan_(plan), stored_in_(plan.arrays.size(), -1), yielded_in_(plan.scalars.size(), -1) {}
+        : plan_(plan), stored_in_(plan.arrays.size()), yielded_in_(plan.scalars.size()) {}
 
     void verify() {
         for (const Array& array : plan_.arrays) verify_array(array);
         for (const Parameter& parameter : plan_.parameters)
-            require(parameter.dim == -1 || (in_range(parameter.dim, plan_.dims.size()) && parameter.type == DType::i64),
+            require(!parameter.dim.valid() || (plan_.dims.holds(parameter.dim) && parameter.type == DType::i64),
                     "an extent is i64, of a declared dim");
-        for (sweep_number_ = 0; in_range(sweep_number_, plan_.sweeps.size()); ++sweep_number_)
-            verify_sweep(plan_.sweeps[static_cast<std::size_t>(sweep_number_)]);
-        sweep_number_ = value_ = -1;
-        for (std::size_t a = 0; a < plan_.arrays.size(); ++a)
-            require((plan_.arrays[a].role == ArrayRole::input) == (stored_in_[a] < 0),
+        for (const SweepId sweep : plan_.sweeps.ids()) {
+            sweep_ = sweep;
+            verify_sweep(plan_.sweeps[sweep]);
+        }
+        sweep_ = {};
+        for (const ArrayId a : plan_.arrays.ids())
+            require((plan_.arrays[a].role == ArrayRole::input) == !stored_in_[a].valid(),
                     "every array but an input is stored");
-        for (const int sweep : yielded_in_) require(sweep >= 0, "every scalar is yielded");
+        for (const SweepId sweep : yielded_in_) require(sweep.valid(), "every scalar is yielded");
         verify_outputs();
     }
 
@@ -73,14 +76,14 @@ private:
     void require(bool holds, std::string_view rule) const {
         if (holds) return;
         throw InternalError(
-            fmt::format("verify: {}{}{}\n{}\n{}", sweep_number_ < 0 ? "" : fmt::format("sweep {}: ", sweep_number_),
-                        value_ < 0 ? "" : fmt::format("%{}: ", value_), rule, plan_.graph_text, to_text(plan_)));
+            fmt::format("verify: {}{}{}\n{}\n{}", sweep_.valid() ? fmt::format("sweep {}: ", sweep_) : "",
+                        value_.valid() ? fmt::format("%{}: ", value_) : "", rule, plan_.graph_text, to_text(plan_)));
     }
 
-    void verify_dims(const std::vector<int>& dims) const {
-        const std::set<int> distinct(dims.begin(), dims.end());
+    void verify_dims(const std::vector<DimId>& dims) const {
+        const std::set<DimId> distinct(dims.begin(), dims.end());
         require(distinct.size() == dims.size(), "a dim is listed once");
-        for (const int dim : dims) require(in_range(dim, plan_.dims.size()), "a dim is declared");
+        for (const DimId dim : dims) require(plan_.dims.holds(dim), "a dim is declared");
     }
 
     void verify_array(const Array& array) const {
@@ -91,17 +94,18 @@ private:
     }
 
     void verify_sweep(const Sweep& sweep) {
-        value_ = -1;
+        value_ = {};
         verify_dims(sweep.dims);
         require(std::is_sorted(sweep.dims.begin(), sweep.dims.end()), "a domain's dims increase");
         require(sweep.dims.size() <= max_rank, "a domain has at most max_rank dims");
-        const auto size = static_cast<int>(sweep.code.size());
         used_.assign(sweep.code.size(), false);
         touched_.clear();
         fetched_from_.clear();
-        for (value_ = 0; value_ < size; ++value_)
-            verify_instruction(sweep, sweep.code[static_cast<std::size_t>(value_)]);
-        value_ = -1;
+        for (const ValueId value : sweep.code.ids()) {
+            value_ = value;
+            verify_instruction(sweep, sweep.code[value]);
+        }
+        value_ = {};
         const auto place = [](const Instruction& i) { return std::pair(i.phase, !i.domain.empty()); };
         require(std::ranges::is_sorted(sweep.code, {}, place), "values are ordered by phase, those without dims first");
         for (const Fold& fold : sweep.folds) verify_fold(sweep, fold);
@@ -114,10 +118,10 @@ private:
     }
 
     /// Checks the number of a value, which must be below `end`, and marks it as used.
-    const Instruction& use(const Sweep& sweep, int value, int end, std::string_view rule) {
-        require(value >= 0 && value < end, rule);
-        used_[static_cast<std::size_t>(value)] = true;
-        return sweep.code[static_cast<std::size_t>(value)];
+    const Instruction& use(const Sweep& sweep, ValueId value, ValueId end, std::string_view rule) {
+        require(value.valid() && value < end, rule);
+        used_[value] = true;
+        return sweep.code[value];
     }
 
     void verify_instruction(const Sweep& sweep, const Instruction& i) {
@@ -126,14 +130,15 @@ private:
         require(form != std::end(opcode_forms), "an instruction has a known opcode");
         require(!is_half(i.type), "f16 and bf16 values live as f32");
 
-        const auto end = std::find(i.operands.begin(), i.operands.end(), -1);
+        const auto end = std::find(i.operands.begin(), i.operands.end(), ValueId());
         const auto count = static_cast<int>(end - i.operands.begin());
-        require(std::all_of(end, i.operands.end(), [](int o) { return o == -1; }), "operands fill the first places");
+        require(std::all_of(end, i.operands.end(), [](ValueId o) { return o == ValueId(); }),
+                "operands fill the first places");
         require(count >= form->least_operands && count <= form->most_operands,
                 "an instruction has its opcode's operands");
         for (int o = 0; o < count; ++o)
             use(sweep, i.operands[static_cast<std::size_t>(o)], value_, "operands come before their users");
-        verify_slot(*form, i);
+        verify_names(*form, sweep, i);
         verify_types(sweep, i, count);
         verify_domain(*form, sweep, i, count);
     }
@@ -143,20 +148,17 @@ private:
         int phase = 0;
         switch (form.varies) {
         case VariesAs::nothing: break;
-        case VariesAs::slot:
-            domain = dim_set(sweep, i.opcode == Opcode::index ? std::span<const int>(&i.slot, 1)
-                                                              : plan_.arrays[static_cast<std::size_t>(i.slot)].dims);
-            break;
+        case VariesAs::array: domain = dim_set(sweep, plan_.arrays[i.array].dims); break;
+        case VariesAs::dim: domain = dim_set(sweep, {&i.dim, 1}); break;
         case VariesAs::operands:
             for (int o = 0; o < count; ++o) {
-                const Instruction& operand =
-                    sweep.code[static_cast<std::size_t>(i.operands[static_cast<std::size_t>(o)])];
+                const Instruction& operand = sweep.code[i.operands[static_cast<std::size_t>(o)]];
                 domain |= operand.domain;
                 phase = std::max(phase, operand.phase);
             }
             break;
         case VariesAs::fold: {
-            const Fold& fold = sweep.folds[static_cast<std::size_t>(i.slot)];
+            const Fold& fold = sweep.folds[i.fold];
             domain = fold.kept;
             phase = fold.phase + 1;
             break;
@@ -167,50 +169,55 @@ private:
         require(i.domain.empty() || i.phase == 0, "a value that varies along dims waits for no fold of its sweep");
     }
 
-    void verify_slot(const OpcodeForm& form, const Instruction& i) {
-        const Sweep& sweep = plan_.sweeps[static_cast<std::size_t>(sweep_number_)];
-        const auto slot = static_cast<std::size_t>(i.slot);
-        switch (form.slot) {
-        case SlotOf::nothing: return require(i.slot == -1, "an instruction without a slot has none");
-        case SlotOf::parameter:
-            require(in_range(i.slot, plan_.parameters.size()), "a parameter is declared");
-            return require(i.type == value_type(plan_.parameters[slot].type), "a parameter has its declared type");
-        case SlotOf::scalar:
-            require(in_range(i.slot, plan_.scalars.size()), "a scalar is declared");
-            require(yielded_in_[slot] >= 0 && yielded_in_[slot] < sweep_number_,
-                    "a scalar is yielded by an earlier sweep");
-            fetched_from_.insert(yielded_in_[slot]);
-            if (i.opcode == Opcode::is_empty)
-                return require(i.type == DType::boolean && plan_.scalars[slot].may_be_empty,
-                               "is_empty is bool, of a scalar that may be empty");
-            return require(i.type == value_type(plan_.scalars[slot].type), "a scalar has its declared type");
-        case SlotOf::array: return verify_load(sweep, i);
-        case SlotOf::dim:
-            return require(i.type == DType::i64 && std::count(sweep.dims.begin(), sweep.dims.end(), i.slot) == 1,
+    void verify_names(const OpcodeForm& form, const Sweep& sweep, const Instruction& i) {
+        require(i.parameter.valid() == (form.names == Names::parameter) &&
+                    i.scalar.valid() == (form.names == Names::scalar) &&
+                    i.array.valid() == (form.names == Names::array) && i.dim.valid() == (form.names == Names::dim) &&
+                    i.fold.valid() == (form.names == Names::fold),
+                "an instruction names what its opcode takes");
+        switch (form.names) {
+        case Names::nothing: return;
+        case Names::parameter:
+            require(plan_.parameters.holds(i.parameter), "a parameter is declared");
+            return require(i.type == value_type(plan_.parameters[i.parameter].type),
+                           "a parameter has its declared type");
+        case Names::scalar: return verify_scalar(i);
+        case Names::array: return verify_load(sweep, i);
+        case Names::dim:
+            return require(i.type == DType::i64 && std::count(sweep.dims.begin(), sweep.dims.end(), i.dim) == 1,
                            "an index is i64 along a dim of the domain");
-        case SlotOf::fold: return require(in_range(i.slot, sweep.folds.size()), "what is finalised is folded");
+        case Names::fold: return require(sweep.folds.holds(i.fold), "what is finalised is folded");
         }
     }
 
+    void verify_scalar(const Instruction& i) {
+        require(plan_.scalars.holds(i.scalar), "a scalar is declared");
+        const SweepId maker = yielded_in_[i.scalar];
+        require(maker.valid() && maker < sweep_, "a scalar is yielded by an earlier sweep");
+        fetched_from_.insert(maker);
+        const Scalar& scalar = plan_.scalars[i.scalar];
+        if (i.opcode == Opcode::is_empty)
+            require(i.type == DType::boolean && scalar.may_be_empty, "is_empty is bool, of a scalar that may be empty");
+        else
+            require(i.type == value_type(scalar.type), "a scalar has its declared type");
+    }
+
     void verify_load(const Sweep& sweep, const Instruction& i) {
-        require(in_range(i.slot, plan_.arrays.size()), "an array is declared");
-        const auto slot = static_cast<std::size_t>(i.slot);
-        const Array& array = plan_.arrays[slot];
-        require(touched_.insert(i.slot).second, "an array is loaded once");
+        require(plan_.arrays.holds(i.array), "an array is declared");
+        const Array& array = plan_.arrays[i.array];
+        require(touched_.insert(i.array).second, "an array is loaded once");
         if (array.role != ArrayRole::input) {
-            require(stored_in_[slot] >= 0 && stored_in_[slot] < sweep_number_,
-                    "a loaded array is stored by an earlier sweep");
-            fetched_from_.insert(stored_in_[slot]);
+            const SweepId maker = stored_in_[i.array];
+            require(maker.valid() && maker < sweep_, "a loaded array is stored by an earlier sweep");
+            fetched_from_.insert(maker);
         }
-        for (const int dim : array.dims)
+        for (const DimId dim : array.dims)
             require(std::count(sweep.dims.begin(), sweep.dims.end(), dim) == 1, "an array's dims are of the domain");
         require(i.type == value_type(array.type), "a load has its array's type");
     }
 
     void verify_types(const Sweep& sweep, const Instruction& i, int count) const {
-        const auto type_of = [&](int o) {
-            return sweep.code[static_cast<std::size_t>(i.operands[static_cast<std::size_t>(o)])].type;
-        };
+        const auto type_of = [&](int o) { return sweep.code[i.operands[static_cast<std::size_t>(o)]].type; };
         switch (i.opcode) {
         case Opcode::constant:
         case Opcode::parameter:
@@ -233,7 +240,7 @@ private:
             return require(is_half(i.round_to) && i.type == DType::f32 && is_floating(type_of(0)),
                            "a round goes from f32 or f64 to f16 or bf16, held as f32");
         case Opcode::finalize: {
-            const Fold& fold = sweep.folds[static_cast<std::size_t>(i.slot)];
+            const Fold& fold = sweep.folds[i.fold];
             return require(i.reduce != nullptr && i.reduce->monoid == fold.monoid && i.element == fold.element &&
                                i.accumulator == fold.accumulator,
                            "a reduction is read off a fold of its monoid");
@@ -243,13 +250,13 @@ private:
 
     void verify_fold(const Sweep& sweep, const Fold& fold) {
         require(fold.monoid != nullptr, "a fold names its monoid");
-        const Instruction& value = use(sweep, fold.value, static_cast<int>(sweep.code.size()), "a fold takes a value");
+        const Instruction& value = use(sweep, fold.value, sweep.code.next(), "a fold takes a value");
         require(fold.element == value.type, "a fold's element type is its value's");
         require(!is_half(fold.accumulator), "f16 and bf16 accumulate in f32 or wider");
         require(std::count(sweep.folds.begin(), sweep.folds.end(), fold) == 1, "folds differ");
         int phase = value.phase;
-        if (fold.mask != -1) {
-            const Instruction& mask = use(sweep, fold.mask, static_cast<int>(sweep.code.size()), "a mask is a value");
+        if (fold.mask.valid()) {
+            const Instruction& mask = use(sweep, fold.mask, sweep.code.next(), "a mask is a value");
             require(mask.type == DType::boolean, "a mask is bool");
             phase = std::max(phase, mask.phase);
         }
@@ -258,58 +265,54 @@ private:
     }
 
     void verify_store(const Sweep& sweep, const Store& store) {
-        require(in_range(store.array, plan_.arrays.size()), "an array is declared");
-        const auto slot = static_cast<std::size_t>(store.array);
-        const Instruction& value =
-            use(sweep, store.value, static_cast<int>(sweep.code.size()), "a store takes a value");
-        require(plan_.arrays[slot].role != ArrayRole::input, "inputs are not stored");
-        require(touched_.insert(store.array).second && stored_in_[slot] < 0,
+        require(plan_.arrays.holds(store.array), "an array is declared");
+        const Array& array = plan_.arrays[store.array];
+        const Instruction& value = use(sweep, store.value, sweep.code.next(), "a store takes a value");
+        require(array.role != ArrayRole::input, "inputs are not stored");
+        require(touched_.insert(store.array).second && !stored_in_[store.array].valid(),
                 "an array is stored once, and not loaded beside");
-        stored_in_[slot] = sweep_number_;
-        require(plan_.arrays[slot].dims == sweep.dims && !sweep.dims.empty() &&
-                    value.domain == DimSet::first(sweep.dims.size()),
+        stored_in_[store.array] = sweep_;
+        require(array.dims == sweep.dims && !sweep.dims.empty() && value.domain == DimSet::first(sweep.dims.size()),
                 "a store covers the domain");
-        require(value.type == value_type(plan_.arrays[slot].type), "a store has its array's type");
+        require(value.type == value_type(array.type), "a store has its array's type");
     }
 
     void verify_yield(const Sweep& sweep, const Yield& yield) {
-        require(in_range(yield.scalar, plan_.scalars.size()), "a scalar is declared");
-        const auto slot = static_cast<std::size_t>(yield.scalar);
-        const auto use_scalar = [&](int value) {
-            const Instruction& i = use(sweep, value, static_cast<int>(sweep.code.size()), "a yield takes a value");
+        require(plan_.scalars.holds(yield.scalar), "a scalar is declared");
+        const Scalar& scalar = plan_.scalars[yield.scalar];
+        const auto use_scalar = [&](ValueId value) {
+            const Instruction& i = use(sweep, value, sweep.code.next(), "a yield takes a value");
             require(i.domain.empty(), "a yield takes a value that varies along no dim");
             return i.type;
         };
-        require(use_scalar(yield.value) == value_type(plan_.scalars[slot].type), "a yield has its scalar's type");
-        require(yielded_in_[slot] < 0, "a scalar is yielded once");
-        yielded_in_[slot] = sweep_number_;
-        require((yield.empty >= 0) == plan_.scalars[slot].may_be_empty,
-                "a scalar that may be empty is yielded with whether it is");
-        if (yield.empty >= 0) require(use_scalar(yield.empty) == DType::boolean, "whether a scalar is empty is bool");
+        require(use_scalar(yield.value) == value_type(scalar.type), "a yield has its scalar's type");
+        require(!yielded_in_[yield.scalar].valid(), "a scalar is yielded once");
+        yielded_in_[yield.scalar] = sweep_;
+        require(yield.empty.valid() == scalar.may_be_empty, "a scalar that may be empty is yielded with whether it is");
+        if (yield.empty.valid())
+            require(use_scalar(yield.empty) == DType::boolean, "whether a scalar is empty is bool");
     }
 
     void verify_outputs() const {
         std::set<std::string> names;
         for (const Output& output : plan_.outputs) {
             require(names.insert(output.name).second, "results have names of their own");
-            require((output.scalar >= 0) != (output.array >= 0), "a result is a scalar or an array");
-            if (output.scalar >= 0) require(in_range(output.scalar, plan_.scalars.size()), "a scalar is declared");
-            if (output.array < 0) continue;
-            require(in_range(output.array, plan_.arrays.size()), "an array is declared");
-            require(plan_.arrays[static_cast<std::size_t>(output.array)].role == ArrayRole::output,
-                    "a result is an output");
+            require(output.scalar.valid() != output.array.valid(), "a result is a scalar or an array");
+            if (output.scalar.valid()) require(plan_.scalars.holds(output.scalar), "a scalar is declared");
+            if (!output.array.valid()) continue;
+            require(plan_.arrays.holds(output.array), "an array is declared");
+            require(plan_.arrays[output.array].role == ArrayRole::output, "a result is an output");
         }
     }
 
     const Plan& plan_;
-    std::vector<int> stored_in_;  ///< by array: the sweep, −1 = none
-    std::vector<int> yielded_in_; ///< by scalar: the sweep, −1 = none
-    int sweep_number_ = -1;
-    int value_ = -1;
-    // State of the sweep being verified.
-    std::vector<bool> used_;
-    std::set<int> touched_; ///< arrays loaded or stored
-    std::set<int> fetched_from_;
+    Table<ArrayId, SweepId> stored_in_;
+    Table<ScalarId, SweepId> yielded_in_;
+    SweepId sweep_; ///< being verified
+    ValueId value_; ///< of it
+    Table<ValueId, bool> used_;
+    std::set<ArrayId> touched_; ///< loaded or stored
+    std::set<SweepId> fetched_from_;
 };
 
 } // namespace

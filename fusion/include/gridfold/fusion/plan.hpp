@@ -10,9 +10,18 @@
 #include <vector>
 
 #include <gridfold/core/dtype.hpp>
+#include <gridfold/core/id.hpp>
+#include <gridfold/ops/graph.hpp>
 #include <gridfold/ops/op.hpp>
 
 namespace gf::plan {
+
+using ValueId = Id<struct Instruction>; ///< in Sweep::code
+using FoldId = Id<struct Fold>;         ///< in Sweep::folds
+using SweepId = Id<struct Sweep>;       ///< in Plan::sweeps
+using ArrayId = Id<struct Array>;
+using ParameterId = Id<struct Parameter>;
+using ScalarId = Id<struct Scalar>;
 
 /// A set of a sweep's dims, by their positions in Sweep::dims.
 class DimSet {
@@ -38,24 +47,28 @@ private:
 /// The operation of an Instruction.
 enum class Opcode : std::uint8_t {
     constant,  ///< the value of `type` with the bytes `bits`
-    parameter, ///< run-time scalar number `slot` of Plan::parameters, widened
-    read,      ///< scalar number `slot` of Plan::scalars, yielded by an earlier sweep, widened
-    is_empty,  ///< true if an earlier sweep yielded scalar number `slot` of Plan::scalars as empty; bool
-    load,      ///< the element of array `slot` of Plan::arrays at this element's coordinates
-    index,     ///< the coordinate along dim `slot`, i64
+    parameter, ///< the run-time scalar `parameter`, widened
+    read,      ///< `scalar`, yielded by an earlier sweep, widened
+    is_empty,  ///< true if an earlier sweep yielded `scalar` as empty; bool
+    load,      ///< the element of `array` at this element's coordinates
+    index,     ///< the coordinate along `dim`, i64
     map,       ///< `map` of the operands, which have type `compute`, except select's first
     cast,      ///< operand 0 converted to `type`
     round,     ///< operand 0 rounded to the nearest `round_to` (f16 or bf16) and widened to f32 again
-    finalize,  ///< the result of `reduce` from fold number `slot`; unspecified if undefined for no elements
+    finalize,  ///< the result of `reduce` from `fold`; unspecified if undefined for no elements
 };
 
-/// One instruction. Its position in Sweep::code is its value's number. Values are never f16 or bf16: they are f32 that
-/// hold a number of the half type (loads widen, `round` rounds, stores narrow).
+/// One instruction. Its id in Sweep::code is its value's. Values are never f16 or bf16: they are f32 that hold a number
+/// of the half type (loads widen, `round` rounds, stores narrow).
 struct Instruction {
     Opcode opcode;
-    DType type;                                      ///< the type of the value
-    std::array<int, max_arity> operands{-1, -1, -1}; ///< value numbers, all smaller than this one's
-    int slot = -1;
+    DType type;                                   ///< the type of the value
+    std::array<ValueId, max_arity> operands = {}; ///< of values before this one
+    ParameterId parameter = {};
+    ScalarId scalar = {};
+    ArrayId array = {};
+    DimId dim = {};
+    FoldId fold = {};
     std::uint64_t bits = 0;
     const MapOp* map = nullptr;
     DType compute = DType::f32;
@@ -67,15 +80,15 @@ struct Instruction {
     int phase = 0; ///< the number of phases of folds that must be complete before it
 };
 
-/// One fold over the dims of the sweep that are not kept: accumulates `value` where `mask` is true (−1 = everywhere). A
-/// value that lacks a folded dim is the same for every element along it. Finalised values of the fold vary along the
-/// kept dims and have phase + 1.
+/// One fold over the dims of the sweep that are not kept: accumulates `value` where `mask` is true (no mask:
+/// everywhere). A value that lacks a folded dim is the same for every element along it. Finalised values of the fold
+/// vary along the kept dims and have phase + 1.
 struct Fold {
     const MonoidOp* monoid;
     DType element;     ///< the monoid's E: the type of `value`
     DType accumulator; ///< the monoid's A
-    int value;
-    int mask = -1;
+    ValueId value;
+    ValueId mask = {};
     DimSet kept = {}; ///< the dims that its result varies along
     int phase = 0;    ///< the higher phase of `value` and `mask`
     friend bool operator==(const Fold&, const Fold&) = default;
@@ -84,16 +97,16 @@ struct Fold {
 /// Writes a value that varies along all dims of the sweep to an array with the same dims. f16 and bf16 arrays narrow
 /// it. No sweep loads an array that it stores.
 struct Store {
-    int value;
-    int array;
+    ValueId value;
+    ArrayId array;
 };
 
 /// Writes a value that varies along no dim to a scalar of the plan. Emptiness is a second, ordinary bool value: `value`
 /// of an empty scalar is 0 (floating: NaN).
 struct Yield {
-    int value;
-    int scalar;
-    int empty = -1; ///< the bool value that is true if the scalar is empty; −1 = it never is
+    ValueId value;
+    ScalarId scalar;
+    ValueId empty = {}; ///< the bool value that is true if the scalar is empty; none: it never is
 };
 
 /// One traversal of one domain: loads → maps → folds and stores. One generated kernel.
@@ -102,14 +115,14 @@ struct Yield {
 /// its operands and the highest of their phases. The backends run one phase of folds that keep no dim, so a value is
 /// computed once before the elements, for each element, or once after the folds.
 struct Sweep {
-    std::vector<int> dims; ///< the domain, increasing positions; empty = one element
+    std::vector<DimId> dims; ///< the domain, increasing; empty = one element
     int stage = 0;
-    std::vector<Instruction> code; ///< operands before their users; by phase, and within one without dims first
-    std::vector<Fold> folds;
+    Table<ValueId, Instruction> code; ///< operands before their users; by phase, and within one without dims first
+    Table<FoldId, Fold> folds;
     std::vector<Store> stores;
     std::vector<Yield> yields;
-    std::vector<int> after; ///< earlier sweeps (by number) whose scalars or arrays this one reads; increasing
-    std::string reason;     ///< why it is a separate sweep: "" for the first, else "mean → sub → sum"
+    std::vector<SweepId> after; ///< earlier sweeps whose scalars or arrays this one reads; increasing
+    std::string reason;         ///< why it is a separate sweep: "" for the first, else "mean → sub → sum"
 };
 
 enum class ArrayRole : std::uint8_t { input, output, temporary };
@@ -118,7 +131,7 @@ enum class ArrayRole : std::uint8_t { input, output, temporary };
 struct Array {
     std::string name;
     DType type;
-    std::vector<int> dims;
+    std::vector<DimId> dims;
     ArrayRole role;
 };
 
@@ -126,7 +139,7 @@ struct Array {
 struct Parameter {
     std::string name; ///< for an extent: "extent(n)"
     DType type;
-    int dim = -1; ///< the dim whose extent it is; −1: a scalar bound by name
+    DimId dim = {}; ///< the dim whose extent it is; none: a scalar bound by name
 };
 
 /// A scalar that a sweep yields to later sweeps and to the results.
@@ -135,11 +148,11 @@ struct Scalar {
     bool may_be_empty = false; ///< its Yield has `empty`
 };
 
-/// One result, in the order of the graph: exactly one of the two numbers is set.
+/// One result, in the order of the graph: exactly one of the two is valid.
 struct Output {
     std::string name;
-    int scalar = -1; ///< number in Plan::scalars
-    int array = -1;  ///< number in Plan::arrays
+    ScalarId scalar = {};
+    ArrayId array = {};
 };
 
 struct PlanDim {
@@ -152,11 +165,11 @@ struct PlanDim {
 struct Plan {
     std::string name;
     std::string graph_text; ///< canonical, for messages
-    std::vector<PlanDim> dims;
-    std::vector<Array> arrays;
-    std::vector<Parameter> parameters;
-    std::vector<Scalar> scalars;
-    std::vector<Sweep> sweeps;
+    Table<DimId, PlanDim> dims;
+    Table<ArrayId, Array> arrays;
+    Table<ParameterId, Parameter> parameters;
+    Table<ScalarId, Scalar> scalars;
+    Table<SweepId, Sweep> sweeps;
     std::vector<Output> outputs;
 };
 
@@ -168,16 +181,16 @@ inline bool is_per_element(const Instruction& i) { return !i.domain.empty(); }
 inline bool is_after_folds(const Instruction& i) { return i.domain.empty() && i.phase > 0; }
 
 /// The values of the sweep for which `when` holds, increasing.
-std::vector<int> values_where(const Sweep& sweep, bool (*when)(const Instruction&));
+std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Instruction&));
 
 /// The dims as a set of the sweep's dims, without those that the sweep lacks.
-DimSet dim_set(const Sweep& sweep, std::span<const int> dims);
+DimSet dim_set(const Sweep& sweep, std::span<const DimId> dims);
 
 /// True if the array's dims are the domain, so that the sweep accesses it in order, without strides.
 bool is_flat(const Array& array, const Sweep& sweep);
 
 /// The number of elements over these dims; empty if it does not fit std::int64_t. `extents`: by Plan::dims.
-std::optional<std::int64_t> element_count(std::span<const int> dims, std::span<const std::int64_t> extents);
+std::optional<std::int64_t> element_count(std::span<const DimId> dims, std::span<const std::int64_t> extents);
 
 /// True for equal extents, which consecutive problems often have. A loop, because a call of memcmp takes longer.
 inline bool same_extents(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {

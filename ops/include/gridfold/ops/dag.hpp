@@ -22,13 +22,13 @@ struct OperandSlot {
 
 struct Dag : boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Node, OperandSlot> {
     std::string name;
-    std::vector<Graph::DimInfo> dims;
+    Table<DimId, Graph::DimInfo> dims;
     std::vector<Graph::Output> outputs;
     // The names in use, so that a name is checked in constant time.
     std::unordered_set<std::string> dim_names, value_names, input_names, output_names;
 
-    Value value(int node) { return {this, node}; }
-    Dim dim(int position) const { return {this, position}; }
+    Value value(NodeId node) { return {this, node}; }
+    Dim dim(DimId id) const { return {this, id}; }
 };
 
 } // namespace gf

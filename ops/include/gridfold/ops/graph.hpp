@@ -20,6 +20,7 @@
 
 #include <gridfold/core/dtype.hpp>
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/id.hpp>
 #include <gridfold/ops/op.hpp>
 
 namespace gf {
@@ -27,7 +28,12 @@ namespace gf {
 class Graph;
 struct Dag;
 
-/// A named extent of one graph. Its position is the order of declaration.
+/// Of a node of one graph: the operands' are smaller.
+using NodeId = Id<struct Node>;
+/// Of a dim of one graph, in the order of declaration.
+using DimId = Id<class Dim>;
+
+/// A named extent of one graph.
 class Dim {
 public:
     Dim() = default;
@@ -35,16 +41,16 @@ public:
     bool valid() const noexcept { return dag_ != nullptr; }
     /// "" for no dim.
     std::string_view name() const;
-    int position() const noexcept { return position_; }
+    DimId id() const noexcept { return id_; }
     const Dag* dag() const noexcept { return dag_; }
     friend bool operator==(const Dim&, const Dim&) = default;
 
 private:
     friend class Graph;
     friend struct Dag;
-    Dim(const Dag* dag, int position) : dag_(dag), position_(position) {}
+    Dim(const Dag* dag, DimId id) : dag_(dag), id_(id) {}
     const Dag* dag_ = nullptr;
-    int position_ = -1;
+    DimId id_;
 };
 
 /// A handle to a node of a graph. Cheap to copy. Using a default-constructed one in a graph is an InvalidGraph. It has
@@ -57,13 +63,13 @@ public:
     /// The dims of its domain, in the graph's order (an input: in its memory order).
     std::vector<Dim> dims() const;
     Dag* dag() const noexcept { return dag_; }
-    int node() const noexcept { return node_; }
+    NodeId node() const noexcept { return node_; }
 
 private:
     friend struct Dag;
-    Value(Dag* dag, int node) : dag_(dag), node_(node) {}
+    Value(Dag* dag, NodeId node) : dag_(dag), node_(node) {}
     Dag* dag_ = nullptr;
-    int node_ = -1;
+    NodeId node_;
 };
 
 /// A number written in an expression. Weak, as in NumPy 2: it takes the type of the values it is combined with. An
@@ -118,10 +124,10 @@ enum class NodeKind : std::uint8_t { input, scalar, constant, index, extent, map
 struct Node {
     NodeKind kind;
     DType type;                       ///< the type of its value
-    std::vector<int> dims;            ///< positions; inputs in memory order, everything else increasing
+    std::vector<DimId> dims;          ///< inputs in memory order, everything else increasing
     std::string name;                 ///< inputs, scalars; or the user's name for a value ("" if none)
     std::uint64_t bits = 0;           ///< constant: the value's bytes, little-endian, zero-extended
-    int dim = -1;                     ///< index, extent: the position of the dim
+    DimId dim = {};                   ///< index, extent: the position of the dim
     const MapOp* map = nullptr;       ///< map
     DType compute = DType::f32;       ///< map: the type T that it computes in; its operands have that type
     const ReduceOp* reduce = nullptr; ///< reduce
@@ -131,7 +137,7 @@ struct Node {
 };
 
 /// The dims of a node's value in the graph's order (Node::dims of an input are in memory order).
-std::vector<int> domain_of(const Node& node);
+std::vector<DimId> domain_of(const Node& node);
 
 /// The handle of a scalar result of type T, from Graph::output<T>, for Results::operator[].
 template <Element T> class Result {
@@ -212,33 +218,34 @@ public:
 
     // For passes, printers and backends. Nodes are numbered from 0 in a topological order: operands come first.
     int node_count() const;
-    const Node& node(int node) const;
+    Ids<NodeId> nodes() const { return Ids<NodeId>(static_cast<std::size_t>(node_count())); }
+    const Node& node(NodeId node) const;
     /// The operands of a node, by slot.
-    std::vector<int> operands(int node) const;
+    std::vector<NodeId> operands(NodeId node) const;
     /// The nodes that read a node, once for each slot.
-    std::vector<int> users(int node) const;
+    std::vector<NodeId> users(NodeId node) const;
     struct DimInfo {
         std::string name;
         std::optional<std::int64_t> extent;
     };
-    std::span<const DimInfo> dims() const;
+    const Table<DimId, DimInfo>& dims() const;
     struct Output {
         std::string name;
-        int node;
+        NodeId node;
     };
     std::span<const Output> outputs() const;
     const Dag& dag() const noexcept { return *dag_; }
 
     /// Appends a node as given and returns its number. Checks only that the operands, given by number, exist
     /// (InternalError). Passes rebuild a graph with it, node by node in topological order.
-    int append(const Node& node, std::span<const int> operands);
+    NodeId append(const Node& node, std::span<const NodeId> operands);
     /// An empty graph with this one's name and dims, to be filled with append().
     Graph like() const;
-    void append_output(std::string name, int node);
+    void append_output(std::string name, NodeId node);
 
-    /// The handle of a node, or of a dim, by its number. InvalidGraph if there is none.
-    Value value(int node);
-    Dim dim_at(int position) const;
+    /// The handle of a node, or of a dim. InvalidGraph if there is none.
+    Value value(NodeId node);
+    Dim dim_at(DimId dim) const;
 
 private:
     /// InvalidGraph unless the value is a scalar, or an array, of that type.

@@ -132,9 +132,9 @@
 #define GRIDFOLD_DETAIL_EXACT_KERNEL
 #endif
 
-// The kernels of a user's monoid vectorise, whatever the file's level of optimisation but for none at all. None of these
-// flags changes a result. Processors with AVX-512 run those for AVX2: more instruction sets, and more loops, would cost
-// the compiler more time than they save (bench/NOTES.md).
+// The kernels of a user's monoid vectorise, whatever the file's level of optimisation but for none at all. None of
+// these flags changes a result. Processors with AVX-512 run those for AVX2: more instruction sets, and more loops,
+// would cost the compiler more time than they save (bench/NOTES.md).
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define GRIDFOLD_DETAIL_FAST_KERNEL                                                                                \
     __attribute__((optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "fp-contract=off", "no-math-errno", \

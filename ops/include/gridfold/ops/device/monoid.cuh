@@ -10,9 +10,10 @@
 // the CPU:
 //
 //   exact_in_any_order     a constant, true if any order of the elements gives the same state: a thread then keeps one
-//                          state (on the CPU a few) instead of one for each of its lanes. Such a monoid may also declare
+//                          state (on the CPU a few) instead of one for each of its lanes. Such a monoid may
+//                          also declare
 //     accumulate_pack(s, x)  accumulates N elements at once, in any order
-//     identity_is_neutral    a constant, true if State is one number and accumulating the identity's number as an element
+//     identity_is_neutral    a constant, true if State is one number and accumulating the identity's number
 //                            changes no State: the CPU replaces masked elements by it, and keeps one accumulator
 //     reduce_warp(s, warp)   if `reduces_warps` is true: sets s of every lane to the combination of all lanes' states,
 //                            with the Warp of warp.cuh

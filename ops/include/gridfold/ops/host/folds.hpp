@@ -1,6 +1,6 @@
-// The folds of a monoid on the CPU, built-in or a user's: which of the ways that its struct offers (ops/device/monoid.cuh)
-// they take, detected on the struct. Every function is inlined into those that GRIDFOLD_FOLDS and GRIDFOLD_STATES define,
-// whose attributes (instruction set, exactness) hold for it.
+// The folds of a monoid on the CPU, built-in or a user's: which of the ways that its struct offers
+// (ops/device/monoid.cuh) they take, detected on the struct. Every function is inlined into those that GRIDFOLD_FOLDS
+// and GRIDFOLD_STATES define, whose attributes (instruction set, exactness) hold for it.
 #pragma once
 
 #include <gridfold/ops/host/lanes.hpp>
@@ -112,8 +112,9 @@ template <class M, class E, Loops loops> struct OneNumber {
 /// Monoids whose masked lanes have a fold of their own, `type`.
 template <class M> struct MaskedFold {};
 
-/// Monoids of which four pairs of lanes are combined in straight code: gcc 12 makes shuffles of it, and of a loop AVX2's
-/// permutations, which take twice the time (bench/NOTES.md). Baseline code and AVX-512's have no such difference.
+/// Monoids of which four pairs of lanes are combined in straight code: gcc 12 makes shuffles of it, and of a loop
+/// AVX2's permutations, which take twice the time (bench/NOTES.md). Baseline code and AVX-512's have no such
+/// difference.
 template <class M> inline constexpr bool combines_in_fours = false;
 
 template <class M, class E, Loops loops = Loops::all> struct Folds {
@@ -327,8 +328,8 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
 
-/// Defines name<M, E>, the functions of a monoid's FoldKernels that fold, with these loops and attributes. Used inside of
-/// GRIDFOLD_NAMESPACE::kernels, as is GRIDFOLD_STATES.
+/// Defines name<M, E>, the functions of a monoid's FoldKernels that fold, with these loops and attributes. Used inside
+/// of GRIDFOLD_NAMESPACE::kernels, as is GRIDFOLD_STATES.
 ///
 /// gcc gives a function that has no floating-point operand of its own the flags of what is inlined into it: `own` keeps
 /// the attributes.

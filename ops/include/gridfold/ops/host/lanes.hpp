@@ -1,5 +1,5 @@
-// Where folds on the CPU keep the States of their lanes: planar where a State is a few scalars, so that loops over lanes
-// vectorise; State after State where it is more.
+// Where folds on the CPU keep the States of their lanes: planar where a State is a few scalars, so that loops over
+// lanes vectorise; State after State where it is more.
 #pragma once
 
 #include <gridfold/ops/host/loops.hpp>
