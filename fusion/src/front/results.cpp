@@ -49,7 +49,8 @@ std::size_t Results::find_output(std::string_view name) const {
 }
 
 Results::Scalar Results::scalar(std::string_view name) const {
-    const plan::Output& output = run_->plan->outputs[find_output(name)];
+    const std::size_t number = find_output(name); // refuses Results of no run
+    const plan::Output& output = run_->plan->outputs[number];
     if (output.array.valid())
         throw InvalidResult(fmt::format("result \"{}\" is an array", name), "get reads scalars",
                             fmt::format("use array(\"{}\") or span(\"{}\")", name, name));
