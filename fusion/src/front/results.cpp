@@ -40,6 +40,7 @@ std::size_t Results::find_output(std::string_view name) const {
     for (std::size_t i = 0; i < outputs.size(); ++i)
         if (outputs[i].name == name) return i;
     std::vector<std::string_view> names;
+    names.reserve(outputs.size());
     for (const plan::Output& output : outputs) names.push_back(output.name);
     const std::string_view near = detail::nearest(name, names);
     throw InvalidResult(

@@ -21,7 +21,8 @@ public:
     /// Undefined where it is not valid.
     constexpr std::size_t index() const { return static_cast<std::size_t>(number_); }
     constexpr Id next() const { return Id(number_ + 1); }
-    friend constexpr auto operator<=>(Id, Id) = default;
+    friend constexpr bool operator==(Id, Id) = default;
+    friend constexpr std::strong_ordering operator<=>(Id a, Id b) { return a.number_ <=> b.number_; }
 
 private:
     int number_ = -1;
