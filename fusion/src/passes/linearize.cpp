@@ -111,71 +111,42 @@ private:
     }
 
     ValueId append_load(DType type, ArrayId array, std::span<const DimId> dims) {
-        Instruction instruction{};
-        instruction.opcode = Opcode::load;
-        instruction.type = type;
-        instruction.array = array;
-        instruction.domain = dim_set(sweep_, dims);
-        return append(instruction);
+        return append({.opcode = Opcode::load, .type = type, .array = array, .domain = dim_set(sweep_, dims)});
     }
 
     ValueId append_index(DimId dim) {
-        Instruction instruction{};
-        instruction.opcode = Opcode::index;
-        instruction.type = DType::i64;
-        instruction.dim = dim;
-        instruction.domain = dim_set(sweep_, {&dim, 1});
-        return append(instruction);
+        return append({.opcode = Opcode::index, .type = DType::i64, .dim = dim, .domain = dim_set(sweep_, {&dim, 1})});
     }
 
     ValueId append_parameter(DType type, ParameterId parameter) {
-        Instruction instruction{};
-        instruction.opcode = Opcode::parameter;
-        instruction.type = type;
-        instruction.parameter = parameter;
-        return append(instruction);
+        return append({.opcode = Opcode::parameter, .type = type, .parameter = parameter, .domain = {}});
     }
 
     /// Opcode::read or Opcode::is_empty.
     ValueId append_of_scalar(Opcode opcode, DType type, ScalarId scalar) {
-        Instruction instruction{};
-        instruction.opcode = opcode;
-        instruction.type = type;
-        instruction.scalar = scalar;
-        return append(instruction);
+        return append({.opcode = opcode, .type = type, .scalar = scalar, .domain = {}});
     }
 
     ValueId append_constant(DType type, std::uint64_t bits) {
-        Instruction instruction{};
-        instruction.opcode = Opcode::constant;
-        instruction.type = type;
-        instruction.bits = bits;
-        return append(instruction);
+        return append({.opcode = Opcode::constant, .type = type, .bits = bits, .domain = {}});
     }
 
     ValueId append_map(const MapOp& map, DType type, DType compute, const std::vector<ValueId>& operands) {
-        Instruction instruction{};
-        instruction.opcode = Opcode::map;
-        instruction.type = type;
-        instruction.map = &map;
-        instruction.compute = compute;
+        Instruction instruction{.opcode = Opcode::map, .type = type, .map = &map, .compute = compute, .domain = {}};
         std::copy(operands.begin(), operands.end(), instruction.operands.begin());
         return append(instruction);
     }
 
-    ValueId append_conversion(Opcode opcode, ValueId value, DType to) {
-        Instruction instruction{};
-        instruction.opcode = opcode;
-        instruction.type = value_type(to);
-        if (opcode == Opcode::round) instruction.round_to = to;
-        instruction.operands[0] = value;
-        return append(instruction);
+    ValueId append_cast(ValueId value, DType to) {
+        return append({.opcode = Opcode::cast, .type = value_type(to), .operands = {value}, .domain = {}});
     }
 
     /// The value, rounded to the node's type if that is a half.
     ValueId rounded(NodeId node, ValueId value) {
         const DType type = graph_.node(node).type;
-        return is_half(type) ? append_conversion(Opcode::round, value, type) : value;
+        if (!is_half(type)) return value;
+        return append(
+            {.opcode = Opcode::round, .type = value_type(type), .operands = {value}, .round_to = type, .domain = {}});
     }
 
     // Emptiness ----------------------------------------------------------------------------------------------------
@@ -272,8 +243,7 @@ private:
         const DType from = graph_.node(source).type;
         ValueId value = values_[source];
         const bool rounds_itself = is_half(node.type) && from == DType::f64;
-        if (sweep_.code[value].type != value_type(node.type) && !rounds_itself)
-            value = append_conversion(Opcode::cast, value, node.type);
+        if (sweep_.code[value].type != value_type(node.type) && !rounds_itself) value = append_cast(value, node.type);
         if (node.type != from) value = rounded(n, value);
         return value == values_[source] ? value : unless_empty(n, value);
     }
@@ -297,18 +267,17 @@ private:
         folded_[reduce] = folded;
     }
 
-    ValueId append_finalize(const ReduceOp& row, FoldId fold, DType type, int ddof) {
-        Instruction instruction{};
-        instruction.opcode = Opcode::finalize;
-        instruction.type = type;
-        instruction.fold = fold;
-        instruction.reduce = &row;
-        instruction.element = sweep_.folds[fold].element;
-        instruction.accumulator = sweep_.folds[fold].accumulator;
-        instruction.ddof = ddof;
-        instruction.domain = sweep_.folds[fold].kept;
-        instruction.phase = sweep_.folds[fold].phase + 1;
-        return append(instruction);
+    ValueId append_finalize(const ReduceOp& row, FoldId id, DType type, int ddof) {
+        const Fold& fold = sweep_.folds[id];
+        return append({.opcode = Opcode::finalize,
+                       .type = type,
+                       .fold = id,
+                       .reduce = &row,
+                       .element = fold.element,
+                       .accumulator = fold.accumulator,
+                       .ddof = ddof,
+                       .domain = fold.kept,
+                       .phase = fold.phase + 1});
     }
 
     /// The bool value that is true if a masked reduction accepted any element.
