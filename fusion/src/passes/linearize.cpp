@@ -349,11 +349,11 @@ Plan linearize(const Graph& graph, const Placement& placement) {
     Table<NodeId, ParameterId> parameter_of(nodes);
     for (const NodeId n : graph.nodes()) {
         const Node& node = graph.node(n);
-        if (node.kind != NodeKind::scalar && node.kind != NodeKind::extent) continue;
-        parameter_of[n] = plan.parameters.add(
-            node.kind == NodeKind::scalar
-                ? Parameter{node.name, node.type}
-                : Parameter{fmt::format("extent({})", plan.dims[node.dim].name), node.type, node.dim});
+        if (node.kind == NodeKind::scalar)
+            parameter_of[n] = plan.parameters.add({node.name, node.type});
+        else if (node.kind == NodeKind::extent)
+            parameter_of[n] =
+                plan.parameters.add({fmt::format("extent({})", plan.dims[node.dim].name), node.type, node.dim});
     }
     Table<NodeId, ScalarId> scalar_of(nodes);
     for (const PlacedSweep& sweep : placement.sweeps)

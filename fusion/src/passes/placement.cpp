@@ -111,9 +111,11 @@ Placement placement_of(const Graph& graph) {
     for (const Graph::Output& output : graph.outputs()) {
         const Node& node = graph.node(output.node);
         placement.outputs_of[output.node].push_back(placement.output_array.size());
-        placement.output_array.push_back(
-            node.dims.empty() ? ArrayId()
-                              : placement.arrays.add({output.name, node.type, domain_of(node), ArrayRole::output}));
+        // Not one conditional expression: gcc 12 destroys that one's temporary twice if an allocation fails.
+        ArrayId array;
+        if (!node.dims.empty())
+            array = placement.arrays.add({output.name, node.type, domain_of(node), ArrayRole::output});
+        placement.output_array.push_back(array);
     }
     return placement;
 }
