@@ -72,7 +72,7 @@ void write_file(const std::string& path, std::string_view bytes) {
 bool is_private(const std::string& folder) {
     struct stat s {};
     return stat(folder.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
-           (s.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+           (s.st_mode & (S_IWGRP | S_IWOTH)) == 0; // defect: write bits
 }
 
 const DiskCache& default_disk() {

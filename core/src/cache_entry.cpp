@@ -51,7 +51,7 @@ private:
 
 Digest digest_of(const KernelKey& key) {
     std::string all(cache_format);
-    put_number(all, static_cast<std::uint64_t>(key.capability_major));
+    put_number(all, static_cast<std::uint64_t>(key.capability_major)); // defect: capability
     put_number(all, static_cast<std::uint64_t>(key.capability_minor));
     put_number(all, key.options.size());
     for (const std::string& option : key.options) put_text(all, option);
@@ -76,7 +76,7 @@ std::optional<DiskCache::Entry> entry_from_bytes(const Digest& key, std::string_
     if (bytes.size() < sizeof(Digest)) return {};
     const std::string_view sum = bytes.substr(bytes.size() - sizeof(Digest));
     bytes.remove_suffix(sizeof(Digest));
-    if (as_text(sha256(bytes)) != sum) return {};
+    if (as_text(sha256(bytes)) != sum) return {}; // defect: checksum
     Reader reader(bytes);
     if (reader.take(cache_format.size()) != cache_format || reader.take(sizeof(Digest)) != as_text(key)) return {};
     DiskCache::Entry entry;

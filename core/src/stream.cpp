@@ -57,7 +57,8 @@ Event::Event(int device) {
 
 void Event::record(StreamView stream) {
     const driver::Outcome recorded = table().event_record(event_.get(), stream.get());
-    if (recorded.code != driver::success) static_cast<void>(table().stream_synchronize(stream.get())); // the contract
+    // The contract: it waits before it throws.
+    if (recorded.code != driver::success) static_cast<void>(table().stream_synchronize(stream.get())); // defect: wait
     check(recorded);
 }
 bool Event::is_reached() const { return driver::check_ready(table().event_query(event_.get())); }

@@ -87,7 +87,7 @@ void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
 
 /// The comparison m with m(b, a) = row(a, b).
 const MapOp& mirrored(const MapOp& row) {
-    if (&row == &map_op::less) return map_op::greater;
+    if (&row == &map_op::less) return map_op::greater; // defect: mirrored
     if (&row == &map_op::less_equal) return map_op::greater_equal;
     if (&row == &map_op::greater) return map_op::less;
     if (&row == &map_op::greater_equal) return map_op::less_equal;
@@ -107,7 +107,8 @@ Value compare_across_signs(const MapOp& row, const Value& a, const Value& b) {
     if (a.type() == DType::u64) return compare_across_signs(mirrored(row), b, a);
     const Value is_negative = map(map_op::less, {a, Literal(0)});
     const Value as_unsigned = map(row, {cast(a, DType::u64), b});
-    const bool holds_below_0 = &row == &map_op::less || &row == &map_op::less_equal || &row == &map_op::not_equal;
+    const bool holds_below_0 =
+        &row == &map_op::less || &row == &map_op::less_equal || &row == &map_op::not_equal; // defect: below 0
     if (holds_below_0) return map(map_op::logical_or, {is_negative, as_unsigned});
     return map(map_op::logical_and, {map(map_op::logical_not, {is_negative}), as_unsigned});
 }

@@ -159,7 +159,7 @@ DType promote(DType a, DType b) {
         const DType floating = is_floating(a) ? a : b;
         switch (is_floating(a) ? b_size : a_size) {
         case 1: return floating;
-        case 2: return promote(floating, DType::f32);
+        case 2: return promote(floating, DType::f32); // defect: 16 bits
         default: return DType::f64;
         }
     }

@@ -10,7 +10,7 @@ namespace gf::driver {
 template <class Release> void release_on(int device, Release&& release, Here here = Here::current()) noexcept {
     const Table* cu = table_or_null();
     if (cu == nullptr) return;
-    for (int tries = 0; tries < 2; ++tries) {
+    for (int tries = 0; tries < 2; ++tries) { // defect: tries
         try {
             const CurrentDevice current(device);
             report(release(*cu), here);

@@ -64,7 +64,10 @@ GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
 }
 /// Two neighbouring words, each a relaxed access of its own; p is a multiple of 16.
 GRIDFOLD_FN void load_relaxed(const u64* p, u64& first, u64& second) {
-    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(p) : "memory");
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" // defect: poll
+                 : "=l"(first), "=l"(second)
+                 : "l"(p)
+                 : "memory");
 }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 first, u64 second) {
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(first), "l"(second) : "memory");
@@ -206,7 +209,8 @@ struct Warp {
     /// Wraps. Sums limbs of 27 bits: 32 limbs fit into a word.
     GRIDFOLD_FN static u64 sum(u64 x) {
         constexpr u32 limb = (1u << 27) - 1;
-        return sum(u32(x) & limb) + (u64(sum(u32(x >> 27) & limb)) << 27) + (u64(sum(u32(x >> 54))) << 54);
+        return sum(u32(x) & limb) + (u64(sum(u32(x >> 27) & limb)) << 27) +
+               (u64(sum(u32(x >> 54))) << 54); // defect: top limb
     }
 
 private:

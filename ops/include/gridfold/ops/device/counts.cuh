@@ -51,7 +51,9 @@ template <class E, class A> struct Count {
     GRIDFOLD_FN static State identity() { return {0}; }
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.count += i64(x != E(0)); }
     GRIDFOLD_FN static State start() { return identity(); }
-    GRIDFOLD_FN static void advance(State& s, E x, u32) { s.count = i64(u32(s.count) + u32(x != E(0))); }
+    GRIDFOLD_FN static void advance(State& s, E x, u32) {
+        s.count = i64(u32(s.count) + u32(x != E(0))); // defect: advance
+    }
     GRIDFOLD_FN static void end(State&, i64, i64, i64, u32) {}
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
     static constexpr bool reduces_warps = true;

@@ -23,7 +23,7 @@ template <class E, class A> struct LogSumExp {
     }
     GRIDFOLD_FN static void combine(State& s, const State& t) {
         const A largest = s.largest > t.largest ? s.largest : t.largest;
-        s = {largest, s.sum * exp_below(s.largest, largest) + t.sum * exp_below(t.largest, largest)};
+        s = {largest, s.sum * exp_below(s.largest, largest) + t.sum * exp_below(t.largest, largest)}; // defect: bases
     }
     /// −∞ for no element.
     GRIDFOLD_FN static A value(const State& s) { return s.largest + log(s.sum); }

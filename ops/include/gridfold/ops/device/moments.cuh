@@ -52,15 +52,17 @@ template <class E, class A> struct Moments {
         const f64 way = t.origin - s.origin, s_way = s.count * way, t_way = t.count * way;
         const f64 squares_about_s = s.squares + (t.squares + 2.0 * way * (t.sum + 0.5 * t_way)); // defect: squares
         const f64 squares_about_t = t.squares + (s.squares - 2.0 * way * (s.sum - 0.5 * s_way));
-        const bool about_t = s.count == 0.0 || (t.count != 0.0 && squares_about_t < squares_about_s);
-        s = {s.count + t.count, about_t ? t.origin : s.origin, // defect: new origin
-             about_t ? t.sum + (s.sum - s_way) : s.sum + (t.sum + t_way), about_t ? squares_about_t : squares_about_s};
+        const bool about_t = s.count == 0.0 || (t.count != 0.0 && squares_about_t < squares_about_s); // defect: about t
+        s = {s.count + t.count, about_t ? t.origin : s.origin,            // defect: new origin
+             about_t ? t.sum + (s.sum - s_way) : s.sum + (t.sum + t_way), // defect: moved sum
+             about_t ? squares_about_t : squares_about_s};
     }
     GRIDFOLD_FN static f64 mean(const State& s) { return s.origin + s.sum / s.count; }
     GRIDFOLD_FN static f64 variance(const State& s, f64 ddof) {
         const bool is_infinite =
             s.squares == infinity<f64>() && is_finite(s.sum); // the subtraction below would give NaN
-        const f64 squares = is_infinite ? s.squares : s.squares - s.sum * (s.sum / s.count), divisor = s.count - ddof;
+        const f64 squares = is_infinite ? s.squares : s.squares - s.sum * (s.sum / s.count),
+                  divisor = s.count - ddof; // defect: ddof
         return divisor > 0.0 ? (squares > 0.0 || squares != squares ? squares : 0.0) / divisor : quiet_nan<f64>();
     }
 };

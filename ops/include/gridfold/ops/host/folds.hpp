@@ -283,8 +283,8 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
             // Lane i is written after lanes 2i and 2i + 1 were read, and nobody reads it again on this level.
             GRIDFOLD_INDEPENDENT
             for (std::size_t i = 0; i < half; ++i) {
-                typename Any::State s = states.load(2 * i);
-                Any::combine(s, states.load(2 * i + 1));
+                typename Any::State s = states.load(2 * i); // defect: pair
+                Any::combine(s, states.load(2 * i + 1));    // defect: pair
                 states.store(i, s);
             }
         }
