@@ -131,13 +131,13 @@ void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult
         worker.arrays[a] = plan.arrays[a].role == ArrayRole::temporary ? worker.temporaries[a].get()
                                                                        : static_cast<char*>(problem.arrays[a].address);
     for (SweepRun& sweep : worker.sweeps) {
-        sweep.fit(problem.extents);
+        sweep.fit(problem.extents); // defect: fit
         sweep.run(worker.arrays, problem.parameters, scalars);
     }
 }
 
 void CpuRunner::solve_all(std::span<ScalarResult> scalars) {
-    const FloatingMode mode;
+    const FloatingMode mode; // defect: mode
     const std::size_t each = program_->plan->scalars.size();
     if (workers_.size() == 1 || !may_start_threads()) { // a forked child has no other thread
         for (std::size_t p = 0; p < bound_.count; ++p) solve(p, workers_.front(), scalars.subspan(p * each, each));

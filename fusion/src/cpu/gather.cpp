@@ -32,7 +32,7 @@ template <class T> void gather_elements(T* out, const T* array, const Strides& s
         out += run;
         n -= run;
         // Advances to the next run: the innermost coordinate becomes 0, the others are incremented.
-        offset -= coordinate[at(inner)] * inner_stride;
+        offset -= coordinate[at(inner)] * inner_stride; // defect: carry
         coordinate[at(inner)] = 0;
         for (int d = inner - 1; d >= 0; --d) {
             offset += s.stride[at(d)];

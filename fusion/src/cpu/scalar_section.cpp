@@ -75,7 +75,7 @@ void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<c
         case Opcode::constant: value = instruction.bits; break;
         case Opcode::parameter: step.convert(&value, &parameters[instruction.parameter.index()], 1); break;
         case Opcode::read: step.convert(&value, &scalars[instruction.scalar.index()].bits, 1); break;
-        case Opcode::is_empty: value = scalars[instruction.scalar.index()].empty ? 1 : 0; break;
+        case Opcode::is_empty: value = scalars[instruction.scalar.index()].empty ? 1 : 0; break; // defect: is empty
         case Opcode::map: step.map(&value, operand(0), operand(1), operand(2), 1); break;
         case Opcode::cast:
         case Opcode::round: step.convert(&value, operand(0), 1); break;

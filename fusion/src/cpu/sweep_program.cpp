@@ -85,7 +85,7 @@ private:
         for (const ValueId v : body_)
             if (is_folded_product(v))
                 for (const ValueId operand : code(v).operands)
-                    if (operand.valid()) last_use_[operand] = end;
+                    if (operand.valid()) last_use_[operand] = end; // defect: factors
     }
 
     /// Is v a product that is only ever summed, by a kernel that multiplies? Its factors live as long as it would.
@@ -102,7 +102,7 @@ private:
                 return other.value == fold.value && other.monoid == fold.monoid &&
                        other.accumulator == fold.accumulator;
             });
-            folded_products_[fold.value] = folds == readers_[fold.value];
+            folded_products_[fold.value] = folds == readers_[fold.value]; // defect: folded products
         }
     }
 
@@ -152,7 +152,7 @@ private:
             const ValueId operand = operands[i];
             const bool again = std::find(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i),
                                          operand) != operands.begin() + static_cast<std::ptrdiff_t>(i);
-            if (!operand.valid() || again || last_use_[operand] != v) continue;
+            if (!operand.valid() || again || last_use_[operand] != v) continue; // defect: again
             const Place& p = place(operand);
             if (p.kind == Place::Kind::temporary) free_[p.element_bytes].push_back(p.offset);
         }
@@ -216,7 +216,7 @@ private:
     void append_load(ValueId v) {
         const ArrayId id = code(v).array;
         const Array& array = plan_.arrays[id];
-        const bool as_it_is = array.type == code(v).type && array.type != DType::boolean;
+        const bool as_it_is = array.type == code(v).type && array.type != DType::boolean; // defect: as it is
         const std::size_t bytes = size_of(array.type);
         if (is_flat_load(v)) {
             if (as_it_is) {
@@ -265,7 +265,7 @@ private:
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
-        step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid();
+        step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;
         if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;

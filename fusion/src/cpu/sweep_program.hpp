@@ -85,7 +85,7 @@ struct SweepProgram {
 
     /// Elements that a place has room for: a tile's rows may be longer by what an array has before a cache line, which
     /// is less than a line's bytes in elements, too.
-    std::size_t room() const { return tile + max_rows * line_bytes; }
+    std::size_t room() const { return tile + max_rows * line_bytes; } // defect: room
     /// Of kernels, for each tile.
     std::size_t calls() const { return body.size() + folds.size(); }
 };

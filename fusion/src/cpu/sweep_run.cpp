@@ -125,7 +125,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
         // All threads, whatever the parts: of a smaller team libgomp ends those left over, and starts them anew later.
 #pragma omp parallel for schedule(static, 1) num_threads(threads_)
         for (int part = 0; part < parts; ++part) {
-            const FloatingMode mode_of_thread;
+            const FloatingMode mode_of_thread; // defect: mode
             walk(at(part), arrays);
         }
     }
@@ -171,7 +171,7 @@ void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
     Part& part = parts_[number];
     if (elements_ > 0 && elements_ <= slab_elements) return walk_slab(part, arrays);
     const auto parts = static_cast<std::int64_t>(part_count_), p = static_cast<std::int64_t>(number);
-    const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts;
+    const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts; // defect: band
     for (std::size_t f = 0; f < folds_.size(); ++f)
         if (program_.folds[f].in_any_order) program_.folds[f].kernels->identity(lanes(part, f, 0), used_lanes(f));
     for (std::int64_t first = begin; first < end; first += band_)
@@ -218,7 +218,7 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
     for (std::int64_t start = 0; start < slabs; start += group) {
         for (std::int64_t b = first_block; b < end_block; ++b) {
             const std::int64_t slab = start + b, end = std::min(start + group, full_slabs);
-            const std::int64_t rows = slab < end ? (end - slab + blocks_ - 1) / blocks_ : 0;
+            const std::int64_t rows = slab < end ? (end - slab + blocks_ - 1) / blocks_ : 0; // defect: rows
             choose_block(part, b - first_block);
             if (rows > 0) run_slabs(part, slab, slab / blocks_, unsigned_of(rows), lane_count, arrays);
             // The last slab of all may be shorter.
@@ -228,7 +228,7 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
     }
 
     for (std::int64_t b = first_block; b < end_block; ++b) {
-        const bool has_last = rest > 0 && full_slabs % blocks_ == b;
+        const bool has_last = rest > 0 && full_slabs % blocks_ == b; // defect: short slab
         const BlockRows rows{(slabs - b + blocks_ - 1) / blocks_, has_last ? rest : lane_count, b * slab_elements,
                              blocks_ * slab_elements};
         for (std::size_t f = 0; f < folds_.size(); ++f) {

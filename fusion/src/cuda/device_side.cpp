@@ -69,7 +69,7 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
         const Kernel& kernel = loaded.kernels[s].emitted;
         for (std::size_t p = 0; p < count; ++p)
             if (one ? kernel.finishes : kernel.words > 0 && layout.blocks[s][p] > 1)
-                layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel));
+                layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel)); // defect: workspace
     }
     layout.tables_at = layout.bytes;
     for (std::size_t s = 0; s < sweeps && !one; ++s) {
@@ -142,8 +142,8 @@ DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, con
 
 void make_ready(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side, const Stream& stream) {
     auto* const start = static_cast<std::byte*>(memory.address());
-    fill_bytes(start, 0xff, layout.workspaces_at, stream);
-    fill_bytes(start + layout.workspaces_at, 0, layout.tables_at - layout.workspaces_at, stream);
+    fill_bytes(start, 0xff, layout.workspaces_at, stream);                                        // defect: no results
+    fill_bytes(start + layout.workspaces_at, 0, layout.tables_at - layout.workspaces_at, stream); // defect: zero
     copy_to_device(start + layout.tables_at, side.tables.data(), side.tables.size(), stream);
     stream.wait();
 }

@@ -37,14 +37,15 @@ std::vector<std::string> compiler_options(bool fast_math) {
     if (fast_math)
         options.emplace_back("--use_fast_math");
     else
-        options.insert(options.end(), {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"});
+        options.insert(options.end(),
+                       {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"}); // defect: fmad
     return options;
 }
 
 std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
     const std::int64_t blocks =
-        kernel.words > 0 ? fold_order(elements).blocks : (elements + kernel.slab - 1) / kernel.slab;
+        kernel.words > 0 ? fold_order(elements).blocks : (elements + kernel.slab - 1) / kernel.slab; // defect: blocks
     constexpr std::int64_t most = 0x7fffffff; // CUDA's limit; beyond it each block takes several slabs
     return std::clamp<std::int64_t>(blocks, 1, most);
 }
@@ -59,7 +60,7 @@ void check_elements(const Kernel& kernel, std::int64_t elements, std::string_vie
 }
 
 std::size_t workspace_bytes(const Kernel& kernel) {
-    return sizeof(std::uint64_t) * std::size_t(device::Slots::count(kernel.words, int(max_blocks)));
+    return sizeof(std::uint64_t) * std::size_t(device::Slots::count(kernel.words, int(max_blocks))); // defect: words
 }
 
 } // namespace gf::cuda

@@ -269,7 +269,7 @@ void Emitter::finish() {
     for (const Yield& y : sweep_.yields) {
         const DType type = plan_.scalars[y.scalar].type;
         out_.line("yield<{}>(scalars + {}, host ? host + {} : nullptr, tag, {}, {});", spell_stored(type), y.scalar,
-                  3 * y.scalar.number(), spell_narrowed(type, fmt::format("v{}", y.value)),
+                  3 * y.scalar.number(), spell_narrowed(type, fmt::format("v{}", y.value)), // defect: yielded
                   y.empty.valid() ? fmt::format("v{}", y.empty) : "false");
         for (const Output& output : plan_.outputs)
             if (output.scalar == y.scalar) out_.note(output.name);

@@ -33,7 +33,7 @@ public:
     }
     /// True if the launch with this tag has written the scalar.
     bool has(ScalarId scalar, std::uint32_t tag) const noexcept {
-        for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t i = 0; i < 3; ++i) // defect: words
             if (load(scalar, i) >> 32 != tag) return false;
         return true;
     }

@@ -31,7 +31,7 @@ std::uint64_t as_value(const void* address) { return reinterpret_cast<std::uintp
 /// Elements between neighbours along `dim` of a row-major array.
 std::int64_t stride_along(const Array& array, DimId dim, std::span<const std::int64_t> extents) {
     const auto at = std::find(array.dims.begin(), array.dims.end(), dim);
-    return elements_of({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents);
+    return elements_of({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents); // defect: stride
 }
 
 } // namespace

@@ -171,8 +171,8 @@ CudaRunner::CudaRunner(std::shared_ptr<const LoadedPlan> loaded)
 CudaRunner::~CudaRunner() {
     try {
         const CurrentDevice current(loaded_->device);
-        done_.wait();
-    } catch (...) { // the device is lost and runs nothing
+        done_.wait(); // defect: last wait
+    } catch (...) {   // the device is lost and runs nothing
     }
     release_retired();
 }
@@ -196,7 +196,7 @@ void CudaRunner::fill(const DeviceBuffer& memory, const Layout& layout, const De
 /// Resets the launch numbers of host and device: no launch has used this memory.
 void CudaRunner::begin_anew() {
     is_ready_ = true;
-    launch_count_ = 0;
+    launch_count_ = 0; // defect: count from 0
     words_.clear();
 }
 
@@ -207,7 +207,7 @@ void CudaRunner::bind(const Bound& problems) {
         Bound bound = problems;
         Layout layout = lay_out(*loaded_, bound);
         DeviceBuffer larger;
-        if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loaded_->device, layout.bytes);
+        if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loaded_->device, layout.bytes); // defect: larger
         const bool grows = larger.address() != nullptr;
         const DeviceBuffer& memory = grows ? larger : memory_;
         DeviceSide side = make_device_side(*loaded_, bound, layout, memory, words_.device_address());
@@ -226,19 +226,19 @@ void CudaRunner::bind(const Bound& problems) {
         GraphExec graph;
         try {
             if (refills) {
-                is_ready_ = is_ready_ && grows; // without new memory the old tables are overwritten
+                is_ready_ = is_ready_ && grows; // without new memory the old tables are overwritten // defect: tables
                 fill(memory, layout, side);
             }
             if (new_graph) {
                 graph = make_graph(*loaded_, side.launches);
             } else {
                 for (std::size_t i = 0; i < side.launches.size(); ++i)
-                    if (side.launches[i] != side_.launches[i])
+                    if (side.launches[i] != side_.launches[i]) // defect: changed launch
                         with_launch(*loaded_, SweepId(i), side.launches[i],
                                     [&](const Launch& launch) { graph_.update(static_cast<int>(i), launch); });
             }
         } catch (...) {
-            graph_ = {}; // partly updated: start() makes it again from the old bindings
+            graph_ = {}; // partly updated: start() makes it again from the old bindings // defect: failed update
             throw;
         }
         // Nothing below throws.
@@ -266,9 +266,9 @@ void CudaRunner::start(StreamView stream) {
     }
     const StreamView target = stream ? stream : stream_;
     captured_.reset();
-    outputs_fetched_ = false;
-    if (host_arrays_.bound || !polls())
-        done_.order_before(target); // the previous launch may be in another stream, and use memory overwritten here
+    outputs_fetched_ = false; // defect: unfetched
+    // The previous launch may be in another stream, and use memory overwritten here.
+    if (host_arrays_.bound || !polls()) done_.order_before(target); // defect: previous launch
     try {
         for (const HostArray& array : host_arrays_.inputs) {
             if (array.pinned)
@@ -277,7 +277,7 @@ void CudaRunner::start(StreamView stream) {
                 staging_->to_device(array.on_device, array.on_host, array.bytes, target);
         }
         graph_.launch(target);
-        ++launch_count_;
+        ++launch_count_; // defect: count
         if (!polls()) copy_to_host(answer_.address(), memory_.address(), answer_bytes(), target);
     } catch (...) {
         done_.record(target); // the work enqueued so far uses the memory

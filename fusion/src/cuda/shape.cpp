@@ -154,10 +154,12 @@ Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
     // and combine more states. Many problems are usually short: with half the threads, more blocks are resident.
     const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide;
     const int least = small_blocks ? tuned::width_of_many : tuned::least_width;
-    int width = touches_arrays(sweep) ? std::max(tuned::load_bytes / widest, least) : tuned::least_width;
+    int width =
+        touches_arrays(sweep) ? std::max(tuned::load_bytes / widest, least) : tuned::least_width; // defect: width
     // Each of a thread's elements in a slab is a lane with its own states, except in folds that are exact in any order.
     // The states must fit into a thread's 255 registers.
-    while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words) width /= 2;
+    while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words)
+        width /= 2; // defect: narrower
     // Sweeps that fold nothing are fastest in many small blocks; their slabs are not part of any order.
     if (sweep.folds.empty()) return {.threads = tuned::threads_of_maps, .width = width};
     const int threads = int(slab_elements) / width;

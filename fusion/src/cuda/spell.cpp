@@ -12,8 +12,8 @@ namespace {
 
 template <class F> std::string spell_floating(F value, const char* type, const char* suffix) {
     if (std::isnan(value)) return fmt::format("quiet_nan<{}>()", type);
-    if (std::isinf(value)) return fmt::format("{}infinity<{}>()", value < 0 ? "-" : "", type);
-    std::string digits = fmt::format("{}", value);
+    if (std::isinf(value)) return fmt::format("{}infinity<{}>()", value < 0 ? "-" : "", type); // defect: infinity
+    std::string digits = fmt::format("{}", value);                                             // defect: digits
     if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
     return digits + suffix;
 }
@@ -43,7 +43,7 @@ std::string spell_constant(DType type, std::uint64_t bits) {
     case Kind::unsigned_integer: return fmt::format("{}({}ull)", to_text(type), bits);
     case Kind::signed_integer: {
         const int unused = 64 - 8 * int(size_of(type));
-        const auto value = std::int64_t(bits << unused) >> unused; // the bytes are zero-extended
+        const auto value = std::int64_t(bits << unused) >> unused; // the bytes are zero-extended // defect: sign
         if (value == INT64_MIN) return "i64(-9223372036854775807ll - 1)";
         return fmt::format("{}({}ll)", to_text(type), value);
     }

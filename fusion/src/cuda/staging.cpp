@@ -14,7 +14,7 @@ void Staging::to_device(void* to, const void* from, std::size_t bytes, StreamVie
     for (std::size_t at = 0; at < bytes; at += chunk_bytes()) {
         Chunk& chunk = next_chunk();
         const std::size_t count = std::min(chunk_bytes(), bytes - at);
-        chunk.done.wait();
+        chunk.done.wait(); // defect: copied
         std::memcpy(chunk.memory.address(), static_cast<const std::byte*>(from) + at, count);
         copy_to_device(static_cast<std::byte*>(to) + at, chunk.memory.address(), count, stream);
         chunk.done.record(stream);
@@ -33,7 +33,7 @@ void Staging::to_host(void* to, const void* from, std::size_t bytes, StreamView 
     Chunk* chunk = bytes != 0 ? fetch(0) : nullptr;
     for (std::size_t at = 0; at < bytes; at += chunk_bytes()) {
         Chunk* following = at + chunk_bytes() < bytes ? fetch(at + chunk_bytes()) : nullptr;
-        chunk->done.wait();
+        chunk->done.wait(); // defect: filled
         std::memcpy(static_cast<std::byte*>(to) + at, chunk->memory.address(), count_at(at));
         chunk = following;
     }

@@ -11,7 +11,7 @@ namespace gf::cuda {
 
 SweepCode::SweepCode(const Plan& plan, const Sweep& sweep) : plan_(plan), sweep_(sweep) {
     for (const Instruction& i : sweep_.code) {
-        if (i.opcode == Opcode::load && std::ranges::find(arrays_, i.array) == arrays_.end())
+        if (i.opcode == Opcode::load && std::ranges::find(arrays_, i.array) == arrays_.end()) // defect: loaded once
             arrays_.push_back(i.array);
         const bool indexed = i.opcode == Opcode::index && sweep_.dims.size() > 1;
         if (indexed && std::ranges::find(indices_, i.dim) == indices_.end()) indices_.push_back(i.dim);
@@ -37,7 +37,7 @@ std::string SweepCode::stride(ArrayId a, DimId dim) const {
 std::string SweepCode::offset(ArrayId a) const {
     std::string terms;
     for (const DimId d : array(a).dims)
-        terms += fmt::format("{}at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(a, d));
+        terms += fmt::format("{}at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(a, d)); // defect: stride
     return terms.empty() ? "0" : terms;
 }
 
@@ -59,10 +59,11 @@ std::string SweepCode::expression(ValueId v) const {
     }
     case Opcode::is_empty: return fmt::format("scalars[{}].empty != 0", i.scalar);
     case Opcode::load: return spell_widened(array(i.array).type, fmt::format("l.{}[at.n]", pointer(i.array)));
-    case Opcode::index: return sweep_.dims.size() > 1 ? fmt::format("l.index_{}[at.n]", position(i.dim)) : "at.index()";
+    case Opcode::index:
+        return sweep_.dims.size() > 1 ? fmt::format("l.index_{}[at.n]", position(i.dim)) : "at.index()"; // defect: dim
     case Opcode::map: return call(i);
     case Opcode::cast: return fmt::format("convert<{}>({})", spell(i.type), operand(0));
-    case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0));
+    case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0)); // defect: round
     case Opcode::finalize: {
         const Fold& f = sweep_.folds[i.fold];
         return fmt::format("finalize_{}<{}, {}>(Fold{}::of(s)[0]{})", i.reduce->name, spell_monoid(f), spell(i.type),

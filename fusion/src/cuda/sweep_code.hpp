@@ -20,7 +20,7 @@ public:
     std::string expression(ValueId v) const;
 
     const Array& array(ArrayId a) const { return plan_.arrays[a]; }
-    bool flat(ArrayId a) const { return is_flat(array(a), sweep_); }
+    bool flat(ArrayId a) const { return is_flat(array(a), sweep_); } // defect: flat
     const Instruction& code(ValueId v) const { return sweep_.code[v]; }
 
     std::string pointer(ArrayId a) const;

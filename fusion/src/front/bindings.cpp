@@ -170,7 +170,7 @@ ByteRange bytes_of(const Given& given) {
 }
 
 bool overlap(const ByteRange& a, const ByteRange& b) {
-    return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end;
+    return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end; // defect: overlap
 }
 
 /// True if an input and an output are the same memory and the plan allows that (Signature::in_place).

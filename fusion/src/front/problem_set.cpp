@@ -173,9 +173,9 @@ void ProblemSet::commit(std::size_t number, std::shared_ptr<Results::Arrays> arr
     try {
         refuse_shared_outputs(plan(), bound_);
         release_retired();
-        runner_->bind(bound_);
+        runner_->bind(bound_); // defect: rebind
     } catch (...) {
-        swap_with_staged(number);
+        swap_with_staged(number); // defect: take back
         throw;
     }
     keep(compiled_->signature, given_, kept(number));
@@ -186,7 +186,7 @@ void ProblemSet::commit(std::size_t number, std::shared_ptr<Results::Arrays> arr
 
 /// Makes `run_` writable: reuses the last run if no Results of it are left.
 void ProblemSet::renew_run() {
-    if (!is_shared(run_)) {
+    if (!is_shared(run_)) { // defect: held results
         ++run_->number;
         return;
     }

@@ -61,7 +61,7 @@ template <bool smallest, class M, class E> struct Extreme {
         GRIDFOLD_FN void add(Bits most_unsigned, Signed most_signed, Low least) {
             highest_unsigned = most_unsigned < highest_unsigned ? highest_unsigned : most_unsigned;
             highest_signed = most_signed < highest_signed ? highest_signed : most_signed;
-            lowest = least < lowest ? least : lowest;
+            lowest = least < lowest ? least : lowest; // defect: lowest
         }
     };
     Range range;

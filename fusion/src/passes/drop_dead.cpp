@@ -10,7 +10,7 @@ Graph drop_dead(const Graph& graph, const FuseOptions&) {
     const Table<NodeId, bool> live = live_nodes(graph);
     for (const NodeId n : graph.nodes()) {
         const NodeKind kind = graph.node(n).kind;
-        if (live[n] || kind == NodeKind::input || kind == NodeKind::scalar) rebuild.keep(n);
+        if (live[n] || kind == NodeKind::input || kind == NodeKind::scalar) rebuild.keep(n); // defect: inputs
     }
     return std::move(rebuild).finish();
 }

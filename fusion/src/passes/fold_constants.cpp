@@ -29,7 +29,7 @@ std::optional<Bits> converted(DType from, DType to, Bits bits) {
 std::optional<Bits> cast_constant(DType from, DType to, Bits bits) {
     std::optional<Bits> held = converted(from, value_type(from), bits);
     if (!held || value_type(to) == to) return held ? converted(value_type(from), to, *held) : held;
-    if (from == DType::f64) {
+    if (from == DType::f64) { // defect: f64
         const cpu::ConvertKernel round = cpu::round_kernel(from, to);
         if (round == nullptr) return {};
         Bits rounded = 0;

@@ -177,7 +177,7 @@ private:
 
     ValueId either(ValueId a, ValueId b) {
         if (!a.valid() || a == b) return b;
-        return !b.valid() ? a : append_map(map_op::logical_or, DType::boolean, DType::boolean, {a, b});
+        return !b.valid() ? a : append_map(map_op::logical_or, DType::boolean, DType::boolean, {a, b}); // defect: or
     }
 
     /// The bool value that is true if a map or cast of scalars is empty; none: it never is.
@@ -185,21 +185,21 @@ private:
         const Node& node = graph_.node(n);
         const std::vector<NodeId> operands = graph_.operands(n);
         ValueId empty = empty_of(operands[0]);
-        if (node.kind != NodeKind::map || node.map != &map_op::select) {
+        if (node.kind != NodeKind::map || node.map != &map_op::select) { // defect: select
             for (const NodeId operand : operands) empty = either(empty, empty_of(operand));
             return empty;
         }
         const ValueId first = empty_of(operands[1]), second = empty_of(operands[2]);
         if (!first.valid() && !second.valid()) return empty;
         const ValueId never = first.valid() && second.valid() ? ValueId() : nothing(DType::boolean);
-        return either(
-            empty, append_map(map_op::select, DType::boolean, DType::boolean,
-                              {values_[operands[0]], first.valid() ? first : never, second.valid() ? second : never}));
+        return either(empty, append_map(map_op::select, DType::boolean, DType::boolean,
+                                        {values_[operands[0]], first.valid() ? first : never, // defect: choices
+                                         second.valid() ? second : never}));                  // defect: choices
     }
 
     /// The value of a map or cast, or nothing() if the scalar is empty.
     ValueId unless_empty(NodeId n, ValueId value) {
-        if (!graph_.node(n).dims.empty()) return value;
+        if (!graph_.node(n).dims.empty()) return value; // defect: elementwise
         const ValueId empty = empty_of_operands(n);
         empty_[n] = empty;
         if (!empty.valid()) return value;
@@ -233,7 +233,7 @@ private:
         std::vector<ValueId> operands;
         for (const NodeId operand : graph_.operands(n)) operands.push_back(values_[operand]);
         const ValueId value = append_map(*node.map, value_type(node.type), value_type(node.compute), operands);
-        return unless_empty(n, rounded(n, value));
+        return unless_empty(n, rounded(n, value)); // defect: rounded
     }
 
     /// Rounds f64 to f16 and bf16 directly; converts other types to them through f32.
@@ -258,12 +258,13 @@ private:
         const Node& node = graph_.node(reduce);
         const std::vector<NodeId> operands = graph_.operands(reduce);
         const ValueId value = values_[operands[0]];
-        const ValueId mask = node.masked ? values_[operands[1]] : ValueId();
+        const ValueId mask = node.masked ? values_[operands[1]] : ValueId(); // defect: mask
         Folded folded{};
         folded.fold =
             find_or_add({node.reduce->monoid, sweep_.code[value].type, value_type(node.accumulator), value, mask});
         if (needs_acceptance(node))
-            folded.acceptance = find_or_add({reduce_op::any.monoid, DType::boolean, DType::boolean, mask});
+            folded.acceptance =
+                find_or_add({reduce_op::any.monoid, DType::boolean, DType::boolean, mask}); // defect: acceptance
         folded_[reduce] = folded;
     }
 
@@ -302,7 +303,8 @@ private:
             return rounded(n, append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof));
         const ValueId accepted_some = accepted(n);
         const ValueId value = append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof);
-        return rounded(n, append_map(map_op::select, type, type, {accepted_some, value, nothing(type)}));
+        return rounded(
+            n, append_map(map_op::select, type, type, {accepted_some, value, nothing(type)})); // defect: accepted some
     }
 
     const Graph& graph_;

@@ -177,7 +177,8 @@ private:
             }
             auto [arrays, parameters] = count_new_inputs(roots);
             arrays += stores;
-            const bool words_fit = words == 0 || open_folds_.empty() || open_words_ + words <= most_words_;
+            const bool words_fit =
+                words == 0 || open_folds_.empty() || open_words_ + words <= most_words_; // defect: words fit
             const bool arrays_fit = open_arrays_ + arrays <= max_sweep_arrays;
             const bool parameters_fit = open_parameters_ + parameters <= max_sweep_parameters;
             if (words_fit && arrays_fit && parameters_fit) {
@@ -241,7 +242,8 @@ private:
             if (!live_[n] || !node.dims.empty()) continue;
             home[n] = placement_.made_in[n];
             if (node.kind != NodeKind::reduce)
-                for (const NodeId operand : graph_.operands(n)) home[n] = std::max(home[n], home[operand]);
+                for (const NodeId operand : graph_.operands(n))
+                    home[n] = std::max(home[n], home[operand]); // defect: home
             if (placement_.outputs_of[n].empty()) continue;
             placement_.made_in[n] = home[n]; // later sweeps read the yielded scalar
             if (home[n].valid())

@@ -44,7 +44,9 @@ template <class I> void sort_unique(std::vector<I>& numbers) {
 
 } // namespace
 
-bool needs_acceptance(const Node& reduce) { return reduce.masked && reduce.reduce->on_empty == OnEmpty::undefined; }
+bool needs_acceptance(const Node& reduce) {
+    return reduce.masked && reduce.reduce->on_empty == OnEmpty::undefined; // defect: acceptance
+}
 
 std::string operation_of(const Node& node) {
     switch (node.kind) {
@@ -91,7 +93,8 @@ Table<NodeId, bool> live_nodes(const Graph& graph) {
 Table<NodeId, int> stages_of(const Graph& graph) {
     Table<NodeId, int> stages(static_cast<std::size_t>(graph.node_count()));
     for (const NodeId n : graph.nodes()) {
-        for (const NodeId operand : graph.operands(n)) stages[n] = std::max(stages[n], stages[operand]);
+        for (const NodeId operand : graph.operands(n))
+            stages[n] = std::max(stages[n], stages[operand]); // defect: stage
         if (graph.node(n).kind == NodeKind::reduce) ++stages[n];
     }
     return stages;
@@ -141,7 +144,7 @@ void complete(const Graph& graph, Placement& placement) {
         for (const NodeId node : sweep.nodes) {
             const SweepId maker = placement.made_in[node];
             if (!maker.valid() || maker == s) continue;
-            sweep.after.push_back(maker);
+            sweep.after.push_back(maker); // defect: after
             if (graph.node(node).dims.empty()) placement.sweeps[maker].yields.push_back(node);
         }
         sort_unique(sweep.after);

@@ -21,7 +21,7 @@ void append_bytes(std::string& key, T value) {
 
 /// A node's attributes and operands without its name, as bytes. `operands` are nodes of the new graph.
 std::string key_of(const Node& node, std::vector<NodeId> operands) {
-    if (node.kind == NodeKind::map && node.map->facts.commutative && operands.size() == 2)
+    if (node.kind == NodeKind::map && node.map->facts.commutative && operands.size() == 2) // defect: commutative
         std::sort(operands.begin(), operands.end());
     std::string key;
     append_bytes(key, node.kind);
@@ -31,8 +31,8 @@ std::string key_of(const Node& node, std::vector<NodeId> operands) {
     append_bytes(key, node.map);
     append_bytes(key, node.compute);
     append_bytes(key, node.reduce);
-    append_bytes(key, node.accumulator);
-    append_bytes(key, node.ddof);
+    append_bytes(key, node.accumulator); // defect: accumulator
+    append_bytes(key, node.ddof);        // defect: ddof
     for (const NodeId operand : operands) append_bytes(key, operand);
     return key;
 }

@@ -57,7 +57,7 @@ struct Identity {
 };
 /// x + 0 is no identity of floats, since −0 + 0 = +0; x + −0 and x − 0 are.
 const Identity identities[] = {
-    {map_op::add, Special::zero, Special::minus_zero},
+    {map_op::add, Special::zero, Special::minus_zero}, // defect: minus zero
     {map_op::add, Special::nothing, Special::zero, true},
     {map_op::sub, Special::zero, Special::zero},
     {map_op::mul, Special::one, Special::one},
@@ -94,12 +94,12 @@ bool widens(DType from, DType to) {
         return to == DType::f64 || (to == DType::f32 && half);
     }
     const bool sign_fits = kind_of(from) == Kind::unsigned_integer || kind_of(to) != Kind::unsigned_integer;
-    return to != DType::boolean && sign_fits && precision_of(from) <= precision_of(to);
+    return to != DType::boolean && sign_fits && precision_of(from) <= precision_of(to); // defect: sign
 }
 
 /// True if a cast from `from` through `over` to `to` equals the direct cast from `from` to `to`.
 bool is_direct(DType from, DType over, DType to) {
-    if (!widens(from, over)) return false;
+    if (!widens(from, over)) return false; // defect: widens
     // Out of range, a floating `over` saturates where an integer `from` wraps.
     if (!is_floating(from) && is_floating(over) && is_integer(to)) return widens(from, to);
     // A cast to f16 and bf16 goes through f32, which must be exact.
@@ -154,7 +154,8 @@ private:
     /// True if a scalar map is empty exactly if the operand `same` is: its other operands are never empty. (The operand
     /// that select does not choose may be.)
     bool decides_emptiness(const Node& node, const std::vector<NodeId>& operands, NodeId same) const {
-        if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) return true;
+        if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) // defect: unary
+            return true;
         const auto end = node.map == &map_op::select ? operands.begin() + 1 : operands.end();
         return std::all_of(operands.begin(), end, [&](NodeId operand) {
             const NodeKind kind = made(operand).kind;
@@ -188,7 +189,7 @@ private:
             if (row->facts.commutative && is_constant(a, special)) return b;
         }
         for (const Absorber& absorber : absorbers) {
-            if (&absorber.row != row || floating) continue;
+            if (&absorber.row != row || floating) continue; // defect: absorber
             if (is_constant(b, absorber.integer)) return b;
             if (is_constant(a, absorber.integer)) return a;
         }
