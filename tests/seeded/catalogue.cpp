@@ -23,22 +23,25 @@ std::string embedded(const std::string& text) {
 
 namespace {
 
-/// Replaces the neighbouring lines that end in this marker by `lines`.
-std::string replaced(const std::string& text, const std::string& marker, const std::string& lines) {
+/// Replaces the neighbouring lines of `text` that end in the defect's marker by `to`.
+std::string replaced(const std::string& text, const Defect& defect) {
+    const std::string marker = "// defect: " + defect.marker;
     std::istringstream in(text);
     std::string out, before;
     int places = 0;
     for (std::string line; std::getline(in, line);) {
-        const bool marked = line.ends_with("// defect: " + marker);
-        const bool goes_on = before.ends_with("// defect: " + marker);
+        const bool marked = line.ends_with(marker);
+        const bool goes_on = before.ends_with(marker);
         if (!marked) out += line + '\n';
         if (marked && !goes_on) {
             ++places;
-            if (!lines.empty()) out += lines + '\n';
+            out += defect.to;
         }
         before = line;
     }
-    if (places != 1) throw std::runtime_error(std::to_string(places) + " places are marked as: " + marker);
+    if (places != 1)
+        throw std::runtime_error(defect.name + ": " + std::to_string(places) + " places of " + defect.file +
+                                 " end in " + marker);
     return out;
 }
 
@@ -48,36 +51,29 @@ std::vector<Defect> read_catalogue() {
     constexpr std::string_view kernel = "[kernel] ", tree = "[tree] ", survives = "survives: ";
     std::vector<Defect> defects;
     std::ifstream lines(source_tree() / "tests/seeded/catalogue.txt");
-    const auto add_line = [](std::string& text, const std::string& line) {
-        if (!text.empty()) text += '\n';
-        text.append(line, 2);
-    };
     for (std::string line; std::getline(lines, line);) {
         const bool in_kernel = line.starts_with(kernel);
         if (line.empty() || line.starts_with('#')) continue;
         if (in_kernel || line.starts_with(tree)) {
             defects.push_back({in_kernel, line.substr(in_kernel ? kernel.size() : tree.size()), {}, {}, {}, {}, {}});
-            if (!std::getline(lines, defects.back().file)) break;
-            if (const std::size_t at = defects.back().file.find(" @ "); at != std::string::npos) {
-                defects.back().marker = defects.back().file.substr(at + 3);
-                defects.back().file.resize(at);
-            }
-        } else if (!defects.empty() && line.starts_with("- ")) {
-            add_line(defects.back().from, line);
+            std::getline(lines, line);
+            const std::size_t at = line.find(" @ ");
+            if (at == std::string::npos) throw std::runtime_error("a seeded defect has no FILE @ PLACE: " + line);
+            defects.back().file = line.substr(0, at);
+            defects.back().marker = line.substr(at + 3);
         } else if (!defects.empty() && line.starts_with("+ ")) {
-            add_line(defects.back().to, line);
+            defects.back().to.append(line, 2).append("\n");
         } else if (!defects.empty() && line.starts_with(survives)) {
             defects.back().survives = line.substr(survives.size());
         } else {
             throw std::runtime_error("the catalogue of seeded defects: no such line is known: " + line);
         }
     }
-    for (Defect& defect : defects)
-        if (!defect.marker.empty()) {
-            const std::string text = contents(source_tree() / defect.file);
-            defect.from = embedded(text);
-            defect.to = embedded(replaced(text, defect.marker, defect.to));
-        }
+    for (Defect& defect : defects) {
+        const std::string text = contents(source_tree() / defect.file);
+        defect.from = embedded(text);
+        defect.to = embedded(replaced(text, defect));
+    }
     return defects;
 }
 

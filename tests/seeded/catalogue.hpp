@@ -18,13 +18,12 @@ std::string embedded(const std::string& text);
 struct Defect {
     bool in_kernel; ///< the edit also applies to a generated kernel's text
     std::string name, file;
-    /// The marker at the end of the edited lines; "" if `from` itself is searched for.
-    std::string marker;
-    std::string from, to; ///< for a defect with a marker: the whole file's embedded text
+    std::string marker;   ///< the edited lines end in `// defect: ` and this
+    std::string from, to; ///< the whole file's embedded text, without and with the defect
     std::string survives; ///< why no test without a GPU finds it; "" if one does
 };
 
-/// Throws std::runtime_error for a catalogue of another format.
+/// Throws std::runtime_error for a catalogue of another format, and for a marker that is not at exactly one place.
 std::vector<Defect> read_catalogue();
 
 } // namespace gf::seeded

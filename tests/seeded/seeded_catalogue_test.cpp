@@ -20,15 +20,12 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
 }
 
 TEST(SeededCatalogue, every_edit_applies_exactly_once) {
-    const std::vector<Defect> defects = read_catalogue();
+    const std::vector<Defect> defects = read_catalogue(); // throws if one does not
     EXPECT_GE(defects.size(), 100u);
     std::set<std::string> names;
     for (const Defect& defect : defects) {
         EXPECT_TRUE(names.insert(defect.name).second) << "two defects are called: " << defect.name;
         EXPECT_NE(defect.from, defect.to) << defect.name;
-        ASSERT_FALSE(defect.from.empty()) << defect.name;
-        const std::string text = contents(source_tree() / defect.file);
-        EXPECT_EQ(occurrences(defect.marker.empty() ? text : embedded(text), defect.from), 1u) << defect.name;
     }
 }
 
@@ -48,7 +45,7 @@ TEST(SeededCatalogue, every_marker_is_named_by_a_defect) {
                     ++markers;
                 }
         }
-    EXPECT_GE(markers, 60u);
+    EXPECT_GE(markers, 150u);
 }
 
 TEST(SeededCatalogue, the_table_says_of_every_defect_and_no_other_what_finds_it) {
