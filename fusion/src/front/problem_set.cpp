@@ -163,7 +163,7 @@ void ProblemSet::swap_with_staged(std::size_t number) {
     };
     exchange(bound_.extents, staged_.extents);
     exchange(bound_.arrays, staged_.arrays);
-    exchange(bound_.parameters, staged_.parameters);
+    exchange(bound_.parameters, staged_.parameters); // defect: parameters
     exchange(bound_.owners, staged_.owners);
 }
 
