@@ -1,16 +1,44 @@
-# gridfold_test(<name> LABELS <label>… SOURCES <file>… [LIBRARIES <target>…] [WHOLE | EMULATED] [LONG] [TIMEOUT <seconds>])
+# gridfold_test(<name> SOURCES <file>… [LIBRARIES <target>…] [NVRTC] [WHOLE | EMULATED] [LONG] [TIMEOUT <seconds>])
 #
 # A GoogleTest binary, bin/<name>, that links gridfold::gridfold and may include the layers' internal headers and those
-# under tests/. Labels say what it needs: pure, cpu, nvrtc, emulator, gpu, package. Sanitizer builds omit tests labelled
-# slow. Each test is a ctest entry, "<name>.<suite>.<test>". WHOLE makes the binary one entry, for tests with an expensive
-# start (a CUDA context, NVRTC). EMULATED: only gridfold_emulated_test() runs it. An entry is reported as skipped if all its
-# tests were. Entries with a TIMEOUT start first. LONG: the binary, and its run on the emulated device, exist only with
+# under tests/. The name's suffix is the device that its tests run on (docs/testing.md), and becomes their label: cpu, cuda,
+# emulated. Tests of no device are labelled nvrtc if they need NVRTC (the option says so), else pure. A source with a suffix
+# is built only into binaries with the same one.
+#
+# Each test is a ctest entry, "<name>.<suite>.<test>". WHOLE makes the binary one entry, for tests with an expensive start (a
+# CUDA context, NVRTC). EMULATED: only gridfold_emulated_test() runs it. An entry is reported as skipped if all its tests
+# were. Entries with a TIMEOUT start first. LONG: the binary, and its run on the emulated device, exist only with
 # GRIDFOLD_LONG_TESTS, which scripts/test sets with --all.
 include(GoogleTest)
 option(GRIDFOLD_LONG_TESTS "Also build and run the tests that take long" ON)
 
+# Sets <variable> to the device in the suffix of a binary's or a source's name, or to nothing.
+function(gridfold_device_suffix variable name)
+    string(REGEX MATCH "_(cpu|cuda|emulated)_test$" suffix "${name}")
+    set(${variable} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+endfunction()
+
 function(gridfold_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;EMULATED;LONG" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "NVRTC;WHOLE;EMULATED;LONG" "TIMEOUT" "SOURCES;LIBRARIES")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "gridfold_test(${name}) has unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    gridfold_device_suffix(label ${name})
+    foreach(source IN LISTS arg_SOURCES)
+        cmake_path(GET source STEM stem)
+        gridfold_device_suffix(device ${stem})
+        if(device AND NOT device STREQUAL label)
+            message(FATAL_ERROR "the tests of ${source} run on the device ${device}, and its binary is named ${name}: "
+                "name it <subject>_${device}_test")
+        endif()
+    endforeach()
+    if(arg_NVRTC AND label)
+        message(FATAL_ERROR "${name} has the suffix of a device and the option NVRTC: give it one of them")
+    elseif(arg_NVRTC)
+        set(label nvrtc)
+    elseif(NOT label)
+        set(label pure)
+    endif()
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 300)
     endif()
@@ -33,38 +61,32 @@ function(gridfold_test name)
         gridfold_emulated_test(${name})
     elseif(arg_WHOLE)
         add_test(NAME ${name} COMMAND ${name})
-        set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT}
+        set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT}
             SKIP_REGULAR_EXPRESSION
             "\\[  PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
     else()
         gtest_discover_tests(${name} TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
-            PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT})
-        # gtest_discover_tests() takes no list as a property's value: ctest reads this after the discovered tests.
-        set(labels "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
-        file(WRITE "${labels}"
-            "set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${arg_LABELS}\")\n")
-        set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels}")
+            PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT})
     endif()
 endfunction()
 
 # gridfold_emulated_test(<name> [<argument>…])
 #
-# Runs all tests of the binary <name> on the emulated device, as one more ctest entry: a CUDA driver and compiler that
-# execute kernels on the host (tests/emulator/device). The entry of <subject>_cuda is <subject>_emulated; that of any other
-# binary is "<name>.emulated".
+# Runs all tests of the binary <name> on the emulated device: a CUDA driver and compiler that execute kernels on the host
+# (tests/emulator/device). For <subject>_cuda_test this is one more ctest entry, <subject>_emulated_test.
 function(gridfold_emulated_test name)
+    string(REGEX REPLACE "_cuda_test$" "_emulated_test" entry ${name})
+    if(NOT entry MATCHES "_emulated_test$")
+        message(FATAL_ERROR "the tests of ${name} run on the emulated device: name it <subject>_cuda_test or <subject>_emulated_test")
+    endif()
     get_property(left_out GLOBAL PROPERTY gridfold_long_tests_left_out)
     if(name IN_LIST left_out)
         return()
     endif()
     add_dependencies(${name} gridfold_emulated_device)
     set(folder "${CMAKE_BINARY_DIR}/emulated")
-    set(entry ${name}.emulated)
-    if(name MATCHES "^(.+)_cuda$")
-        set(entry ${CMAKE_MATCH_1}_emulated)
-    endif()
     add_test(NAME ${entry} COMMAND ${name} ${ARGN})
-    set_tests_properties(${entry} PROPERTIES LABELS emulator TIMEOUT 600 COST 100
+    set_tests_properties(${entry} PROPERTIES LABELS emulated TIMEOUT 600 COST 100
         FAIL_REGULAR_EXPRESSION "PASSED  . 0 tests" # the device was not found, and all were skipped
         ENVIRONMENT "GRIDFOLD_CACHE_DIR=${folder}/cache"
         ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${folder};GRIDFOLD_NVRTC=unset:")

@@ -1,5 +1,5 @@
 // The CPU backend: numbers of threads, layouts of arrays, and the state of the caller's thread after a run. The order
-// of reductions is tested by backend_cpu_order_test.cpp.
+// of reductions is tested by backend_order_cpu_test.cpp.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Many problems in one call: each has the same bits as alone, on the CPU and (as many_gpu_test) on a GPU.
+// Many problems in one call: each has the same bits as alone, on the CPU and (as many_cuda_test) on a GPU.
 #include <cstdint>
 #include <cstring>
 #include <string>
