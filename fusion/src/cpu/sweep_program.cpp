@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// A tile's temporaries should stay in the first-level cache, beside what streams through it; the longer it is, the
-/// less do calls cost. While a kernel works on temporaries memory would stand still, so programs of several calls ask
-/// for their next tile: best for half as much where calls are few, but for bytes, of which a tile has few lines. A
-/// single call is as soon without (bench/NOTES.md, as for the figures).
+/// A tile's temporaries must fit the first-level cache together with the streams; a longer tile has fewer calls. No
+/// memory is read while a kernel works on temporaries, so programs of several calls prefetch their next tile. With few
+/// calls shorter tiles are best, except for elements of one byte, of which a tile has few lines. A program with a single
+/// call gains nothing from prefetching (bench/NOTES.md has the measurements).
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
@@ -66,8 +66,7 @@ private:
         return kernel;
     }
 
-    /// How often each value is read, and the last instruction that does. What is folded or stored lives to the end of
-    /// the body.
+    /// Counts the reads of each value and finds its last reader. Folded and stored values live to the end of the body.
     void find_uses() {
         readers_.assign(sweep_.code.size(), 0);
         last_use_.assign(sweep_.code.size(), {});
@@ -88,7 +87,8 @@ private:
                     if (operand.valid()) last_use_[operand] = end; // defect: factors
     }
 
-    /// Is v a product that is only ever summed, by a kernel that multiplies? Its factors live as long as it would.
+    /// True if v is a product whose only use is a sum, which a fold_product kernel computes. Its factors then live until
+    /// the fold.
     bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);
@@ -106,7 +106,7 @@ private:
         }
     }
 
-    /// Prologue values that a kernel reads get a place when they are first read.
+    /// The place of value v. Prologue values get a place when they are first read.
     int read(ValueId v) {
         if (!v.valid()) return no_place();
         if (!is_once_before(code(v))) return v.number();
@@ -120,7 +120,7 @@ private:
         return v.number();
     }
 
-    /// Where instruction v leaves its value: in an array that stores it as it is, else in a temporary that is free.
+    /// Chooses the place of instruction v's value: an array that stores it unconverted, else a free temporary.
     void give_place(ValueId v, bool may_be_in_array) {
         const DType type = code(v).type;
         const std::size_t bytes = size_of(type);
@@ -145,7 +145,7 @@ private:
         return offset;
     }
 
-    /// Gives back the temporaries that instruction v is the last to read.
+    /// Frees the temporaries whose last reader is instruction v.
     void release_operands(ValueId v) {
         const auto& operands = code(v).operands;
         for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -174,7 +174,7 @@ private:
                 step.map = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
             if (step.map == nullptr) step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
             for (std::size_t i = 0; i < max_arity; ++i) step.operands[i] = read(instruction.operands[i]);
-            // A map may write over an operand of its size: they were released before.
+            // A map may overwrite an operand of its size, so operands are released first.
             release_operands(v);
             give_place(v, true);
             break;
@@ -202,8 +202,8 @@ private:
         return code(v).opcode == Opcode::load && is_flat(plan_.arrays[code(v).array], sweep_);
     }
 
-    /// Where the elements of so many bytes are brought together that value v is converted from. What is as wide as its
-    /// value is converted where it is.
+    /// The place for gathered elements of `bytes` bytes, from which value v is converted. Elements as wide as the value
+    /// are converted in place.
     int place_of_raw(ValueId v, std::size_t bytes) {
         if (bytes == size_of(code(v).type)) return v.number();
         Place& raw = place(raw_place());
@@ -212,7 +212,7 @@ private:
         return raw_place();
     }
 
-    /// Flat arrays whose elements are values are read where they are.
+    /// Arrays that are read in order and need no conversion are read in place.
     void append_load(ValueId v) {
         const ArrayId id = code(v).array;
         const Array& array = plan_.arrays[id];

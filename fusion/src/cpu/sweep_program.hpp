@@ -1,8 +1,8 @@
-// A sweep as the CPU runs it: kernels by address, and a place in memory for every value of the body.
+// A sweep's program for the CPU: the addresses of kernels, and a place in memory for every value of the body.
 //
-// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row
-// a slab. A tile is small enough that its temporaries stay in the first-level cache; its rows are short, so that memory
-// is read as that many streams side by side, which hardware prefetchers follow.
+// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row a
+// slab. A tile is so small that its temporaries stay in the first-level cache. Its rows are short, so that memory is read
+// in as many parallel streams, which hardware prefetchers follow.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace gf::cpu {
 
 using namespace plan;
 
-/// Of a cache.
+/// The size of a cache line.
 constexpr std::size_t line_bytes = 64;
 
-/// Where the elements of a tile are.
+/// The place of the elements of a tile.
 struct Place {
     enum class Kind : std::uint8_t {
         none,
@@ -31,7 +31,7 @@ struct Place {
     };
     Kind kind = Kind::none;
     std::size_t element_bytes = 0;
-    std::size_t offset = 0; ///< scalar, temporary: bytes before it, for each element that there is room for
+    std::size_t offset = 0; ///< scalar, temporary: bytes before it, for each element of room()
     ArrayId array = {};
 };
 
@@ -40,12 +40,12 @@ struct BodyStep {
     enum class Kind : std::uint8_t { map, convert, gather, index };
     Kind kind;
     int out;
-    std::array<int, max_arity> operands; ///< those that there are not: the last place, which is none
+    std::array<int, max_arity> operands; ///< missing ones are the last place, which is none
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr;
     ArrayId array = {};  ///< gather
     DimId dim = {};      ///< index
-    bool by_row = false; ///< its rows are not one after the other everywhere: one call for each
+    bool by_row = false; ///< one call for each row, because rows are not contiguous everywhere
 };
 
 /// One fold.
@@ -53,16 +53,16 @@ struct FoldStep {
     const FoldKernels* kernels = nullptr;
     void (*fold)(void* lanes, const FoldInput& input) = nullptr; ///< fold or fold_product of the kernels
     int value = -1, mask = -1;                                   ///< places; without a mask the last one
-    int factor = -1; ///< the place of y where products are folded that no step computes; else the last one
+    int factor = -1; ///< the place of y for fold_product, which computes the products; else the last one
     /// The monoid is exact in any order: a thread keeps the same lanes for all its blocks.
     bool in_any_order = false;
-    /// By FoldKernels::finish_unmasked.
+    /// Finishes with FoldKernels::finish_unmasked.
     bool finishes_unmasked = false;
-    /// Lanes that are all folded in row 0 need no identity.
+    /// The lanes need no identity, because row 0 folds into all of them.
     bool starts_lanes = false;
 };
 
-/// Which prologue value fills a `scalar` place.
+/// The prologue value that fills a `scalar` place.
 struct Splat {
     ValueId value;
     int place;
@@ -77,16 +77,16 @@ struct SweepProgram {
     std::vector<FoldStep> folds;
     std::vector<ConvertKernel> yields; ///< by Sweep::yields: from the value's type to the scalar's
     std::vector<Splat> splats;
-    std::vector<int> streams;                         ///< the places of the arrays that are read flat
-    bool prefetches = false;                          ///< asks for the streams of the next tile
+    std::vector<int> streams;                         ///< the places of the arrays that are read in order
+    bool prefetches = false;                          ///< prefetches the streams of the next tile
     std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
-    std::size_t temporary_bytes = 0, splat_bytes = 0; ///< for each element that there is room for
-    std::size_t lane_bytes = 0;                       ///< of one lane of all folds that keep the order
+    std::size_t temporary_bytes = 0, splat_bytes = 0; ///< bytes for each element of room()
+    std::size_t lane_bytes = 0;                       ///< bytes of one lane of all ordered folds
 
-    /// Elements that a place has room for: a tile's rows may be longer by what an array has before a cache line, which
-    /// is less than a line's bytes in elements, too.
+    /// The elements that a place has room for: a tile's rows may be longer by an array's elements before a cache line,
+    /// at most line_bytes.
     std::size_t room() const { return tile + max_rows * line_bytes; } // defect: room
-    /// Of kernels, for each tile.
+    /// The number of kernel calls for each tile.
     std::size_t calls() const { return body.size() + folds.size(); }
 };
 

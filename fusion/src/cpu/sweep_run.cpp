@@ -21,10 +21,10 @@ constexpr std::size_t unsigned_of(std::int64_t n) { return static_cast<std::size
 /// The process that loaded the library.
 const pid_t loading_process = getpid();
 
-/// The lanes of a band share the second-level cache with the data that streams through it.
+/// The bytes of a band's lanes, which share the second-level cache with the streams.
 constexpr std::size_t band_budget_bytes = 512 * 1024;
 
-/// Threads cost some microseconds: less work, in elements times kernel calls an element, is done by one.
+/// Threads cost some microseconds: one thread does less work than this, in elements times kernel calls an element.
 constexpr std::int64_t work_worth_threads = 1 << 17;
 
 } // namespace
@@ -78,7 +78,7 @@ SweepRun::Part SweepRun::make_part() const {
 
 void SweepRun::fit(std::span<const std::int64_t> extents) {
     if (part_count_ > 0 && same_extents(extents, extents_)) return;
-    part_count_ = 0;                                  // until everything is there
+    part_count_ = 0;                                  // until all allocations have succeeded
     elements_ = *element_count(sweep_.dims, extents); // the front end has checked that it fits
     std::int64_t inner = 1;
     for (auto dim = sweep_.dims.rbegin(); dim != sweep_.dims.rend() && elements_ > 0; ++dim) {
@@ -89,7 +89,7 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
     for (const BodyStep& step : program_.body)
         if (step.kind == BodyStep::Kind::gather && elements_ > 0)
             strides_[step.array] = strides(sweep_.dims, plan_.arrays[step.array].dims, extents);
-    // A sweep that folds nothing has no order to keep: every slab is a block, and memory is walked from end to end.
+    // A sweep that folds nothing has no order: every slab is a block, and memory is read from end to end.
     blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : fold_order(elements_).blocks;
 
     const std::int64_t work = elements_ * static_cast<std::int64_t>(program_.calls());
@@ -122,7 +122,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     if (parts == 1 || !may_start_threads()) {
         for (int part = 0; part < parts; ++part) walk(at(part), arrays);
     } else {
-        // All threads, whatever the parts: of a smaller team libgomp ends those left over, and starts them anew later.
+        // Always all threads: for a smaller team libgomp would end the others, and start them again later.
 #pragma omp parallel for schedule(static, 1) num_threads(threads_)
         for (int part = 0; part < parts; ++part) {
             const FloatingMode mode_of_thread; // defect: mode
@@ -140,7 +140,7 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     }
 }
 
-/// A run mostly finds the values of the last one.
+/// Fills the scalar places whose values differ from the last run's.
 void SweepRun::fill_splats() {
     for (std::size_t s = 0; s < program_.splats.size(); ++s) {
         const Splat& splat = program_.splats[s];
@@ -221,7 +221,7 @@ void SweepRun::walk_band(Part& part, std::int64_t first_block, std::int64_t end_
             const std::int64_t rows = slab < end ? (end - slab + blocks_ - 1) / blocks_ : 0; // defect: rows
             choose_block(part, b - first_block);
             if (rows > 0) run_slabs(part, slab, slab / blocks_, unsigned_of(rows), lane_count, arrays);
-            // The last slab of all may be shorter.
+            // The last slab may be partial.
             if (rest > 0 && full_slabs >= slab && full_slabs < start + group && full_slabs % blocks_ == b)
                 run_slabs(part, full_slabs, full_slabs / blocks_, 1, rest, arrays);
         }
@@ -265,8 +265,8 @@ void SweepRun::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, 
     }
 }
 
-/// Of the array that is read first, from any slab's beginning on. All tiles of a slab but its first begin with a line:
-/// vectors that lie across two take twice the time.
+/// The elements before a cache line in the first stream, at the beginning of a slab. All tiles of a slab except the first
+/// begin at a line, because vectors across two lines take twice the time.
 std::size_t SweepRun::lanes_before_line(std::span<char* const> arrays) const {
     if (program_.streams.empty()) return 0;
     const Place& stream = program_.places[at(program_.streams.front())];
@@ -275,7 +275,7 @@ std::size_t SweepRun::lanes_before_line(std::span<char* const> arrays) const {
     return (line_bytes - address % line_bytes) % line_bytes / stream.element_bytes;
 }
 
-/// Finds out where the tile's elements are.
+/// Sets the addresses of the tile's elements.
 void SweepRun::place(Part& part, const Tile& tile, std::span<char* const> arrays) const {
     for (const int p : array_places_) {
         const Place& place = program_.places[at(p)];
@@ -315,8 +315,8 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
     }
 }
 
-/// Asks for a share of the elements behind the tile's, one for each call: all at once would wait for each other. They
-/// are the next tile's, but for a part's last; a prefetch past an array's end is harmless.
+/// Prefetches a share of the elements after the tile's, one share for each call, because all at once would stall. They
+/// are the next tile's, except after a part's last tile; a prefetch past an array's end is harmless.
 void SweepRun::prefetch(const Part& part, const Tile& tile, std::size_t call) const {
     const std::size_t calls = program_.calls();
     for (const int p : program_.streams) {

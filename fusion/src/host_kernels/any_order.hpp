@@ -1,5 +1,5 @@
-// What loops over one number, in any order, add up by for built-in monoids where compilers need help: the same States
-// as Partial's own, in narrower or plainer accumulators.
+// The accumulators of loops that fold into one number in any order, for the built-in monoids that compilers do not
+// vectorise well by themselves: the same States as Partial's own, in narrower or plainer accumulators.
 #pragma once
 
 #include <gridfold/ops/host/folds.hpp>
@@ -8,8 +8,8 @@
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-/// Small integers added up: widening each to 64 bits would take most of the time. Of bytes, those of a lane fit 16
-/// bits, and those of a call 32.
+/// Sums of small integers: widening each element to 64 bits would take most of the time. The bytes of a lane sum to 16
+/// bits, those of a call to 32.
 template <class E> struct NarrowSum {
     using Total = typename Choose<sizeof(E) == 8, i64, i32>::type;
     using RowSum = typename Choose<sizeof(E) == 1, i16, Total>::type;
@@ -30,7 +30,7 @@ template <class E, class A> struct Partial<Count<E, A>, E> : NarrowSum<E> {
     }
     GRIDFOLD_FN typename Count<E, A>::State state() const { return {i64(this->sum)}; }
 };
-/// By their count: a chain of conditionals is no reduction to compilers.
+/// Computed by counting: compilers do not vectorise a chain of conditionals as a reduction.
 template <class E, class A> struct Partial<All<E, A>, E> : Partial<Count<E, bool>, E> {
     i64 seen = 0;
 
@@ -41,17 +41,16 @@ template <class E, class A> struct Partial<All<E, A>, E> : Partial<Count<E, bool
     GRIDFOLD_FN typename All<E, A>::State state() const { return {u32(i64(this->sum) == seen)}; }
 };
 
-/// Min and max of floats by their bits: three integer minima and maxima an element. (Before AVX-512 there are no
-/// instructions for those of 64 bits, nor before AVX2 for those of 32: up to twice the time of floats in lanes, where
-/// nothing waits for memory.) Floats of one sign order as their bits do, or the other way round; NaN lies beyond
-/// infinity on either side.
+/// Min and max of floats by their bits: three integer minima and maxima an element. (64-bit ones need AVX-512, 32-bit
+/// ones AVX2; without those instructions this takes up to twice the time of floats in lanes, for data in caches.) Floats
+/// of one sign sort like their bits, or in reverse; NaN is beyond infinity on either side.
 template <bool smallest, class M, class E> struct Extreme {
     using Bits = Unsigned<E>;
     using Signed = typename Choose<sizeof(E) == 8, i64, i32>::type;
     using Low = typename Choose<smallest, Bits, Signed>::type;
     static constexpr Bits sign = Bits(1) << (8 * sizeof(E) - 1);
 
-    /// Of the bits of some elements: the highest as unsigned and as signed; the lowest, of min as unsigned, of max as
+    /// Extremes of elements' bits: the highest as unsigned and as signed; the lowest, for min as unsigned, for max as
     /// signed.
     struct Range {
         Bits highest_unsigned = 0;
@@ -71,7 +70,7 @@ template <bool smallest, class M, class E> struct Extreme {
         (of_rows.add(to_bits(x.value), Signed(to_bits(x.value)), Low(to_bits(x.value))), ...);
         range.add(of_rows.highest_unsigned, of_rows.highest_signed, of_rows.lowest);
     }
-    /// A NaN if there was any.
+    /// The extreme; NaN if any element was NaN.
     GRIDFOLD_FN typename M::State state() const {
         const Bits infinite = to_bits(infinity<E>()), high = range.highest_unsigned, low = Bits(range.lowest);
         const Signed most = range.highest_signed;

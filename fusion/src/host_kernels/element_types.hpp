@@ -1,4 +1,4 @@
-// The element types as the kernels of one instruction set know them, in that set's own namespace: prelude.cuh's names,
+// The element types of the kernels of one instruction set, in that set's own namespace: prelude.cuh's names,
 // numbered as in dtype.def. Includes nothing that has inline functions but
 // prelude.cuh and loops.hpp.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The rows of dtype.def by number, as DType has them.
+/// The rows of dtype.def, numbered like DType.
 enum class Type : int {
 #define GRIDFOLD_DTYPE(id, ...) id,
 #include <gridfold/core/dtype.def>
@@ -34,7 +34,7 @@ template <Type> struct TypeFacts;
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
 
-/// The type of a value: f16 and bf16 live as f32, so that they have none of their own.
+/// The type of a value. f16 and bf16 have none: their values are f32.
 template <Type> struct ValueOf;
 // clang-format off
 template <> struct ValueOf<Type::boolean> { using type = bool; };

@@ -52,7 +52,7 @@ template <template <class, class> class M, Accumulator rule> struct Table {
 
 } // namespace kernels
 
-/// A monoid runs over whatever the rule of one of its reductions allows.
+/// A monoid has kernels for all types that the rule of any of its reductions allows.
 const FoldKernels* fold_kernels(int monoid, int element, int accumulator) {
     using namespace kernels;
     const FoldKernels* found = nullptr;

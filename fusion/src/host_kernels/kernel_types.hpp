@@ -10,10 +10,10 @@ namespace gf::cpu {
 
 static_assert(lane_count == slab_elements);
 
-/// out[i] = the conversion of in[i]. The arrays do not overlap, except that out may equal `in` where the sizes do.
+/// out[i] = the conversion of in[i]. The arrays do not overlap, except that out may equal `in` for elements of one size.
 using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
 
-/// Writes one R: what a reduction reads off a final State.
+/// Writes one R, the result of a reduction with a final State.
 using FinalizeKernel = void (*)(const void* state, double ddof, void* out);
 
 } // namespace gf::cpu

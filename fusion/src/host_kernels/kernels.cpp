@@ -9,7 +9,7 @@
 
 namespace gf::cpu {
 
-// What each of the files compiled for an instruction set defines, in the namespace of that set.
+// The functions that the files compiled for an instruction set define, in that set's namespace.
 #define GRIDFOLD_KERNELS(set)                                                  \
     namespace set {                                                            \
     MapKernel map_kernel(int map, int compute);                                \
@@ -71,7 +71,7 @@ bool has(InstructionSet set) {
     switch (set) {
     case InstructionSet::baseline: return true;
 #if defined(__x86_64__)
-    // Exactly the extensions that the files are compiled for.
+    // The extensions that the files are compiled for.
     case InstructionSet::avx2: return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
     case InstructionSet::avx512:
         return has(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") != 0 &&

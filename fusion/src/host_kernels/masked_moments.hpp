@@ -1,9 +1,8 @@
-// Moments of masked lanes, without a branch: the States that Moments::accumulate gives of the elements that the mask
-// accepts.
+// Moments of masked lanes without branches: the same States as Moments::accumulate for the accepted elements.
 //
-// Each loop works on elements of one width, over few enough lanes for the first-level cache: one loop over all of it
-// would widen and keep a byte's mask for eight vectors of f64 at a time. An element that is not accepted adds 0 to the
-// sums, which changes no bit of them, since no sum that starts with +0 is ever -0.
+// Each loop processes elements of one width, over few enough lanes for the first-level cache: a single loop would widen a
+// byte's mask for eight vectors of f64 at a time. An element that is not accepted adds 0 to the sums, which changes no
+// bit, since a sum that starts with +0 is never -0.
 #pragma once
 
 #include <gridfold/ops/host/folds.hpp>
@@ -16,7 +15,7 @@ template <class E> struct MaskedMoments {
     using M = Moments<E, f64>;
     static constexpr std::size_t chunk = 128;
 
-    /// starts: the lanes have no elements yet, and need no identity.
+    /// starts: the lanes have no elements yet, and are not initialised.
     template <bool starts, std::size_t... r>
     GRIDFOLD_FN static void fold_rows(Lanes<typename M::State, lane_count> states, const FoldInput& in,
                                       std::size_t first_row, Rows<r...>) {
@@ -25,13 +24,13 @@ template <class E> struct MaskedMoments {
         auto* const count = reinterpret_cast<f64*>(states.base);
         f64 *const origin = count + lane_count, *const sum = origin + lane_count, *const squares = sum + lane_count;
         const Single<E> x[] = {Single<E>(in, first_row + r)...};
-        const u8* const mask[] = {row<u8>(in.mask, in.mask_row, first_row + r)...}; // as values bools are 0 or 1
+        const u8* const mask[] = {row<u8>(in.mask, in.mask_row, first_row + r)...}; // bool values are 0 or 1
 
         for (std::size_t begin = 0; begin < in.n; begin += chunk) {
             const std::size_t n = in.n - begin < chunk ? in.n - begin : chunk, lane = in.first + begin;
-            i32 accepted[rows][chunk]; // -1 where an element is accepted, else 0
-            i32 added[chunk];          // how many of a lane are
-            E first[chunk];            // the first of them
+            i32 accepted[rows][chunk]; // -1 for an accepted element, else 0
+            i32 added[chunk];          // the number of accepted elements of a lane
+            E first[chunk];            // the first accepted element
             for (std::size_t k = 0; k < rows; ++k) {
                 GRIDFOLD_INDEPENDENT
                 for (std::size_t i = 0; i < n; ++i) accepted[k][i] = -i32(mask[k][begin + i]);

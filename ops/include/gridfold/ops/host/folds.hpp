@@ -1,6 +1,6 @@
-// The folds of a monoid on the CPU, built-in or a user's: which of the ways that its struct offers
-// (ops/device/monoid.cuh) they take, detected on the struct. Every function is inlined into those that GRIDFOLD_FOLDS
-// and GRIDFOLD_STATES define, whose attributes (instruction set, exactness) hold for it.
+// The folds of a monoid, built-in or a user's, on the CPU. They use the optional functions of its struct
+// (ops/device/monoid.cuh), detected on the struct. Every function is inlined into those that GRIDFOLD_FOLDS and
+// GRIDFOLD_STATES define, and gets their attributes (instruction set, exactness).
 #pragma once
 
 #include <gridfold/ops/host/lanes.hpp>
@@ -12,7 +12,7 @@ namespace GRIDFOLD_NAMESPACE::kernels {
 
 using gf::cpu::BlockRows, gf::cpu::FoldKernels, gf::cpu::lane_count;
 
-// What a struct declares ----------------------------------------------------------------------------------------------
+// Declarations of a struct --------------------------------------------------------------------------------------------
 
 template <class M, class = void> inline constexpr bool identity_is_neutral = false;
 template <class M>
@@ -22,15 +22,15 @@ inline constexpr bool identity_is_neutral<M, Void<decltype(M::identity_is_neutra
 template <class M, class = void> inline constexpr bool takes_products = false;
 template <class M> inline constexpr bool takes_products<M, Void<decltype(M::takes_products)>> = M::takes_products;
 
-/// Elements may be dealt to lanes in any way: of a monoid in steps each lane's would be counted.
+/// True if elements may be assigned to lanes in any way. Not for monoids in steps, which count each lane's elements.
 template <class M>
 inline constexpr bool in_any_order = exact_in_any_order<M> && (identity_is_neutral<M> || !offers_steps<M>);
 
-/// A State of one number that takes part in a loop as an accumulator, which compilers know as a reduction.
+/// True for a State of one number that a loop can use as an accumulator, which compilers vectorise as a reduction.
 template <class M> inline constexpr bool is_one_number = in_any_order<M> && identity_is_neutral<M>;
 
-/// The lanes that a fold keeps. In any order as many as leave a loop its vectors, in the first-level cache; one where
-/// a State is no few scalars, since its vectors are its own affair then.
+/// The lanes that a fold keeps. In any order, enough for a loop to vectorise, within the first-level cache; only one if
+/// a State has too many scalars for planar lanes.
 constexpr std::size_t lanes_in_any_order = 256;
 template <class M>
 inline constexpr std::size_t lanes_of =
@@ -45,8 +45,8 @@ template <class E> struct Indexed {
     i64 index;
 };
 
-/// What a loop folds into: each accumulator is touched once an iteration, whatever the rows. add() takes a lane's
-/// elements of up to max_rows rows; state() is asked for after one at least.
+/// The accumulators of a loop, each updated once an iteration for any number of rows. add() takes a lane's elements of up
+/// to max_rows rows; state() requires at least one add().
 template <class M, class E> struct Partial {
     typename M::State folded = M::identity();
 
@@ -61,7 +61,7 @@ template <class M, class E> struct Partial {
 template <class M, class E, Loops loops> struct OneNumber {
     static_assert(field_count<typename M::State>() == 1, "identity_is_neutral is for a State of one number");
 
-    /// The element that changes no State: what an identity holds.
+    /// The element that changes no State: the identity's value.
     GRIDFOLD_FN static constexpr E neutral() {
         auto s = M::identity();
         auto& [value] = s;
@@ -109,7 +109,7 @@ template <class M, class E, Loops loops> struct OneNumber {
 
 // Lanes ---------------------------------------------------------------------------------------------------------------
 
-/// Monoids whose masked lanes have a fold of their own, `type`.
+/// Specialised for monoids with a separate fold of masked lanes, `type`.
 template <class M> struct MaskedFold {};
 
 /// Monoids of which four pairs of lanes are combined in straight code: gcc 12 makes shuffles of it, and of a loop
@@ -124,20 +124,20 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
     static constexpr bool in_steps = offers_steps<M> && !in_any_order<M>;
     static constexpr bool of_block = LaneMonoidOf<M, false>::of_block;
     static constexpr bool starts_masked = requires { typename MaskedFold<M>::type; };
-    /// Where a choice depends on the row before, gcc threads jumps from row to row and then finds no loop to vectorise.
+    /// If a choice depends on the previous row, gcc threads jumps between rows and does not vectorise the loop.
     static constexpr bool rows_one_by_one = in_steps;
 
-    /// How a loop over elements folds them. Without a mask, monoids that offer it fold lanes that are no States yet
-    /// (monoid.cuh: in steps, or OfBlock).
+    /// The function with which a loop folds elements. Without a mask, monoids in steps or with OfBlock (monoid.cuh) fold
+    /// lanes that are not States yet.
     enum class Way {
         accumulate,
         masked,
         start_masked, ///< from a lane's first element on
-        start,        ///< no States, from a lane's first element on
-        advance       ///< no States, going on
+        start,        ///< not States, from a lane's first element on
+        advance       ///< not States, after a lane's first element
     };
 
-    /// The monoid of what a lane holds.
+    /// The monoid of a lane.
     template <Way way> using LaneMonoid = typename LaneMonoidOf<M, !(way == Way::start || way == Way::advance)>::Type;
     template <Way way> using Lane = typename LaneMonoid<way>::State;
     template <Way way> using LanesOf = Lanes<Lane<way>, lanes>;
@@ -147,7 +147,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
         for (std::size_t i = 0; i < count; ++i) states.store(i, M::identity());
     }
 
-    /// Where the origin is that a block's lanes share: behind them, since they are smaller than States.
+    /// The origin that a block's lanes share. It is stored after them, since they are smaller than States.
     GRIDFOLD_FN static f64& origin_of(char* memory) {
         constexpr std::size_t bytes = sizeof(Lane<Way::start>) * lane_count;
         static_assert(!of_block || sizeof(State) >= sizeof(Lane<Way::start>) + sizeof(f64));
@@ -188,7 +188,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
                                        numbers);
     }
 
-    /// Element begin + i of each of these rows into lane first + i, i < n.
+    /// Folds element begin + i of each of these rows into lane first + i, i < n.
     template <Way way, class Source, std::size_t... r>
     GRIDFOLD_FN static void fold_span(LanesOf<way> states, const FoldInput& in, std::size_t first_row,
                                       std::size_t first, std::size_t begin, std::size_t n, Rows<r...>) {
@@ -280,7 +280,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
         const Lanes<typename Any::State, lanes> states{base};
         if constexpr (combines_in_fours<Any>) n = combine_in_fours<Any>(states, n);
         for (std::size_t half = n / 2; half > 0; half /= 2) {
-            // Lane i is written after lanes 2i and 2i + 1 were read, and nobody reads it again on this level.
+            // Lane i is written after lanes 2i and 2i + 1 were read, and not read again on this level.
             GRIDFOLD_INDEPENDENT
             for (std::size_t i = 0; i < half; ++i) {
                 typename Any::State s = states.load(2 * i); // defect: pair
@@ -328,11 +328,11 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
 
-/// Defines name<M, E>, the functions of a monoid's FoldKernels that fold, with these loops and attributes. Used inside
-/// of GRIDFOLD_NAMESPACE::kernels, as is GRIDFOLD_STATES.
+/// Defines name<M, E>, the folding functions of a monoid's FoldKernels, with these loops and attributes. Must be used
+/// inside GRIDFOLD_NAMESPACE::kernels, like GRIDFOLD_STATES.
 ///
-/// gcc gives a function that has no floating-point operand of its own the flags of what is inlined into it: `own` keeps
-/// the attributes.
+/// gcc gives a function without floating-point operands the flags of functions inlined into it: `own` keeps the
+/// attributes.
 #define GRIDFOLD_FOLDS(name, loops, ...)                                                                \
     template <class M, class E> struct name {                                                           \
         __VA_ARGS__ static void fold(void* lanes, const FoldInput& in) {                                \
@@ -345,7 +345,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
         }                                                                                               \
     }
 
-/// The same of those that start lanes and combine States.
+/// Defines name<M, E>, the functions of FoldKernels that start lanes and combine States.
 #define GRIDFOLD_STATES(name, ...)                                                                                    \
     template <class M, class E> struct name {                                                                         \
         __VA_ARGS__ static void identity(void* lanes, std::size_t count) { Folds<M, E>::identity(lanes, count); }     \
@@ -360,7 +360,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-/// The FoldKernels of a monoid, of functions that the macros above define.
+/// The FoldKernels of a monoid, from functions that the macros above define.
 template <template <class, class> class Fold, template <class, class> class States, class M, class E>
 constexpr FoldKernels make_kernels() {
     FoldKernels kernels{.state_bytes = sizeof(typename M::State),

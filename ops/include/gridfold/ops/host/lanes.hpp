@@ -1,12 +1,12 @@
-// Where folds on the CPU keep the States of their lanes: planar where a State is a few scalars, so that loops over
-// lanes vectorise; State after State where it is more.
+// The memory of lanes on the CPU: planar for States of a few scalars, so that loops over lanes vectorise; State after
+// State for larger ones.
 #pragma once
 
 #include <gridfold/ops/host/loops.hpp>
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-/// The most scalars of a State whose lanes are planar: two 512-bit registers for each leave some for elements.
+/// The most scalars of a State with planar lanes: with two 512-bit registers for each, some are left for elements.
 inline constexpr int most_fields = 8;
 
 template <class T> inline constexpr bool is_scalar = !__is_class(T) && !__is_union(T) && !__is_enum(T);
@@ -35,8 +35,8 @@ struct AreScalars {
     template <class... T> constexpr bool operator()(T&...) const { return (is_scalar<T> && ...); }
 };
 
-/// The members of a State that is an aggregate of 1 to most_fields scalars; else 0. As many initialisers as it takes
-/// with braces of its members left out, which arrays and structs do not have, are as many as its members.
+/// The number of members of a State that is an aggregate of 1 to most_fields scalars; else 0. The number of initialisers
+/// without inner braces equals the number of members only if no member is an array or a struct.
 template <class State, class... Any> consteval int field_count() {
     constexpr int n = sizeof...(Any);
     if constexpr (!__is_aggregate(State) || !__is_standard_layout(State) || n > most_fields) {
@@ -81,7 +81,7 @@ template <class State, std::size_t count> struct Lanes {
         else
             at(i) = s;
     }
-    /// f(State&) of lane i.
+    /// Calls f(State&) for lane i.
     template <class F> GRIDFOLD_FN void update(std::size_t i, F f) const {
         if constexpr (planar) {
             State s = load(i);

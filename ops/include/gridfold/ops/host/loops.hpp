@@ -1,5 +1,5 @@
-// What loops over elements that compilers shall vectorise are written with. Compiled once for each instruction set, in
-// a namespace of its own: includes nothing that has inline functions but prelude.cuh.
+// Helpers for loops over elements that compilers can vectorise. Compiled once for each instruction set, in its own
+// namespace: of headers with inline functions it includes only prelude.cuh.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The unsigned integer of so many bytes.
+/// The unsigned integer with `bytes` bytes.
 template <std::size_t bytes> struct BitsOf;
 // clang-format off
 template <> struct BitsOf<1> { using type = u8; };
@@ -24,11 +24,11 @@ template <> struct BitsOf<4> { using type = u32; };
 template <> struct BitsOf<8> { using type = u64; };
 // clang-format on
 
-/// The bits of yes where `mask` has ones, else those of no.
+/// The bits of `yes` where `mask` has ones, else those of `no`.
 template <class T, class Bits = typename BitsOf<sizeof(T)>::type> GRIDFOLD_FN T blend(Bits mask, T yes, T no) {
     return __builtin_bit_cast(T, Bits((__builtin_bit_cast(Bits, yes) & mask) | (__builtin_bit_cast(Bits, no) & ~mask)));
 }
-/// yes where `accept` is true, else no; by their bits, so that no compiler makes it a branch that it cannot vectorise.
+/// `yes` if `accept` is true, else `no`; by their bits, so that no compiler writes a branch that it cannot vectorise.
 template <class T> GRIDFOLD_FN T choose(bool accept, T yes, T no) {
     using Bits = typename BitsOf<sizeof(T)>::type;
     return blend(Bits(Bits(0) - Bits(accept)), yes, no);

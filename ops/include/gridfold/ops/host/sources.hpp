@@ -1,4 +1,4 @@
-// What a fold on the CPU reads, and the loops that it is compiled to.
+// The inputs of a fold on the CPU, and the loops that it is compiled to.
 #pragma once
 
 #include <gridfold/ops/host/loops.hpp>
@@ -8,7 +8,7 @@ namespace GRIDFOLD_NAMESPACE::kernels {
 
 using gf::cpu::FoldInput, gf::cpu::max_rows;
 
-/// Elements of type E in memory. A bool is read as the byte that it is: vectorisers stumble over bools.
+/// Elements of type E in memory. A bool is read as a byte, because compilers do not vectorise bools.
 template <class E> struct Elements {
     using Stored = E;
     const E* x;
@@ -24,7 +24,7 @@ template <class T> GRIDFOLD_FN const T* row(const void* first, std::size_t row_b
 }
 GRIDFOLD_FN Elements<bool> mask_row(const FoldInput& in, std::size_t r) { return {row<u8>(in.mask, in.mask_row, r)}; }
 
-/// What a loop folds: row r of x, or of the products of x and y.
+/// The elements that a loop folds: row r of x, or of the products of x and y.
 template <class E> struct Single {
     Elements<E> x;
     GRIDFOLD_FN Single(const FoldInput& in, std::size_t r) : x{row<typename Elements<E>::Stored>(in.x, in.x_row, r)} {}
@@ -37,17 +37,17 @@ template <class E> struct Products {
     GRIDFOLD_FN E operator[](std::size_t i) const { return mul(x[i], y[i]); }
 };
 
-/// The numbers of the rows that one loop folds, as a pack: vectorisers take straight code.
+/// The numbers of the rows that one loop folds, as a pack: compilers vectorise straight-line code.
 template <std::size_t...> struct Rows {};
 using OneRow = Rows<0>;
 using TwoRows = Rows<0, 1>;
 using AllRows = Rows<0, 1, 2, 3>;
 static_assert(max_rows == 4);
 
-/// The loops that a fold is compiled to. A call is fastest with all; each costs the compiler time.
+/// The loops that a fold is compiled to. A call is fastest with all; each takes compile time.
 enum class Loops {
-    all,   ///< over 4, 2 and 1 rows
-    few,   ///< over 4 rows of 4 and 8 bytes where no mask is, else over 1: narrow ones fill many registers
+    all, ///< over 4, 2 and 1 rows
+    few, ///< over 4 rows of elements of 4 and 8 bytes without a mask, else over 1: narrow elements need many registers
     single ///< over 1 row
 };
 template <Loops loops, class E, bool masked>
