@@ -184,7 +184,7 @@ void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
     }
 }
 
-/// A domain of one slab, as walk() would do it: many problems are mostly as small, and have little else to do.
+/// walk() for a domain of one slab, without the search for bands: most of many problems are this small.
 void SweepRun::walk_slab(Part& part, std::span<char* const> arrays) {
     const std::size_t n = unsigned_of(elements_);
     choose_block(part, 0);

@@ -17,8 +17,8 @@ namespace gf::cuda {
 void Health::check() const {
     if (!lost_.load(std::memory_order_acquire)) return;
     const std::lock_guard lock(mutex_);
-    throw DeviceError(fmt::format("this executable's device was lost to an earlier error; build it anew in a process "
-                                  "whose CUDA context is sound. The error was: {}",
+    throw DeviceError(fmt::format("this executable's device was lost to an earlier error; compile the graph again in a "
+                                  "new process. The error was: {}",
                                   what_),
                       call_, code_);
 }

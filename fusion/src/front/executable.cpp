@@ -208,7 +208,7 @@ Executable compile(const Graph& graph, const Options& options) {
                             "leave one of the two out");
     if (options.threads < 0)
         throw InvalidOption(fmt::format("Options asks for {} threads", options.threads), "threads are counted from 1",
-                            "leave it at 0 for as many as OpenMP would take");
+                            "use 0 for OpenMP's default number of threads");
     FuseOptions fuse_options;
     fuse_options.fuse = options.fuse;
     fuse_options.fast_math = options.fast_math;

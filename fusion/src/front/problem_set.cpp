@@ -211,7 +211,7 @@ void ProblemSet::enqueue(StreamView stream) {
 
 void ProblemSet::finish() {
     if (last_ == Last::nothing)
-        throw InvalidResult("results() was called, but nothing was run with the bindings that stand",
+        throw InvalidResult("results() was called, but nothing was run since the last bind or rebind",
                             "results belong to a run", "call run() or enqueue() first");
     if (last_ == Last::run) return;
     renew_run();
