@@ -12,30 +12,10 @@
 
 #include <gridfold/fusion/plan.hpp>
 
+#include "cuda/parameters.hpp"
 #include "cuda/shape.hpp"
 
 namespace gf::cuda {
-
-using namespace plan;
-
-/// The meaning of one kernel parameter.
-enum class ParameterKind : std::uint8_t {
-    array,     ///< a pointer: the address of `array`; 8 bytes
-    parameter, ///< the value of `parameter`, in its own size (bool: 1 byte)
-    elements,  ///< the element count of the sweep's domain; 8 bytes, signed
-    extent,    ///< the extent of `dim`; 8 bytes, signed
-    stride,    ///< elements between neighbours along `dim` of `array`, row-major in its own dims; 8 bytes
-    scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
-    workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
-    host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait
-};
-
-struct KernelParameter {
-    ParameterKind kind;
-    ArrayId array = {};
-    DimId dim = {};
-    ParameterId parameter = {};
-};
 
 /// A generated kernel. Its entry point is `gridfold_sweep`; a launch takes `threads` threads in one dimension, no
 /// dynamic shared memory, and grid() blocks.

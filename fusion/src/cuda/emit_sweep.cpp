@@ -13,19 +13,14 @@
 
 namespace gf::cuda {
 
-namespace {
-
-bool reads_scalar(const Instruction& i) { return i.opcode == Opcode::read || i.opcode == Opcode::is_empty; }
-
-} // namespace
-
 Emitter::Emitter(const Plan& plan, SweepId id, Problems problems, Writer::Notes notes)
     : plan_(plan), sweep_(plan.sweeps[id]), id_(id), problems_(problems), shape_(choose_shape(plan, sweep_, problems)),
       code_(plan, sweep_), by_coordinates_(by_coordinates(plan, sweep_)), out_(notes) {
     kernel_.threads = shape_.threads;
     kernel_.slab = shape_.threads * shape_.width;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
-    kernel_.finishes = !sweep_.folds.empty() || !sweep_.yields.empty();
+    kernel_.parameters = kernel_parameters(plan, sweep_);
+    kernel_.finishes = finishes(sweep_);
     for (const Fold& f : sweep_.folds) kernel_.words += f.monoid->state_words(f.element, f.accumulator);
 }
 
@@ -114,45 +109,14 @@ void Emitter::constants() {
     if (!numbers.empty() || !facts.empty()) out_.blank();
 }
 
-void Emitter::member(std::string_view type, const std::string& name, KernelParameter parameter,
-                     const std::string& note) {
-    out_.line("{} {};", type, name);
-    out_.note(note);
-    kernel_.parameters.push_back(parameter);
-    members_.push_back({std::string(type), name});
-}
-
 void Emitter::members() {
-    for (const ArrayId a : code_.arrays())
-        member(fmt::format("const {}*", spell_stored(code_.array(a).type)), code_.pointer(a),
-               {.kind = ParameterKind::array, .array = a}, code_.array(a).name);
-    for (const Store& s : sweep_.stores)
-        member(fmt::format("{}*", spell_stored(code_.array(s.array).type)), code_.out_pointer(s),
-               {.kind = ParameterKind::array, .array = s.array}, code_.array(s.array).name);
-    for (const ValueId v : values_where(sweep_, is_once_before))
-        if (const Instruction& i = code_.code(v); i.opcode == Opcode::parameter) {
-            const Parameter& parameter = plan_.parameters[i.parameter];
-            member(spell_stored(parameter.type), fmt::format("parameter_{}", v),
-                   {.kind = ParameterKind::parameter, .parameter = i.parameter}, parameter.name);
+    for (const KernelParameter& p : kernel_.parameters) {
+        if (p.kind == ParameterKind::extent) {
+            if (p.dim == sweep_.dims[0]) out_.line("i64 extents[rank];");
+            continue;
         }
-    member("i64", "elements", {ParameterKind::elements});
-    if (by_coordinates_) {
-        out_.line("i64 extents[rank];");
-        for (const DimId d : sweep_.dims) {
-            kernel_.parameters.push_back({.kind = ParameterKind::extent, .dim = d});
-            members_.push_back({"i64", fmt::format("extent_{}", code_.position(d))});
-        }
-        for (const ArrayId a : code_.arrays())
-            if (!code_.flat(a))
-                for (const DimId d : code_.array(a).dims)
-                    member("i64", code_.stride(a, d), {.kind = ParameterKind::stride, .array = a, .dim = d},
-                           fmt::format("of {} along {}", code_.array(a).name, plan_.dims[d].name));
-    }
-    const bool reads = std::ranges::any_of(sweep_.code, reads_scalar);
-    if (kernel_.finishes || reads) member("Scalar*", "scalars", {ParameterKind::scalars});
-    if (kernel_.finishes) {
-        member("u64*", "workspace", {ParameterKind::workspace});
-        member("u64*", "host", {ParameterKind::host});
+        out_.line("{} {};", code_.type(p), code_.name(p));
+        out_.note(code_.note(p));
     }
     for (const ValueId v : values_where(sweep_, is_once_before)) out_.line("{} v{};", spell(code_.code(v).type), v);
     out_.blank();
@@ -190,7 +154,7 @@ void Emitter::arrays() {
     if (!sweep_.stores.empty()) {
         out_.open("struct Stored {{");
         for (const Store& s : sweep_.stores) {
-            stored.push_back(code_.out_pointer(s));
+            stored.push_back(code_.out_pointer(s.array));
             out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), stored.back());
         }
         out_.close("};");
@@ -255,7 +219,7 @@ void Emitter::element() {
                               !f.mask.valid() ? "" : fmt::format(" where %{}", f.mask)));
     }
     for (const Store& s : sweep_.stores) {
-        out_.line("at.stored.{}[at.n] = {};", code_.out_pointer(s),
+        out_.line("at.stored.{}[at.n] = {};", code_.out_pointer(s.array),
                   spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
         out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
     }
@@ -279,15 +243,15 @@ void Emitter::finish() {
 
 void Emitter::entry() {
     std::string parameters, values, extents;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-        const Member& member = members_[i];
-        parameters += fmt::format("{}{} {}", i ? ", " : "", member.type, member.name);
+    for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
+        const KernelParameter& p = kernel_.parameters[i];
+        const std::string type = code_.type(p), name = code_.name(p);
+        parameters += fmt::format("{}{} {}", i ? ", " : "", type, name);
         const std::string value =
-            problems_ == Problems::one ? member.name : fmt::format("from_bytes<{}>(own[{}])", member.type, i + 1);
-        if (kernel_.parameters[i].kind == ParameterKind::extent) {
+            problems_ == Problems::one ? name : fmt::format("from_bytes<{}>(own[{}])", type, i + 1);
+        if (p.kind == ParameterKind::extent) {
             extents += (extents.empty() ? "" : ", ") + value;
-            const bool last = i + 1 == members_.size() || kernel_.parameters[i + 1].kind != ParameterKind::extent;
-            if (last) values += fmt::format(", {{{}}}", extents);
+            if (p.dim == sweep_.dims.back()) values += fmt::format(", {{{}}}", extents);
         } else {
             values += ", " + value;
         }
@@ -299,7 +263,7 @@ void Emitter::entry() {
     if (problems_ == Problems::many) {
         out_.line("wait_for_previous_kernel();");
         out_.line("const u32 problem = problem_of_block == nullptr ? block_index() : problem_of_block[block_index()];");
-        out_.line("const u64* const own = records + u64(problem) * {};", members_.size() + 1);
+        out_.line("const u64* const own = records + u64(problem) * {};", kernel_.parameters.size() + 1);
         out_.line("Sweep kernel{{{{block_index() - u32(own[0]), u32(own[0] >> 32)}}{}}};", values);
     } else {
         out_.line("Sweep kernel{{{{block_index(), grid_blocks()}}{}}};", values);

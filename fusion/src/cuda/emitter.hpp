@@ -3,8 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "cuda/emit_cuda.hpp"
 #include "cuda/sweep_code.hpp"
@@ -34,8 +32,6 @@ private:
     void constants();
     /// The kernel's parameters, in order, and the values computed once before the elements.
     void members();
-    void member(std::string_view type, const std::string& name, KernelParameter parameter,
-                const std::string& note = {});
     /// Loads, Windows and Stored, and the functions that visit their arrays.
     void arrays();
     void folds();
@@ -69,11 +65,6 @@ private:
     bool by_coordinates_;
     Kernel kernel_;
     Writer out_;
-
-    struct Member {
-        std::string type, name;
-    };
-    std::vector<Member> members_; ///< the kernel's parameters
 };
 
 } // namespace gf::cuda

@@ -45,8 +45,10 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
     for (const KernelParameter& parameter : kernel.parameters) {
         const auto value = [&]() -> std::uint64_t {
             switch (parameter.kind) {
-            case ParameterKind::array: return as_value(arrays[parameter.array.index()]);
-            case ParameterKind::parameter: return bound.parameters[parameter.parameter.index()];
+            case ParameterKind::loaded:
+            case ParameterKind::stored: return as_value(arrays[parameter.array.index()]);
+            case ParameterKind::parameter:
+                return bound.parameters[plan.sweeps[sweep].code[parameter.value].parameter.index()];
             case ParameterKind::elements: return static_cast<std::uint64_t>(elements);
             case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[parameter.dim.index()]);
             case ParameterKind::stride:

@@ -6,6 +6,8 @@
 
 #include <gridfold/fusion/order.hpp>
 
+#include "cuda/parameters.hpp"
+
 namespace gf::cuda {
 
 namespace {
@@ -22,12 +24,13 @@ constexpr int most_state_words = 128;  ///< words of a thread's lanes: a thread 
 constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
 constexpr int wide_bytes_in_flight = 192; ///< of a thread with wide lanes: a dozen of 2^28 in 12 slabs 262 → 252
 constexpr int most_in_flight = 16;        ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
-constexpr int words_of_one_warp = 2;  ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
-constexpr int words_of_two_each = 8;  ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
-constexpr int words_of_one_each = 32; ///< states of two blocks with more words spill
-constexpr int own_registers = 16;     ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
-constexpr int record_registers = 8;   ///< a block's record in kernels for many problems: 12 → 4 of 100 graphs spill
-constexpr int threads_of_many = 1024; ///< resident threads wanted in kernels for many problems, which are short
+constexpr int words_of_one_warp = 2;   ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
+constexpr int words_of_two_each = 8;   ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
+constexpr int words_of_one_each = 32;  ///< states of two blocks with more words spill
+constexpr int own_registers = 16;      ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
+constexpr int record_registers = 8;    ///< a block's record in kernels for many problems: 12 → 4 of 100 graphs spill
+constexpr int computed_parameters = 4; ///< 64-bit values computed from parameters; an estimate
+constexpr int threads_of_many = 1024;  ///< resident threads wanted in kernels for many problems, which are short
 } // namespace tuned
 
 // A multiprocessor's registers, and a thread's.
@@ -53,14 +56,9 @@ int flat_arrays(const Plan& plan, const Sweep& sweep) {
     }));
 }
 
-/// Words of a kernel's parameters in registers, for kernels whose parameters are not in constant memory.
+/// Words of the parameters and of values computed from them, in kernels whose parameters are not in constant memory.
 int parameter_words(const Plan& plan, const Sweep& sweep) {
-    constexpr int own = 8; // elements, scalars, workspace, host, and values computed from them
-    const auto count = [&](auto predicate) { return int(std::ranges::count_if(sweep.code, predicate)); };
-    const int arrays = count([](const Instruction& i) { return i.opcode == Opcode::load; }),
-              values = count([](const Instruction& i) { return i.opcode == Opcode::parameter; });
-    const int dims = by_coordinates(plan, sweep) ? int(sweep.dims.size()) : 0; // one extent and strides for each
-    return 2 * (own + arrays + int(sweep.stores.size()) + values + dims * (1 + arrays));
+    return 2 * (tuned::computed_parameters + int(kernel_parameters(plan, sweep).size()));
 }
 
 /// Words of a thread's states: `width` lanes for folds that are not exact in any order, else one.
@@ -132,13 +130,6 @@ int blocks_to_collect(const Sweep& sweep, int threads) {
 }
 
 } // namespace
-
-bool by_coordinates(const Plan& plan, const Sweep& sweep) {
-    return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
-        return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||
-               (i.opcode == Opcode::load && !is_flat(plan.arrays[i.array], sweep));
-    });
-}
 
 int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     std::size_t bytes = 0;

@@ -32,7 +32,5 @@ struct Shape {
 Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one);
 /// Bytes of one element of all arrays that the sweep loads.
 int loaded_bytes(const Plan& plan, const Sweep& sweep);
-/// True if the sweep needs coordinates: it reads an array that is not flat, or an index over several dims.
-bool by_coordinates(const Plan& plan, const Sweep& sweep);
 
 } // namespace gf::cuda

@@ -9,10 +9,8 @@
 
 namespace gf::cuda {
 
-SweepCode::SweepCode(const Plan& plan, const Sweep& sweep) : plan_(plan), sweep_(sweep) {
+SweepCode::SweepCode(const Plan& plan, const Sweep& sweep) : plan_(plan), sweep_(sweep), arrays_(loaded_arrays(sweep)) {
     for (const Instruction& i : sweep_.code) {
-        if (i.opcode == Opcode::load && std::ranges::find(arrays_, i.array) == arrays_.end()) // defect: loaded once
-            arrays_.push_back(i.array);
         const bool indexed = i.opcode == Opcode::index && sweep_.dims.size() > 1;
         if (indexed && std::ranges::find(indices_, i.dim) == indices_.end()) indices_.push_back(i.dim);
     }
@@ -22,8 +20,8 @@ std::string SweepCode::pointer(ArrayId a) const {
     return fmt::format("in_{}", std::ranges::find(arrays_, a) - arrays_.begin());
 }
 
-std::string SweepCode::out_pointer(const Store& store) const {
-    return fmt::format("out_{}", &store - sweep_.stores.data());
+std::string SweepCode::out_pointer(ArrayId a) const {
+    return fmt::format("out_{}", std::ranges::find(sweep_.stores, a, &Store::array) - sweep_.stores.begin());
 }
 
 std::size_t SweepCode::position(DimId dim) const {
@@ -39,6 +37,42 @@ std::string SweepCode::offset(ArrayId a) const {
     for (const DimId d : array(a).dims)
         terms += fmt::format("{}at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(a, d)); // defect: stride
     return terms.empty() ? "0" : terms;
+}
+
+std::string SweepCode::type(const KernelParameter& p) const {
+    switch (p.kind) {
+    case ParameterKind::loaded: return fmt::format("const {}*", spell_stored(array(p.array).type));
+    case ParameterKind::stored: return fmt::format("{}*", spell_stored(array(p.array).type));
+    case ParameterKind::parameter: return std::string(spell_stored(plan_.parameters[code(p.value).parameter].type));
+    case ParameterKind::elements:
+    case ParameterKind::extent:
+    case ParameterKind::stride: return "i64";
+    case ParameterKind::scalars: return "Scalar*";
+    case ParameterKind::workspace:
+    case ParameterKind::host: return "u64*";
+    }
+    return {};
+}
+
+std::string SweepCode::name(const KernelParameter& p) const {
+    switch (p.kind) {
+    case ParameterKind::loaded: return pointer(p.array);
+    case ParameterKind::stored: return out_pointer(p.array);
+    case ParameterKind::parameter: return fmt::format("parameter_{}", p.value);
+    case ParameterKind::elements: return "elements";
+    case ParameterKind::extent: return fmt::format("extent_{}", position(p.dim));
+    case ParameterKind::stride: return stride(p.array, p.dim);
+    case ParameterKind::scalars: return "scalars";
+    case ParameterKind::workspace: return "workspace";
+    case ParameterKind::host: return "host";
+    }
+    return {};
+}
+
+std::string SweepCode::note(const KernelParameter& p) const {
+    if (p.value.valid()) return plan_.parameters[code(p.value).parameter].name;
+    if (p.dim.valid()) return fmt::format("of {} along {}", array(p.array).name, plan_.dims[p.dim].name);
+    return p.array.valid() ? array(p.array).name : "";
 }
 
 bool SweepCode::reads_loads() const {

@@ -6,9 +6,9 @@
 
 #include <gridfold/fusion/plan.hpp>
 
-namespace gf::cuda {
+#include "cuda/parameters.hpp"
 
-using namespace plan;
+namespace gf::cuda {
 
 /// Value v of a sweep is named v<v>. Arrays and dims are named by their position in the sweep, because users' names
 /// could clash, and sweeps of one form must have the same text.
@@ -16,6 +16,10 @@ class SweepCode {
 public:
     SweepCode(const Plan& plan, const Sweep& sweep);
 
+    /// A kernel parameter's type, its name, and a note for people.
+    std::string type(const KernelParameter& parameter) const;
+    std::string name(const KernelParameter& parameter) const;
+    std::string note(const KernelParameter& parameter) const;
     /// The expression of value v.
     std::string expression(ValueId v) const;
 
@@ -24,7 +28,7 @@ public:
     const Instruction& code(ValueId v) const { return sweep_.code[v]; }
 
     std::string pointer(ArrayId a) const;
-    std::string out_pointer(const Store& store) const;
+    std::string out_pointer(ArrayId a) const;
     std::size_t position(DimId dim) const;
     std::string stride(ArrayId a, DimId dim) const;
     /// The offset of an array's element, from its coordinates `at`.

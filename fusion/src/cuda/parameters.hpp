@@ -1,0 +1,45 @@
+// The parameters of a sweep's kernel: the shape counts them, the emitter declares them, a launch computes their values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <gridfold/fusion/plan.hpp>
+
+namespace gf::cuda {
+
+using namespace plan;
+
+/// The meaning of one kernel parameter.
+enum class ParameterKind : std::uint8_t {
+    loaded,    ///< a pointer: the address of `array`; 8 bytes
+    stored,    ///< a pointer: the address of `array`; 8 bytes
+    parameter, ///< the value of the plan's parameter that `value` reads, in its own size (bool: 1 byte)
+    elements,  ///< the element count of the sweep's domain; 8 bytes, signed
+    extent,    ///< the extent of `dim`; 8 bytes, signed
+    stride,    ///< elements between neighbours along `dim` of `array`, row-major in its own dims; 8 bytes
+    scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
+    workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
+    host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait
+};
+
+struct KernelParameter {
+    ParameterKind kind;
+    ArrayId array = {};
+    DimId dim = {};
+    ValueId value = {}; ///< an instruction with Opcode::parameter
+};
+
+/// The parameters in the order of the kernel's signature.
+std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep);
+
+/// The arrays that the sweep loads, each once.
+std::vector<ArrayId> loaded_arrays(const Sweep& sweep);
+/// True if the sweep needs coordinates: it reads an array that is not flat, or an index over several dims.
+bool by_coordinates(const Plan& plan, const Sweep& sweep);
+/// True if the kernel folds or yields. It then has a workspace.
+bool finishes(const Sweep& sweep);
+/// True for Opcode::read and Opcode::is_empty.
+bool reads_scalar(const Instruction& instruction);
+
+} // namespace gf::cuda
