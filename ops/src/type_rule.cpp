@@ -86,32 +86,30 @@ DType floating_type(std::span<const OperandType> operands, DType promoted) {
     return only_bool ? floating_type(promoted) : type; // an integer literal makes bool i64
 }
 
-/// The reason why a row has no compute type for its operands.
+/// The type that a map of this rule would compute in.
+DType compute_of(TypeRule rule, std::span<const OperandType> operands, DType promoted) {
+    switch (rule) {
+    case TypeRule::quotient: return is_floating(promoted) ? promoted : DType::f64;
+    case TypeRule::floating: return floating_type(operands, promoted);
+    case TypeRule::logical: return DType::boolean;
+    default: return promoted;
+    }
+}
+
+/// The reason why a row does not compute in a type.
 struct Refused {
     std::string_view rule, fix;
 };
-DType compute_of(const MapOp& row, std::span<const OperandType> operands, DType promoted,
-                 std::optional<Refused>& refused) {
-    constexpr std::string_view to_integer = "cast the operands to one integer type";
-    switch (row.rule) {
-    case TypeRule::same:
-    case TypeRule::compare:
-    case TypeRule::test:
-    case TypeRule::select: return promoted;
-    case TypeRule::number:
-        if (promoted == DType::boolean) refused = {"it takes numbers, not bool", "cast an operand, as in i32(x)"};
-        return promoted;
-    case TypeRule::quotient: return is_floating(promoted) ? promoted : DType::f64;
-    case TypeRule::floating: return floating_type(operands, promoted);
-    case TypeRule::integer:
-        if (is_floating(promoted)) refused = {"it takes integers and bool", to_integer};
-        return promoted;
-    case TypeRule::shift:
-        if (!is_integer(promoted)) refused = {"it shifts integers", to_integer};
-        return promoted;
-    case TypeRule::logical: return DType::boolean;
+std::optional<Refused> refused_in(const MapOp& row, DType compute) {
+    if (computes_in(row.rule, compute)) {
+        if (!row.user_kernels || (*row.user_kernels)[static_cast<std::size_t>(value_type(compute))]) return {};
+        return Refused{"its expression has no meaning for the type",
+                       "cast the operands to a type that it is written for"};
     }
-    return promoted;
+    constexpr std::string_view to_integer = "cast the operands to one integer type";
+    if (row.rule == TypeRule::integer) return Refused{"it takes integers and bool", to_integer};
+    if (row.rule == TypeRule::shift) return Refused{"it shifts integers", to_integer};
+    return Refused{"it takes numbers, not bool", "cast an operand, as in i32(x)"};
 }
 
 /// A literal's value as an integer type, if that represents it exactly.
@@ -183,11 +181,8 @@ MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands) {
 
     const auto promoted_operands = operands.subspan(selects ? 1 : 0);
     const DType promoted = common_type(promoted_operands);
-    std::optional<Refused> refused;
-    const DType compute = compute_of(row, promoted_operands, promoted, refused);
-    if (!refused && row.user_kernels && !(*row.user_kernels)[static_cast<std::size_t>(value_type(compute))])
-        refused = {"its expression has no meaning for the type", "cast the operands to a type that it is written for"};
-    if (refused)
+    const DType compute = compute_of(row.rule, promoted_operands, promoted);
+    if (const auto refused = refused_in(row, compute))
         throw refusal(in_words(row, operands),
                       fmt::format("{}, and these compute in {}", refused->rule, to_text(compute)), refused->fix);
 
@@ -200,8 +195,7 @@ MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands) {
                                        error.fix());
                 }
 
-    MapTyping typing{.compute = compute, .result = compute};
-    if (row.rule == TypeRule::compare || row.rule == TypeRule::test) typing.result = DType::boolean;
+    MapTyping typing{.compute = compute, .result = gives_bool(row.rule) ? DType::boolean : compute};
     typing.operands.fill(compute);
     if (selects) typing.operands[0] = DType::boolean;
     return typing;
@@ -236,44 +230,19 @@ std::uint64_t constant_bits(Literal literal, DType type) {
 }
 
 DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> chosen) {
-    DType own = element;
-    bool may_widen = false; // the user may choose f64
-    switch (row.accumulator) {
-    case AccumulatorRule::sum:
-        may_widen = true;
-        if (is_floating(element))
-            own = value_type(element);
-        else
-            own = kind_of(element) == Kind::unsigned_integer ? DType::u64 : DType::i64;
-        break;
-    case AccumulatorRule::element: own = value_type(element); break;
-    case AccumulatorRule::floating:
-        may_widen = true;
-        own = is_floating(element) ? value_type(element) : DType::f64;
-        break;
-    case AccumulatorRule::f64: own = DType::f64; break;
-    case AccumulatorRule::boolean: own = DType::boolean; break;
-    }
-    if (!chosen || *chosen == own || (may_widen && *chosen == DType::f64)) return chosen.value_or(own);
+    const DType own = accumulator_of(row.accumulator, element);
+    if (!chosen || accumulates_in(row.accumulator, element, *chosen)) return chosen.value_or(own);
+    const bool may_widen = own != DType::f64 && accumulates_in(row.accumulator, element, DType::f64);
     throw refusal(fmt::format("{} of {} with accumulate = {}", row.name, to_text(element), to_text(*chosen)),
-                  may_widen && own != DType::f64
-                      ? fmt::format("its accumulator is {}, or f64 where asked for", to_text(own))
-                      : fmt::format("its accumulator is always {}", to_text(own)),
+                  may_widen ? fmt::format("its accumulator is {}, or f64 where asked for", to_text(own))
+                            : fmt::format("its accumulator is always {}", to_text(own)),
                   "leave accumulate out, or cast the operand first");
 }
 
 DType result_type(const ReduceOp& row, DType element, std::optional<DType> chosen) {
     const DType accumulator = accumulator_type(row, element, chosen);
     if (row.user_result) return row.user_result(element, accumulator);
-    switch (row.result) {
-    case ResultRule::accumulator: return accumulator;
-    case ResultRule::element: return element;
-    case ResultRule::floating:
-        return is_floating(element) && element != DType::f64 && chosen != DType::f64 ? DType::f32 : DType::f64;
-    case ResultRule::index: return DType::i64;
-    case ResultRule::boolean: return DType::boolean;
-    }
-    return accumulator;
+    return result_of(row.result, element, accumulator, chosen == DType::f64);
 }
 
 } // namespace gf

@@ -35,7 +35,7 @@ const std::vector<std::int64_t> sizes{1,     2,     3,     31,    32,    33,    
                                       16383, 16384, 16385, 20480, 65535, 65537, 9 * 2048, 37 * 2048 + 5};
 
 /// The accumulator and the result type that a reduction's rules give.
-template <class E, gf::AccumulatorRule rule> constexpr auto accumulator_of() {
+template <class E, gf::AccumulatorRule rule> constexpr auto value_of_accumulator() {
     using enum gf::AccumulatorRule;
     if constexpr (rule == boolean)
         return bool{};
@@ -48,7 +48,7 @@ template <class E, gf::AccumulatorRule rule> constexpr auto accumulator_of() {
     else
         return std::int64_t{};
 }
-template <class E, class A, gf::ResultRule rule> constexpr auto result_of() {
+template <class E, class A, gf::ResultRule rule> constexpr auto value_of_result() {
     using enum gf::ResultRule;
     if constexpr (rule == boolean)
         return bool{};
@@ -123,8 +123,8 @@ namespace gf::device {
     struct Reduction_##id {                                                                                        \
         static constexpr bool takes_ddof = takes_ddof_;                                                            \
         static const ReduceOp& row() { return reduce_op::id; }                                                     \
-        template <class E> using A = decltype(accumulator_of<E, AccumulatorRule::accumulator>());                  \
-        template <class E> using R = decltype(result_of<E, A<E>, ResultRule::result>());                           \
+        template <class E> using A = decltype(value_of_accumulator<E, AccumulatorRule::accumulator>());            \
+        template <class E> using R = decltype(value_of_result<E, A<E>, ResultRule::result>());                     \
         template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) {     \
             using M = monoid<E, A<E>>;                                                                             \
             using R = Reduction_##id::R<E>;                                                                        \

@@ -124,7 +124,7 @@ template <class Row, class T, class Expression> void check(Expression expression
 }
 
 template <class Row, class T, class Expression> void check_where_typed(Expression expression) {
-    if constexpr (gf::detail::computes_in<T>(Row::type_rule)) check<Row, T>(expression);
+    if constexpr (gf::computes_in(Row::type_rule, gf::dtype_of<T>)) check<Row, T>(expression);
 }
 
 template <class Row, class Expression> void check_all_types(Expression expression) {

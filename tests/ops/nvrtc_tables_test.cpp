@@ -26,9 +26,9 @@ std::set<DType> compute_types() {
     return types;
 }
 
-bool computes_in(const gf::MapOp& row, DType type) {
+bool is_compiled(const gf::MapOp& row, DType type) {
     if (row.user_kernels) return (*row.user_kernels)[static_cast<std::size_t>(type)] != nullptr;
-    return gf::with_value_type(type, [&row]<class T>(T) { return gf::detail::computes_in<T>(row.rule); });
+    return gf::computes_in(row.rule, type);
 }
 
 /// One kernel for each compute type of the row. It reads and writes memory, so that nothing is optimised away.
@@ -40,7 +40,7 @@ std::string map_kernels(const gf::MapOp& row) {
     std::string text = fmt::format("template <class T> GRIDFOLD_FN {} map_{}({}) {{ return {}; }}\n",
                                    to_bool ? "bool" : "T", row.name, parameters[row.arity - 1], row.expression);
     for (const DType type : compute_types()) {
-        if (!computes_in(row, type)) continue;
+        if (!is_compiled(row, type)) continue;
         const std::string_view t = type == DType::boolean ? "bool" : to_text(type);
         const std::string_view arguments[] = {"a[0]", "a[0], b[0]", "a[0], b[0], c[0]"};
         text +=

@@ -1,5 +1,5 @@
 // The finalisers of the reductions of reduce.def. Compiled once, for the baseline instruction set.
-#include "host_kernels/accumulator_types.hpp"
+#include "host_kernels/element_types.hpp"
 
 #include <gridfold/ops/device/monoid.cuh>
 
@@ -9,26 +9,12 @@ FinalizeKernel finalize_kernel(int reduction, int element, int accumulator, int 
 
 namespace kernels {
 
-enum class Result { accumulator, element, floating, index, boolean };
-
-/// True if a reduction of this rule may have a result of type `result`.
-constexpr bool gives(Result rule, Type element, Type accumulator, Type result) {
-    switch (rule) {
-    case Result::accumulator: return result == accumulator;
-    case Result::element: return result == element;
-    case Result::floating: return result == Type::f64 || (result == Type::f32 && element == Type::f32);
-    case Result::index: return result == Type::i64;
-    case Result::boolean: return result == Type::boolean;
-    }
-    return false;
-}
-
 /// The finalize tokens of each reduction, in one struct a row.
 #define GRIDFOLD_MONOID_OP(...)
 #define GRIDFOLD_REDUCE_OP(id, monoid, accumulator_, result_, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
     struct id##_reduction {                                                                                         \
-        static constexpr Accumulator accumulator = Accumulator::accumulator_;                                       \
-        static constexpr Result result = Result::result_;                                                           \
+        static constexpr AccumulatorRule accumulator = AccumulatorRule::accumulator_;                               \
+        static constexpr ResultRule result = ResultRule::result_;                                                   \
         template <class E, class A, class R>                                                                        \
         static void finalize(const void* state, [[maybe_unused]] f64 ddof, void* out) {                             \
             using M = monoid<E, A>;                                                                                 \
@@ -39,26 +25,27 @@ constexpr bool gives(Result rule, Type element, Type accumulator, Type result) {
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 
-template <class Reduction, Type element, Type accumulator, Type result> constexpr FinalizeKernel entry() {
-    constexpr Kind e = TypeFacts<element>::kind, a = TypeFacts<accumulator>::kind;
-    if constexpr (accumulates(Reduction::accumulator, element, e, accumulator, a) && !is_stored_only(result)) {
-        if constexpr (gives(Reduction::result, element, accumulator, result))
+template <class Reduction, DType element, DType accumulator, DType result> constexpr FinalizeKernel entry() {
+    if constexpr (!is_half(element) && accumulates_in(Reduction::accumulator, element, accumulator)) {
+        constexpr bool may_widen = accumulator == DType::f64;
+        if constexpr (result == result_of(Reduction::result, element, accumulator, false) ||
+                      (may_widen && result == result_of(Reduction::result, element, accumulator, true)))
             return &Reduction::template finalize<Element<element>, Element<accumulator>, Element<result>>;
     }
     return nullptr;
 }
 
-template <class Reduction, Type element, Type accumulator> struct Row {
+template <class Reduction, DType element, DType accumulator> struct Row {
     static constexpr FinalizeKernel entries[] = {
-#define GRIDFOLD_DTYPE(result, ...) entry<Reduction, element, accumulator, Type::result>(),
+#define GRIDFOLD_DTYPE(result, ...) entry<Reduction, element, accumulator, DType::result>(),
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
 };
 
-template <class Reduction, Type element> struct Rows {
+template <class Reduction, DType element> struct Rows {
     static constexpr const FinalizeKernel* entries[] = {
-#define GRIDFOLD_DTYPE(accumulator, ...) Row<Reduction, element, Type::accumulator>::entries,
+#define GRIDFOLD_DTYPE(accumulator, ...) Row<Reduction, element, DType::accumulator>::entries,
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
@@ -66,7 +53,7 @@ template <class Reduction, Type element> struct Rows {
 
 template <class Reduction> struct Table {
     static constexpr const FinalizeKernel* const* rows[] = {
-#define GRIDFOLD_DTYPE(element, ...) Rows<Reduction, Type::element>::entries,
+#define GRIDFOLD_DTYPE(element, ...) Rows<Reduction, DType::element>::entries,
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };

@@ -1,6 +1,6 @@
 // The monoids of monoid.cuh as kernels over lanes, for the instruction set that this file is compiled for.
-#include "host_kernels/accumulator_types.hpp"
 #include "host_kernels/any_order.hpp"
+#include "host_kernels/element_types.hpp"
 #include "host_kernels/masked_moments.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
@@ -25,26 +25,26 @@ template <class E> inline constexpr bool combines_in_fours<Sum<E, f32>> = true;
 GRIDFOLD_FOLDS(Fold, Loops::all);
 GRIDFOLD_STATES(States);
 
-template <template <class, class> class M, Accumulator rule, Type element, Type accumulator>
+template <template <class, class> class M, AccumulatorRule rule, DType element, DType accumulator>
 constexpr const FoldKernels* entry() {
-    if constexpr (accumulates(rule, element, TypeFacts<element>::kind, accumulator, TypeFacts<accumulator>::kind))
+    if constexpr (!is_half(element) && accumulates_in(rule, element, accumulator))
         return &kernels_of<Fold, States, M<Element<element>, Element<accumulator>>, Element<element>>;
     else
         return nullptr;
 }
 
 /// The kernels of one monoid over one element type, by accumulator type.
-template <template <class, class> class M, Accumulator rule, Type element> struct Row {
+template <template <class, class> class M, AccumulatorRule rule, DType element> struct Row {
     static constexpr const FoldKernels* entries[] = {
-#define GRIDFOLD_DTYPE(accumulator, ...) entry<M, rule, element, Type::accumulator>(),
+#define GRIDFOLD_DTYPE(accumulator, ...) entry<M, rule, element, DType::accumulator>(),
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
 };
 
-template <template <class, class> class M, Accumulator rule> struct Table {
+template <template <class, class> class M, AccumulatorRule rule> struct Table {
     static constexpr const FoldKernels* const* rows[] = {
-#define GRIDFOLD_DTYPE(element, ...) Row<M, rule, Type::element>::entries,
+#define GRIDFOLD_DTYPE(element, ...) Row<M, rule, DType::element>::entries,
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
@@ -59,7 +59,7 @@ const FoldKernels* fold_kernels(int monoid, int element, int accumulator) {
 #define GRIDFOLD_MONOID_OP(...)
 #define GRIDFOLD_REDUCE_OP(id, monoid_, rule, ...)                 \
     if (found == nullptr && Position(monoid) == Position::monoid_) \
-        found = Table<monoid_, Accumulator::rule>::rows[element][accumulator];
+        found = Table<monoid_, AccumulatorRule::rule>::rows[element][accumulator];
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP

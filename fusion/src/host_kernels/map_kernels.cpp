@@ -8,40 +8,21 @@ MapKernel map_kernel_by_scalar(int map, int compute);
 
 namespace kernels {
 
-enum class Rule { same, number, quotient, floating, integer, shift, compare, logical, test, select };
-
-/// True if a map of this rule can compute in this type.
-constexpr bool computes_in(Rule rule, Type type, Kind kind) {
-    if (is_stored_only(type)) return false;
-    switch (rule) {
-    case Rule::same:
-    case Rule::compare:
-    case Rule::test:
-    case Rule::select: return true;
-    case Rule::number: return kind != Kind::boolean;
-    case Rule::quotient:
-    case Rule::floating: return kind == Kind::floating;
-    case Rule::integer: return kind != Kind::floating;
-    case Rule::shift: return kind == Kind::signed_integer || kind == Kind::unsigned_integer;
-    case Rule::logical: return kind == Kind::boolean;
-    }
-    return false;
-}
-
 /// The expression of each map, in one struct a row.
-#define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, ulps, low, high, doc, ...)                                      \
-    template <class T> struct id##_map {                                                                          \
-        static constexpr int arity = arity_;                                                                      \
-        static constexpr Rule rule = Rule::rule_;                                                                 \
-        using A = typename Choose<rule == Rule::select, bool, T>::type;                                           \
-        using R =                                                                                                 \
-            typename Choose<rule == Rule::compare || rule == Rule::logical || rule == Rule::test, bool, T>::type; \
-        GRIDFOLD_FN static R apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c) {            \
-            return static_cast<R>(__VA_ARGS__);                                                                   \
-        }                                                                                                         \
+#define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, ulps, low, high, doc, ...)                           \
+    template <class T> struct id##_map {                                                               \
+        static constexpr int arity = arity_;                                                           \
+        static constexpr TypeRule rule = TypeRule::rule_;                                              \
+        using A = typename Choose<rule == TypeRule::select, bool, T>::type;                            \
+        using R = typename Choose<gives_bool(rule), bool, T>::type;                                    \
+        GRIDFOLD_FN static R apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c) { \
+            return static_cast<R>(__VA_ARGS__);                                                        \
+        }                                                                                              \
     };
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
+
+template <class Map> constexpr bool computes(DType type) { return !is_half(type) && computes_in(Map::rule, type); }
 
 /// The computation of one element: the row's expression, or code with the same bits in a loop that vectorises.
 template <class Map, class T> struct Body : Map {};
@@ -84,9 +65,10 @@ template <class T, class F> [[gnu::always_inline]] inline void apply_one(void* o
     for (std::size_t i = 0; i < n; ++i) r[i] = f(x[i]);
 }
 
-template <template <class> class Map, Type type> constexpr MapKernel entry() {
-    if constexpr (computes_in(Map<f32>::rule, type, TypeFacts<type>::kind)) {
-        using T = typename Choose<Map<f32>::rule == Rule::select && type == Type::boolean, u8, Element<type>>::type;
+template <template <class> class Map, DType type> constexpr MapKernel entry() {
+    if constexpr (computes<Map<f32>>(type)) {
+        using T =
+            typename Choose<Map<f32>::rule == TypeRule::select && type == DType::boolean, u8, Element<type>>::type;
         return &apply<Body<Map<T>, T>, T>;
     } else {
         return nullptr;
@@ -124,8 +106,8 @@ template <class T> struct ByScalar<pow_map<T>, T> {
     }
 };
 
-template <template <class> class Map, Type type> constexpr MapKernel entry_by_scalar() {
-    if constexpr (computes_in(Map<f32>::rule, type, TypeFacts<type>::kind))
+template <template <class> class Map, DType type> constexpr MapKernel entry_by_scalar() {
+    if constexpr (computes<Map<f32>>(type))
         return ByScalar<Map<Element<type>>, Element<type>>::kernel;
     else
         return nullptr;
@@ -134,12 +116,12 @@ template <template <class> class Map, Type type> constexpr MapKernel entry_by_sc
 /// The kernels of one map by compute type.
 template <template <class> class Map> struct Row {
     static constexpr MapKernel entries[] = {
-#define GRIDFOLD_DTYPE(type, ...) entry<Map, Type::type>(),
+#define GRIDFOLD_DTYPE(type, ...) entry<Map, DType::type>(),
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
     static constexpr MapKernel by_scalar[] = {
-#define GRIDFOLD_DTYPE(type, ...) entry_by_scalar<Map, Type::type>(),
+#define GRIDFOLD_DTYPE(type, ...) entry_by_scalar<Map, DType::type>(),
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };

@@ -1,4 +1,4 @@
-// Element types: the enum, its properties, and the mapping from C++ types, all generated from dtype.def.
+// Element types: their sizes and names, and the mapping from and to C++ types, generated from dtype.def.
 #pragma once
 
 #include <concepts>
@@ -9,19 +9,10 @@
 #include <string_view>
 #include <type_traits>
 
+#include <gridfold/core/dtype_enum.hpp>
 #include <gridfold/core/half.hpp>
 
 namespace gf {
-
-/// The type of one array element or scalar.
-enum class DType : std::uint8_t {
-#define GRIDFOLD_DTYPE(id, text, type, kind, npy) id,
-#include <gridfold/core/dtype.def>
-#undef GRIDFOLD_DTYPE
-};
-
-/// The kind of a DType in the promotion rules.
-enum class Kind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType type) {
@@ -32,16 +23,6 @@ constexpr std::size_t size_of(DType type) {
 #undef GRIDFOLD_DTYPE
     }
     return 0;
-}
-
-constexpr Kind kind_of(DType type) {
-    switch (type) {
-#define GRIDFOLD_DTYPE(id, text, cpp, kind, npy) \
-    case DType::id: return Kind::kind;
-#include <gridfold/core/dtype.def>
-#undef GRIDFOLD_DTYPE
-    }
-    return Kind::boolean;
 }
 
 /// The name in the text form: "f32".
@@ -55,16 +36,6 @@ constexpr std::string_view to_text(DType type) {
     return "";
 }
 
-constexpr bool is_floating(DType type) { return kind_of(type) == Kind::floating; }
-constexpr bool is_integer(DType type) {
-    return kind_of(type) == Kind::signed_integer || kind_of(type) == Kind::unsigned_integer;
-}
-
-constexpr bool is_half(DType type) { return type == DType::f16 || type == DType::bf16; }
-
-/// The type in which values of `type` are stored in registers and computed: f32 for f16 and bf16, else `type`.
-constexpr DType value_type(DType type) { return is_half(type) ? DType::f32 : type; }
-
 /// The type named `text`, or nothing.
 std::optional<DType> dtype_from_text(std::string_view text);
 
@@ -73,9 +44,13 @@ std::span<const DType> all_dtypes();
 
 namespace detail {
 template <class T> struct DTypeOf;
+template <DType type> struct ElementOf;
 #define GRIDFOLD_DTYPE(id, text, cpp, kind, npy)  \
     template <> struct DTypeOf<cpp> {             \
         static constexpr DType value = DType::id; \
+    };                                            \
+    template <> struct ElementOf<DType::id> {     \
+        using type = cpp;                         \
     };
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
@@ -96,6 +71,9 @@ concept Element = requires { detail::DTypeOf<std::remove_cv_t<T>>::value; };
 
 /// The DType of a C++ type: `dtype_of<float> == DType::f32`.
 template <Element T> inline constexpr DType dtype_of = detail::DTypeOf<std::remove_cv_t<T>>::value;
+
+/// The C++ type of a DType: `element_of<DType::f32>` is float.
+template <DType type> using element_of = typename detail::ElementOf<type>::type;
 
 /// Calls `f` with a value-initialised element of the C++ type of `type` and returns what it returns.
 template <class F> constexpr decltype(auto) with_type(DType type, F&& f) {

@@ -10,22 +10,9 @@
 
 #include <gridfold/core/dtype.hpp>
 #include <gridfold/ops/host_kernels.hpp>
+#include <gridfold/ops/rules.hpp>
 
 namespace gf {
-
-/// The rule that gives a map's compute type (T) and result type from its operand types. Promotion is NumPy 2's.
-enum class TypeRule : std::uint8_t {
-    same,     ///< T = the promoted operand type; result T
-    number,   ///< as same; refuses bool, as NumPy does
-    quotient, ///< true division: T = the promoted floating type, f64 for integers and bool
-    floating, ///< T = the promoted floating type; for bool and 8 bits f16, for 16 bits f32, for wider integers f64
-    integer,  ///< T = the promoted type, bool or integer; refuses floating
-    shift,    ///< T = the promoted integer type; refuses bool and floating
-    compare,  ///< T = the promoted operand type; result bool
-    logical,  ///< operands are tested against 0; T = result = bool
-    test,     ///< T = the operand type; result bool
-    select,   ///< first operand bool; T = the promoted type of the other two; result T
-};
 
 /// The algebraic facts that a map declares, the only ones that rewrites use.
 struct Facts {
@@ -58,24 +45,6 @@ struct MapOp {
 enum class OnEmpty : std::uint8_t {
     value,     ///< the identity: 0, 1, false, true
     undefined, ///< NaN for floating results; integers and indices are empty
-};
-
-/// The accumulator type of a reduction over elements of type E when the user asks for none.
-enum class AccumulatorRule : std::uint8_t {
-    sum,      ///< bool and integers: 64 bits, signed as E; f16, bf16, f32: f32; f64: f64
-    element,  ///< E itself (f16 and bf16 as f32)
-    floating, ///< f16, bf16 and f32: f32; everything else: f64
-    f64,      ///< always double
-    boolean,  ///< always bool; elements are tested against 0
-};
-
-/// The result type, from the element type E and the accumulator type A.
-enum class ResultRule : std::uint8_t {
-    accumulator, ///< A
-    element,     ///< E
-    floating,    ///< f32 for f16, bf16 and f32 unless the user chose f64 for the accumulator; else f64
-    index,       ///< i64
-    boolean,     ///< bool
 };
 
 struct ReduceOp;

@@ -178,24 +178,6 @@ inline constexpr bool fast_math = false;
 bool register_at_start(const MapOp& row) noexcept;
 bool register_at_start(const ReduceOp& row) noexcept;
 
-/// True if a map of this rule can compute in T.
-template <class T> constexpr bool computes_in(TypeRule rule) {
-    constexpr bool boolean = std::is_same_v<T, bool>, floating = std::is_floating_point_v<T>;
-    switch (rule) {
-    case TypeRule::same:
-    case TypeRule::compare:
-    case TypeRule::test:
-    case TypeRule::select: return true;
-    case TypeRule::number: return !boolean;
-    case TypeRule::quotient:
-    case TypeRule::floating: return floating;
-    case TypeRule::integer: return !floating;
-    case TypeRule::shift: return !floating && !boolean;
-    case TypeRule::logical: return boolean;
-    }
-    return false;
-}
-
 /// True if the text form can use this name for an op.
 constexpr bool may_name_op(std::string_view name) {
     for (const std::string_view word : reserved_words)
@@ -211,9 +193,8 @@ constexpr bool may_name_op(std::string_view name) {
 template <class Body, TypeRule rule, int arity> struct UserMap {
     static_assert(arity >= 1 && arity <= max_arity, "a map has 1, 2 or 3 operands");
 
-    static constexpr bool gives_bool = rule == TypeRule::compare || rule == TypeRule::logical || rule == TypeRule::test;
     template <class T> using First = std::conditional_t<rule == TypeRule::select, bool, T>;
-    template <class T> using Result = std::conditional_t<gives_bool, bool, T>;
+    template <class T> using Result = std::conditional_t<gives_bool(rule), bool, T>;
 
     template <class T>
     GRIDFOLD_DETAIL_EXACT_KERNEL static void kernel(void* out, const void* a, [[maybe_unused]] const void* b,
@@ -229,7 +210,7 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
     }
 
     template <class T> static constexpr bool compiles() {
-        if constexpr (!Element<T> || !computes_in<T>(rule) || std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
+        if constexpr (is_half(dtype_of<T>) || !computes_in(rule, dtype_of<T>))
             return false;
         else
             return requires(First<T> a, T b) { Body::template apply<T, First<T>, Result<T>>(a, b, b); };
@@ -317,7 +298,8 @@ template <template <class, class> class Monoid> struct UserReduction {
     static_assert(std::is_empty_v<UserMonoid<Sample, float>>); // instantiates it, and with it its checks
 
     static constexpr bool needs_elements = requires { requires Sample::needs_elements; };
-    static constexpr bool floating_accumulator = requires { requires Sample::floating_accumulator; };
+    static constexpr AccumulatorRule rule =
+        requires { requires Sample::floating_accumulator; } ? AccumulatorRule::floating : AccumulatorRule::sum;
     static constexpr double ulps() {
         if constexpr (requires { Sample::ulps; })
             return Sample::ulps;
@@ -328,11 +310,7 @@ template <template <class, class> class Monoid> struct UserReduction {
     /// Calls f<M, E>() with the monoid for a pair of types that accumulator_type() allows.
     template <class F> static auto with_monoid(DType element, DType accumulator, F f) {
         return with_value_type(element, [&]<class E>(E) {
-            using Own = std::conditional_t<
-                std::is_floating_point_v<E>, E,
-                std::conditional_t<floating_accumulator, double,
-                                   std::conditional_t<std::is_unsigned_v<E> && !std::is_same_v<E, bool>, std::uint64_t,
-                                                      std::int64_t>>>;
+            using Own = element_of<accumulator_of(rule, dtype_of<E>)>;
             if (accumulator == DType::f64) return f.template operator()<Monoid<E, double>, E>();
             return f.template operator()<Monoid<E, Own>, E>();
         });
@@ -364,7 +342,7 @@ template <template <class, class> class Monoid> struct UserReduction {
     static constexpr ReduceOp row(std::string_view name, const MonoidOp& monoid, std::string_view doc) {
         return {.name = name,
                 .monoid = &monoid,
-                .accumulator = floating_accumulator ? AccumulatorRule::floating : AccumulatorRule::sum,
+                .accumulator = rule,
                 .result = ResultRule::accumulator,
                 .on_empty = needs_elements ? OnEmpty::undefined : OnEmpty::value,
                 .takes_ddof = false,
