@@ -17,8 +17,8 @@ constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// A tile's temporaries must fit the first-level cache together with the streams; a longer tile has fewer calls. No
 /// memory is read while a kernel works on temporaries, so programs of several calls prefetch their next tile. With few
-/// calls shorter tiles are best, except for elements of one byte, of which a tile has few lines. A program with a single
-/// call gains nothing from prefetching (bench/NOTES.md has the measurements).
+/// calls shorter tiles are best, except for elements of one byte, of which a tile has few lines. A program with a
+/// single call gains nothing from prefetching (bench/NOTES.md has the measurements).
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
@@ -87,8 +87,8 @@ private:
                     if (operand.valid()) last_use_[operand] = end; // defect: factors
     }
 
-    /// True if v is a product whose only use is a sum, which a fold_product kernel computes. Its factors then live until
-    /// the fold.
+    /// True if v is a product whose only use is a sum, which a fold_product kernel computes. Its factors then live
+    /// until the fold.
     bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);

@@ -1,8 +1,8 @@
 // A sweep's program for the CPU: the addresses of kernels, and a place in memory for every value of the body.
 //
-// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row a
-// slab. A tile is so small that its temporaries stay in the first-level cache. Its rows are short, so that memory is read
-// in as many parallel streams, which hardware prefetchers follow.
+// The body is interpreted instruction by instruction over tiles: some lanes of up to max_rows slabs of a block, one row
+// a slab. A tile is so small that its temporaries stay in the first-level cache. Its rows are short, so that memory is
+// read in as many parallel streams, which hardware prefetchers follow.
 #pragma once
 
 #include <cstddef>

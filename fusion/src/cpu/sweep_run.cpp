@@ -265,8 +265,8 @@ void SweepRun::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, 
     }
 }
 
-/// The elements before a cache line in the first stream, at the beginning of a slab. All tiles of a slab except the first
-/// begin at a line, because vectors across two lines take twice the time.
+/// The elements before a cache line in the first stream, at the beginning of a slab. All tiles of a slab except the
+/// first begin at a line, because vectors across two lines take twice the time.
 std::size_t SweepRun::lanes_before_line(std::span<char* const> arrays) const {
     if (program_.streams.empty()) return 0;
     const Place& stream = program_.places[at(program_.streams.front())];

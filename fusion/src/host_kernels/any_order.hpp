@@ -42,8 +42,8 @@ template <class E, class A> struct Partial<All<E, A>, E> : Partial<Count<E, bool
 };
 
 /// Min and max of floats by their bits: three integer minima and maxima an element. (64-bit ones need AVX-512, 32-bit
-/// ones AVX2; without those instructions this takes up to twice the time of floats in lanes, for data in caches.) Floats
-/// of one sign sort like their bits, or in reverse; NaN is beyond infinity on either side.
+/// ones AVX2; without those instructions this takes up to twice the time of floats in lanes, for data in caches.)
+/// Floats of one sign sort like their bits, or in reverse; NaN is beyond infinity on either side.
 template <bool smallest, class M, class E> struct Extreme {
     using Bits = Unsigned<E>;
     using Signed = typename Choose<sizeof(E) == 8, i64, i32>::type;

@@ -10,7 +10,8 @@ namespace gf::cpu {
 
 static_assert(lane_count == slab_elements);
 
-/// out[i] = the conversion of in[i]. The arrays do not overlap, except that out may equal `in` for elements of one size.
+/// out[i] = the conversion of in[i]. The arrays do not overlap, except that out may equal `in` for elements of one
+/// size.
 using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
 
 /// Writes one R, the result of a reduction with a final State.

@@ -31,8 +31,8 @@ MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set = Instr
 /// Null if there is none; then map_kernel() is used with the scalar repeated.
 MapKernel map_kernel_by_scalar(const MapOp& row, DType compute, InstructionSet set);
 
-/// The conversion of array elements or values. From a type to itself it copies (and normalises bools to 0 or 1); f16 and
-/// bf16 convert only to and from f32, the type of their values. Null for other pairs.
+/// The conversion of array elements or values. From a type to itself it copies (and normalises bools to 0 or 1); f16
+/// and bf16 convert only to and from f32, the type of their values. Null for other pairs.
 ConvertKernel cast_kernel(DType from, DType to, InstructionSet set = InstructionSet::baseline);
 
 /// A value of type `from`, rounded once to the nearest f16 or bf16, as f32. Null for other types.

@@ -1,5 +1,6 @@
-// The enum of element types, generated from dtype.def, and the properties that type rules need. The CPU's kernels, which
-// are compiled for several instruction sets, include it: every function is inlined, so that no two sets share one.
+// The enum of element types, generated from dtype.def, and the properties that type rules need. The CPU's kernels,
+// which are compiled for several instruction sets, include it: every function is inlined, so that no two sets share
+// one.
 #pragma once
 
 #include <cstdint>

@@ -24,9 +24,9 @@ inline constexpr std::size_t lane_count = 2048;
 /// The most slabs of a block that one call folds: a lane's state is loaded and stored once for all of them.
 inline constexpr std::size_t max_rows = 4;
 
-/// The elements of one call: for each row r in turn, x[r][i] of lanes first + i, i < n, where mask is null or mask[r][i]
-/// is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index. Row 0 is number
-/// first_row of its block.
+/// The elements of one call: for each row r in turn, x[r][i] of lanes first + i, i < n, where mask is null or
+/// mask[r][i] is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index. Row
+/// 0 is number first_row of its block.
 struct FoldInput {
     std::size_t first = 0, n = 0, rows = 0;
     const void* x = nullptr;
@@ -51,8 +51,8 @@ struct BlockRows {
 /// 64-byte aligned; their layout is in host/lanes.hpp.
 struct FoldKernels {
     std::size_t state_bytes;
-    /// lane_count, or fewer if the monoid is exact in any order: then elements are folded into any lanes, the lanes of a
-    /// FoldInput are ignored, and every `count` is `lanes`.
+    /// lane_count, or fewer if the monoid is exact in any order: then elements are folded into any lanes, the lanes of
+    /// a FoldInput are ignored, and every `count` is `lanes`.
     std::size_t lanes;
     /// Sets the first `count` lanes, a power of two, to the identity.
     void (*identity)(void* lanes, std::size_t count);
@@ -64,8 +64,8 @@ struct FoldKernels {
     /// Null, or finish() for lanes that were folded without a mask and are not States yet (monoid.cuh: in steps, or
     /// OfBlock).
     void (*finish_unmasked)(void* lanes, std::size_t count, const BlockRows& rows, void* state);
-    /// Combines the first `count` lanes, a power of two, pairwise by index, lowest bit first, into one State at `state`,
-    /// the same as all lanes if the others are identities. Destroys the lanes.
+    /// Combines the first `count` lanes, a power of two, pairwise by index, lowest bit first, into one State at
+    /// `state`, the same as all lanes if the others are identities. Destroys the lanes.
     void (*finish)(void* lanes, std::size_t count, void* state);
     /// Combines the consecutive states[0 … n) into states[0], pairwise by index, lowest bit first: (0,1), (2,3), … then
     /// (01, 23), …; the last state of an odd row has no partner and is unchanged.

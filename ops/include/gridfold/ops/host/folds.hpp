@@ -45,8 +45,8 @@ template <class E> struct Indexed {
     i64 index;
 };
 
-/// The accumulators of a loop, each updated once an iteration for any number of rows. add() takes a lane's elements of up
-/// to max_rows rows; state() requires at least one add().
+/// The accumulators of a loop, each updated once an iteration for any number of rows. add() takes a lane's elements of
+/// up to max_rows rows; state() requires at least one add().
 template <class M, class E> struct Partial {
     typename M::State folded = M::identity();
 
@@ -127,8 +127,8 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
     /// If a choice depends on the previous row, gcc threads jumps between rows and does not vectorise the loop.
     static constexpr bool rows_one_by_one = in_steps;
 
-    /// The function with which a loop folds elements. Without a mask, monoids in steps or with OfBlock (monoid.cuh) fold
-    /// lanes that are not States yet.
+    /// The function with which a loop folds elements. Without a mask, monoids in steps or with OfBlock (monoid.cuh)
+    /// fold lanes that are not States yet.
     enum class Way {
         accumulate,
         masked,

@@ -35,8 +35,8 @@ struct AreScalars {
     template <class... T> constexpr bool operator()(T&...) const { return (is_scalar<T> && ...); }
 };
 
-/// The number of members of a State that is an aggregate of 1 to most_fields scalars; else 0. The number of initialisers
-/// without inner braces equals the number of members only if no member is an array or a struct.
+/// The number of members of a State that is an aggregate of 1 to most_fields scalars; else 0. The number of
+/// initialisers without inner braces equals the number of members only if no member is an array or a struct.
 template <class State, class... Any> consteval int field_count() {
     constexpr int n = sizeof...(Any);
     if constexpr (!__is_aggregate(State) || !__is_standard_layout(State) || n > most_fields) {
