@@ -63,10 +63,15 @@ concept ArrayOfElements = !std::is_same_v<std::remove_cvref_t<Range>, View> && r
     *r.data();
 };
 
-/// A range whose elements outlive the expression: an lvalue, or one that does not own them (std::span).
+/// A span of any library. CUDA's is no borrowed_range: it says so to cuda::std only. (std::array has no element_type.)
+template <class Range>
+concept Span = std::is_trivially_copyable_v<Range> && requires { typename Range::element_type; };
+
+/// A range whose elements outlive the expression: an lvalue, or one that does not own them.
 template <class Range>
 concept ArrayThatStays =
-    ArrayOfElements<Range> && (std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range>);
+    ArrayOfElements<Range> &&
+    (std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range> || Span<std::remove_cv_t<Range>>);
 
 /// A container whose elements end with the expression that creates it.
 template <class Range>
