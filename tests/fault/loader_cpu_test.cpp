@@ -37,6 +37,8 @@ TEST(Loader, is_asked_for_a_driver_once_and_again_only_when_something_was_loaded
     const Bindings bindings{{"x", x}, {"y", y}};
     const std::vector<Bindings> problems(5, bindings);
     EXPECT_EQ(exe.run(bindings).get<float>("s"), 32);
+    exe.run_many(problems); // OpenMP runtimes may load a library when their first threads start
+    exe.run(bindings);
     const int before = opened;
     for (int i = 0; i < 3; ++i) exe.run(bindings);
     exe.run_many(problems);

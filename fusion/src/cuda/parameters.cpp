@@ -25,8 +25,9 @@ bool by_coordinates(const Plan& plan, const Sweep& sweep) {
 
 std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep) {
     using enum ParameterKind;
-    std::vector<KernelParameter> all;
     const std::vector<ArrayId> arrays = loaded_arrays(sweep);
+    std::vector<KernelParameter> all;
+    all.reserve(arrays.size() + sweep.stores.size());
     for (const ArrayId a : arrays) all.push_back({.kind = loaded, .array = a});
     for (const Store& s : sweep.stores) all.push_back({.kind = stored, .array = s.array});
     for (const ValueId v : sweep.code.ids())
