@@ -10,6 +10,7 @@
 #include <gridfold/gridfold.hpp>
 
 #include "../dozen.hpp"
+#include "../own_range.hpp"
 #include "workloads.hpp"
 
 namespace bench::cpu {
@@ -30,6 +31,7 @@ gf::DType dtype(Type type) {
 gf::Graph graph(Workload workload, Type type) {
     gf::Graph g{std::string(to_text(workload))};
     if (workload == Workload::dozen) return dozen(false);
+    if (workload == Workload::range) return own_range();
     const gf::Dim n = g.dim("n");
     const gf::Value x = g.input("x", dtype(type), {&n, 1});
     switch (workload) {
@@ -42,7 +44,8 @@ gf::Graph graph(Workload workload, Type type) {
         g.output("max", gf::max(x));
         g.output("positive", gf::count(x > 0));
         break;
-    case Workload::dozen: break;
+    case Workload::dozen:
+    case Workload::range: break;
     case Workload::zscore: g.output("z", (x - gf::mean(x)) / gf::stddev(x)); break;
     case Workload::many: g.output("sum", gf::sum(x)); break;
     }
@@ -75,15 +78,12 @@ Call many(const Task& task) {
     };
 }
 
-} // namespace
-
-Call gridfold(const Task& task) {
-    if (task.workload == Workload::many) return many(task);
+Call one_problem(const gf::Graph& graph, const Task& task) {
     const auto n = static_cast<std::int64_t>(task.n);
     gf::Bindings outputs;
     if (task.workload == Workload::zscore) outputs.emplace_back("z", gf::host_view(task.z, {n}));
     const Call prepared_call = with_column(task, [&](const auto* x) -> Call {
-        const gf::Executable exe = gf::compile(graph(task.workload, task.type), {.device = "cpu"});
+        const gf::Executable exe = gf::compile(graph, {.device = "cpu"});
         return [prepared = std::make_shared<gf::Prepared>(exe.prepare({{"x", gf::host_view(x, {n})}}, outputs))] {
             const gf::Results results = prepared->run();
             Numbers numbers{};
@@ -95,5 +95,13 @@ Call gridfold(const Task& task) {
     });
     return prepared_call;
 }
+
+} // namespace
+
+Call gridfold(const Task& task) {
+    return task.workload == Workload::many ? many(task) : one_problem(graph(task.workload, task.type), task);
+}
+
+Call gridfold_built_in(const Task& task) { return one_problem(built_in_range(), task); }
 
 } // namespace bench::cpu

@@ -15,10 +15,10 @@ namespace bench::cpu {
 namespace {
 
 constexpr bool has_several_statistics(Workload workload) {
-    return workload != Workload::sum && workload != Workload::cubes && workload != Workload::many;
+    return workload == Workload::five || workload == Workload::dozen || workload == Workload::zscore;
 }
-/// True for the workloads of `omp_simd` and `eigen`, which do not solve many problems.
-constexpr bool has_one_problem(Workload workload) { return workload != Workload::many; }
+/// True for the workloads of `omp_simd` and `eigen`.
+constexpr bool has_vector_loops(Workload workload) { return workload != Workload::many && workload != Workload::range; }
 
 /// Contenders of one name are variants: the fastest is reported.
 struct Contender {
@@ -31,11 +31,12 @@ struct Contender {
 
 std::vector<Contender> contenders(const Task& task) {
     std::vector<Contender> all{{"gridfold", gridfold(task)}, {"loop", loop(task)}};
-    if (has_one_problem(task.workload)) all.push_back({"omp_simd", omp_simd(task)});
+    if (task.workload == Workload::range) all.push_back({"gridfold_built_in", gridfold_built_in(task)});
+    if (has_vector_loops(task.workload)) all.push_back({"omp_simd", omp_simd(task)});
     if (has_several_statistics(task.workload)) all.push_back({"omp_fused", omp_fused(task)});
 #if GRIDFOLD_HAS_EIGEN
     // Its sums have the type of the elements: of 2^28 elements they keep two digits.
-    if (has_one_problem(task.workload)) all.push_back({"eigen", eigen(task), 1.0 / 32});
+    if (has_vector_loops(task.workload)) all.push_back({"eigen", eigen(task), 1.0 / 32});
 #endif
     for (Call& read : read_loops(task)) all.push_back({"ceiling", std::move(read)});
     return all;
@@ -77,10 +78,11 @@ std::string Case::name() const { return fmt::format("{}/{}/bytes:{}/cpu", to_tex
 
 std::vector<std::string> contender_names(Workload workload) {
     std::vector<std::string> names{"gridfold", "loop"};
-    if (has_one_problem(workload)) names.emplace_back("omp_simd");
+    if (workload == Workload::range) names.emplace_back("gridfold_built_in");
+    if (has_vector_loops(workload)) names.emplace_back("omp_simd");
     if (has_several_statistics(workload)) names.emplace_back("omp_fused");
 #if GRIDFOLD_HAS_EIGEN
-    if (has_one_problem(workload)) names.emplace_back("eigen");
+    if (has_vector_loops(workload)) names.emplace_back("eigen");
 #endif
     names.emplace_back("ceiling");
     return names;

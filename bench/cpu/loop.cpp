@@ -23,6 +23,12 @@ struct Loop {
         return total;
     }
 
+    static double range(const float* x, std::size_t n) {
+        float least = std::numeric_limits<float>::infinity(), most = -least;
+        for (std::size_t i = 0; i < n; ++i) least = std::min(least, x[i]), most = std::max(most, x[i]);
+        return most - least;
+    }
+
     static Numbers five(const float* x, std::size_t n) {
         double total = 0, squares = 0;
         float least = std::numeric_limits<float>::infinity(), most = -least;

@@ -79,6 +79,10 @@ Reference refer(const Task& task) {
         r.scale = {f.absolute, f.squares, norm, f.absolute / n, variance, stddev, 0, 0, 0, 0, 0, 1};
         break;
     case Workload::zscore: break;
+    case Workload::range:
+        r.numbers = {f.most - f.least};
+        r.scale = {f.most - f.least};
+        break;
     case Workload::many: { // sums of so few elements are exact in any order, in f32 too
         std::vector<double> sums;
         for (std::size_t row = 0; row < row_count(task.n); ++row)

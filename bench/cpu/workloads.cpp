@@ -9,6 +9,7 @@ std::string_view to_text(Workload workload) {
     case Workload::five: return "five";
     case Workload::dozen: return "dozen";
     case Workload::zscore: return "zscore";
+    case Workload::range: return "range";
     case Workload::many: return "many";
     }
     return "";

@@ -18,6 +18,7 @@ enum class Workload {
     five,   ///< sum, sum of squares, min, max, the number of positive elements
     dozen,  ///< ../dozen.hpp
     zscore, ///< (x − mean) / standard deviation, an array
+    range,  ///< the largest element less the smallest, by a user's own reduction (../own_range.hpp)
     many,   ///< one sum a row of row_elements; their sum, the sum of every other, the least and the greatest
 };
 
@@ -70,6 +71,8 @@ using Call = std::function<Numbers()>;
 
 // The contenders. These functions prepare them, outside of the timed calls.
 Call gridfold(const Task& task);
+/// The range from built-in reductions.
+Call gridfold_built_in(const Task& task);
 Call loop(const Task& task);
 Call omp_simd(const Task& task);
 /// For workloads of several statistics only.
@@ -93,8 +96,8 @@ template <class F> Call with_column(const Task& task, F f) {
     return {};
 }
 
-/// The call of a contender that is a struct of static functions: sum, cubes, five, dozen, zscore and row_sums, or some
-/// of them.
+/// The call of a contender that is a struct of static functions: sum, cubes, five, dozen, zscore, range and row_sums, or
+/// some of them.
 template <class Contender> Call call_of(const Task& task) {
     const auto* x = static_cast<const float*>(task.x);
     float* const z = task.z;
@@ -116,6 +119,9 @@ template <class Contender> Call call_of(const Task& task) {
             Contender::zscore(x, n, z);
             return Numbers{};
         };
+    case Workload::range:
+        if constexpr (requires { Contender::range(x, n); }) return [x, n] { return Numbers{Contender::range(x, n)}; };
+        break;
     case Workload::many:
         if constexpr (requires { Contender::row_sums(x, n, z); })
             return [x, n, sums = std::vector<float>(row_count(n))]() mutable {
