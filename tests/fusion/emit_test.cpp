@@ -214,7 +214,7 @@ TEST(EmitCuda, nothing_is_read_before_the_kernel_before_has_ended) {
     ASSERT_NE(course, std::string::npos);
     std::size_t waits = 0;
     for (const std::string_view reads :
-         {"kernel.read_scalars();", "last_tag(tagged)", "fold_slabs(kernel, edges, lanes)"})
+         {"kernel.read_scalars();", "last_tag(reads_tag)", "fold_slabs(kernel, edges, lanes)"})
         for (std::size_t at = text.find(reads, course); at != std::string::npos; at = text.find(reads, at + 1)) {
             EXPECT_LT(text.find(wait, course), at) << reads;
             ++waits;

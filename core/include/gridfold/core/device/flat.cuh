@@ -40,6 +40,15 @@ template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, co
                           slab < edges.whole_slabs ? u32(slab_size) : edges.tail_elements); // defect: prefetched
 }
 
+/// True if the next kernel's launch and prefetches cost this kernel less than they save: the blocks of both fit the
+/// multiprocessors side by side, or each block folds for long (bench/NOTES.md).
+template <class Kernel> GRIDFOLD_FN bool next_starts_early(const Edges<Kernel>& edges) {
+    constexpr u32 side_by_side = Kernel::most_blocks / 4, one_each = Kernel::most_blocks / 2, long_block_bytes = 65536;
+    constexpr u32 slab_bytes = sizeof(typename Kernel::Loads) * Kernel::threads;
+    return grid_blocks() <= side_by_side ||
+           (grid_blocks() <= one_each && edges.whole_slabs / one_each * slab_bytes >= long_block_bytes);
+}
+
 /// Folds the slabs of this block into its threads' lanes: block b of G folds the slabs s with s mod G = b. Returns the
 /// block's number of elements.
 template <class Kernel>
@@ -106,6 +115,8 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
         if constexpr (count() > 1)
             fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
     };
+    if constexpr (Kernel::finishes)
+        if (next_starts_early<Kernel>(edges)) let_next_kernel_start();
     while (slab < edges.whole_slabs) { // one iteration, except in block 0 of unaligned arrays
         u32 end = edges.whole_slabs;
         if (kernel.aligned) {
@@ -122,26 +133,23 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
         while (slab < end) fold_batch(Constant<Access::elements>{}, Constant<1>{}); // defect: single slabs
     }
 
+    const auto fold_by_element = [&](i64 first, i32 count) {
+        if (count <= 0) return;
+        typename Kernel::Loads loads;
+        load_head();
+        load<false, false>(kernel, loads, first, count);
+        share_head();
+        fold_elements<false>(kernel, lanes, loads, first, count, turn);
+    };
     if (tail_in_packs) {
         load_head();
         share_head();
         fold_elements<true>(kernel, lanes, tail, edges.tail_first(), width, turn); // defect: fold tail
+    } else {                                                                       // defect: rest of tail
+        fold_by_element(edges.tail_first(), edges.tail_count());
     }
-    // Element by element: the rest of the tail, then the skipped elements.
-    i64 first = edges.tail_first();
-    i32 count = tail_in_packs ? 0 : edges.tail_count(); // defect: rest of tail
-#pragma unroll 1
-    for (int piece = 0; piece < (Kernel::shifts ? 2 : 1); ++piece) {
-        if (count > 0) {
-            typename Kernel::Loads loads;
-            load_head();
-            load<false, false>(kernel, loads, first, count);
-            share_head();
-            fold_elements<false>(kernel, lanes, loads, first, count, turn);
-        }
-        first = -edges.skipped, count = edges.skipped; // defect: before packs
-    }
-    const i64 stride = blocks * slab_size; // defect: stride
+    if constexpr (Kernel::shifts) fold_by_element(-edges.skipped, edges.skipped); // defect: before packs
+    const i64 stride = blocks * slab_size;                                        // defect: stride
     end<Kernel>(lanes, turn, edges.tail_count(), start + lane, stride);
     return i64(turn) * slab_size + edges.tail_elements;
 }
@@ -160,11 +168,18 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
         const bool tagged =
             (Kernel::Folds::words > 0 && kernel.blocks > 1) || kernel.host != nullptr; // something reads tags
         if constexpr (Kernel::prefetches) prefetch_first(kernel, edges, tagged);
+        // One block leaves the device to the next kernel. Of more, only the threads that publish or collect states read
+        // the tag: all blocks read the same word.
+        bool reads_tag = tagged;
+        if (grid_blocks() == 1)
+            let_next_kernel_start();
+        else
+            reads_tag = tagged && thread_index() < Kernel::most_blocks / Kernel::collects;
         wait_for_previous_kernel();
         kernel.read_scalars();
         // Loaded early and used after the folds, so that its latency overlaps with them.
         const Workspace workspace{kernel.workspace};
-        const u32 last_tag = workspace.last_tag(tagged);
+        const u32 last_tag = workspace.last_tag(reads_tag);
         if (Kernel::Folds::words > 0 && kernel.blocks > 1 && kernel.block + 1 == kernel.blocks)
             workspace.template prefetch_slots<Kernel::Folds::words, Kernel::most_blocks>(Kernel::threads,
                                                                                          kernel.blocks);

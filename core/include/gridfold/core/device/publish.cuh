@@ -16,7 +16,11 @@ struct Workspace {
 
     /// The number of the previous launch, unspecified if not `wanted`; this launch's tag is one more. Must be called
     /// before the block publishes: the last block increments the number after all blocks have published.
-    GRIDFOLD_FN u32 last_tag(bool wanted) const { return u32(load_relaxed_if(wanted, memory)); }
+    GRIDFOLD_FN u32 last_tag(bool wanted) const {
+        u64 word = 0;
+        load_relaxed_if(wanted, word, memory);
+        return u32(word);
+    }
     /// The slot of word number `word` of a block.
     template <int Words, int Blocks> GRIDFOLD_FN u64* slot(i64 block, int word) const {
         return memory + Slots::place(block, word, Words, Blocks);
@@ -180,6 +184,7 @@ GRIDFOLD_FN void combine(const Kernel& kernel, Lanes<Kernel>& lanes, i64 element
             States<Kernel, Kernel::collects> partials;
             if (has_states(blocks, each))
                 collect_blocks<Kernel, Kernel::collects>(partials, workspace, tag, blocks, each);
+            reconverge();
             reduce<Kernel, collectors, false>(partials, blocks, each);
             Kernel::Folds::each([&](auto f) { f.of(states)[0] = f.of(partials)[0]; });
         }

@@ -15,6 +15,9 @@ GRIDFOLD_FN u32 thread_index() { return threadIdx.x; }
 GRIDFOLD_FN u32 block_index() { return blockIdx.x; }
 GRIDFOLD_FN u32 grid_blocks() { return gridDim.x; }
 GRIDFOLD_FN void barrier() { __syncthreads(); }
+/// Lets the threads of a warp meet after a loop that they leave at different times. Shuffles work without it, but
+/// threads that arrive one by one take each of them by a slow path (bench/NOTES.md).
+GRIDFOLD_FN void reconverge() { __syncwarp(); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
 /// Waits until the previous kernel in the stream has ended and its writes are visible. With programmatic dependent
@@ -24,7 +27,8 @@ GRIDFOLD_FN void wait_for_previous_kernel() {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets the next kernel of the stream start, up to its wait_for_previous_kernel().
+/// Lets the next kernel of the stream start, up to its wait_for_previous_kernel(), once every block of this one has
+/// called it. Safe at any time, since that wait is for the end of this kernel, which waits for the one before.
 GRIDFOLD_FN void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -49,15 +53,12 @@ GRIDFOLD_FN u64 load_relaxed(const u64* p) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
     return word;
 }
-/// load_relaxed(p) if `wanted`, else an unspecified value. A predicate, since a branch or a select would wait for the
-/// load at once.
-GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) {
-    u64 word;
+/// word = load_relaxed(p) if `wanted`. A predicate, since a branch or a select would wait for the load at once.
+GRIDFOLD_FN void load_relaxed_if(bool wanted, u64& word, const u64* p) {
     asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %2, 0; @wanted ld.relaxed.gpu.global.u64 %0, [%1]; }"
-                 : "=l"(word)
+                 : "+l"(word)
                  : "l"(p), "r"(int(wanted))
                  : "memory");
-    return word;
 }
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory"); // defect: store
@@ -128,6 +129,7 @@ GRIDFOLD_FN u32 thread_index() { return emulator::thread_index(); }
 GRIDFOLD_FN u32 block_index() { return emulator::block_index(); }
 GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
 GRIDFOLD_FN void barrier() { emulator::barrier(); }
+GRIDFOLD_FN void reconverge() {}
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
 GRIDFOLD_FN void wait_for_previous_kernel() {}
 GRIDFOLD_FN void let_next_kernel_start() {}
@@ -144,7 +146,9 @@ private:
 };
 
 GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
-GRIDFOLD_FN u64 load_relaxed_if(bool wanted, const u64* p) { return wanted ? emulator::load_relaxed(p) : 0; }
+GRIDFOLD_FN void load_relaxed_if(bool wanted, u64& word, const u64* p) {
+    if (wanted) word = emulator::load_relaxed(p);
+}
 GRIDFOLD_FN void store_relaxed(u64* p, u64 word) { emulator::store_relaxed(p, word); }
 GRIDFOLD_FN void prefetch(const void*) {}
 /// Checks that the range is allocated.
