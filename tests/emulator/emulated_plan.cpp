@@ -62,7 +62,7 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
         for (u64& value : values) arguments.push_back(&value);
         const auto blocks = cuda::grid(kernels_[s], cuda::elements_of(plan_.sweeps[s].dims, bound.extents));
         launch(module_.entry(first_entry_ + s), arguments.data(), static_cast<u32>(blocks),
-               static_cast<u32>(kernels_[s].threads), order, seed);
+               static_cast<u32>(kernels_[s].schedule.threads), order, seed);
     }
 
     for (const GuardedMemory& temporary : temporaries)

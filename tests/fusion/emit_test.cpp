@@ -25,9 +25,9 @@ gf::cuda::Kernel emit(std::string_view graph, int sweep = 0, Problems problems =
     return gf::cuda::emit_cuda(gf::fuse(gf::parse(graph)), gf::plan::SweepId(sweep), problems);
 }
 
-gf::cuda::Shape shape(std::string_view graph, Problems problems = Problems::one) {
+gf::cuda::Schedule schedule(std::string_view graph, Problems problems = Problems::one, std::int64_t blocks = 0) {
     const gf::Plan plan = gf::fuse(gf::parse(graph));
-    return gf::cuda::choose_shape(plan, plan.sweeps.at(0), problems);
+    return gf::cuda::choose_schedule(plan, plan.sweeps.at(0), problems, blocks);
 }
 
 bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -114,16 +114,16 @@ TEST(EmitCuda, several_statistics_share_the_states_they_can) {
 }
 
 TEST(EmitCuda, a_thread_loads_sixteen_bytes_of_the_widest_input) {
-    EXPECT_EQ(shape("s(x: f32[n]) -> s = sum(x)").width, 4);
-    EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)").width, 4); // or blocks of 1,024 threads
-    EXPECT_EQ(shape("s(x: i8[n]) -> s = sum(x)").width, 16);
-    EXPECT_EQ(shape("s(x: f32[n], m: bool[n]) -> s = sum(x where m)").width, 4);
+    EXPECT_EQ(schedule("s(x: f32[n]) -> s = sum(x)").width, 4);
+    EXPECT_EQ(schedule("s(x: f64[n]) -> s = sum(x)").width, 4); // or blocks of 1,024 threads
+    EXPECT_EQ(schedule("s(x: i8[n]) -> s = sum(x)").width, 16);
+    EXPECT_EQ(schedule("s(x: f32[n], m: bool[n]) -> s = sum(x where m)").width, 4);
 }
 
 TEST(EmitCuda, a_block_s_threads_cover_a_slab_and_fit_a_block) {
     for (const std::string_view graph :
          {cubes, dozen, std::string_view("s(x: bool[n]) -> s = any(x), m = argmax(x)")}) {
-        const gf::cuda::Shape s = shape(graph);
+        const gf::cuda::Schedule s = schedule(graph);
         EXPECT_EQ(s.threads * s.width, gf::slab_elements);
         EXPECT_LE(s.threads, 1024);
         EXPECT_EQ(s.threads % 32, 0);
@@ -133,28 +133,28 @@ TEST(EmitCuda, a_block_s_threads_cover_a_slab_and_fit_a_block) {
 
 TEST(EmitCuda, a_threads_states_fit_its_registers) {
     // Sixteen elements of a byte each would be sixteen lanes of 4 words, or of 8 with a mask.
-    EXPECT_EQ(shape("s(x: i8[n]) -> s = sum(x)").width, 16);
-    EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x)").width, 16);
-    EXPECT_EQ(shape("s(x: i8[n]) -> m = mean(x), v = mean(x * 3), w = mean(x * 5)").width, 8);
-    EXPECT_EQ(shape("s(x: i8[n], b: bool[n]) -> m = mean(x where b)").width, 8);
+    EXPECT_EQ(schedule("s(x: i8[n]) -> s = sum(x)").width, 16);
+    EXPECT_EQ(schedule("s(x: i8[n]) -> m = mean(x)").width, 16);
+    EXPECT_EQ(schedule("s(x: i8[n]) -> m = mean(x), v = mean(x * 3), w = mean(x * 5)").width, 8);
+    EXPECT_EQ(schedule("s(x: i8[n], b: bool[n]) -> m = mean(x where b)").width, 8);
     // Folds that are exact in any order have one state a thread.
-    EXPECT_EQ(shape("s(x: i8[n]) -> p = product(x), s = sum(x), n = count(x), at = argmin(x), up = argmax(x)").width,
+    EXPECT_EQ(schedule("s(x: i8[n]) -> p = product(x), s = sum(x), n = count(x), at = argmin(x), up = argmax(x)").width,
               16);
-    EXPECT_EQ(shape("s(x: i8[n], y: i8[n], z: i8[n], b: bool[n]) -> m = mean(x where b), v = mean(y where b), w = "
-                    "mean(z where b)")
+    EXPECT_EQ(schedule("s(x: i8[n], y: i8[n], z: i8[n], b: bool[n]) -> m = mean(x where b), v = mean(y where b), w = "
+                       "mean(z where b)")
                   .width,
               4);
 }
 
 TEST(EmitCuda, what_loads_nothing_has_one_slab_in_flight) {
     // Twelve copies of the body took NVRTC up to 17 s.
-    EXPECT_EQ(shape("s([n], a: i16) -> s = variance(index(n) + a)").in_flight, 1);
-    EXPECT_EQ(shape("s(a: i16) -> s = variance(a), l = logsumexp(a)").in_flight, 1);
-    EXPECT_GT(shape("s(x: i16[n]) -> s = variance(x)").in_flight, 1);
+    EXPECT_EQ(schedule("s([n], a: i16) -> s = variance(index(n) + a)").in_flight, 1);
+    EXPECT_EQ(schedule("s(a: i16) -> s = variance(a), l = logsumexp(a)").in_flight, 1);
+    EXPECT_GT(schedule("s(x: i16[n]) -> s = variance(x)").in_flight, 1);
 }
 
 TEST(EmitCuda, slabs_in_flight_leave_registers_for_what_folding_takes) {
-    const auto in_flight = [](std::string_view graph) { return shape(graph).in_flight; };
+    const auto in_flight = [](std::string_view graph) { return schedule(graph).in_flight; };
     const int plain = in_flight("s(x: i8[n]) -> s = sum(f64(x) * f64(3))");
     EXPECT_LT(in_flight("s(x: i8[n]) -> s = sum(f64(x) / f64(3))"), plain);
     EXPECT_LT(in_flight("s(x: i8[n]) -> s = sum(exp(f64(x)))"), plain);
@@ -165,34 +165,64 @@ TEST(EmitCuda, slabs_in_flight_leave_registers_for_what_folding_takes) {
 }
 
 TEST(EmitCuda, of_many_problems_more_and_smaller_blocks_are_under_way) {
-    EXPECT_EQ(shape(cubes).threads, 512);
-    EXPECT_EQ(shape(cubes, Problems::many).threads, 256);
-    EXPECT_TRUE(holds(emit(cubes, 0, Problems::many).source, "__launch_bounds__(256, 3)"));
+    EXPECT_EQ(schedule(cubes).threads, 512);
+    EXPECT_EQ(schedule(cubes, Problems::many).threads, 256);
+    EXPECT_TRUE(holds(emit(cubes, 0, Problems::many).source, "__launch_bounds__(256, 4)"));
     EXPECT_TRUE(holds(emit(cubes).source, "__launch_bounds__(512, 1)"));
     // Neither sweeps with wide states nor sweeps that fold nothing have small blocks.
-    EXPECT_EQ(shape(dozen, Problems::many).threads, 512);
-    EXPECT_EQ(shape("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 256);
-    EXPECT_EQ(shape("m(x: f32[n]) -> y = x * f32(2)", Problems::many).width, 4);
+    EXPECT_EQ(schedule(dozen, Problems::many).threads, 512);
+    EXPECT_EQ(schedule("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 256);
+    EXPECT_EQ(schedule("m(x: f32[n]) -> y = x * f32(2)", Problems::many).width, 4);
+}
+
+TEST(EmitCuda, the_schedule_of_many_problems_follows_from_the_number_of_their_blocks) {
+    // In a large grid each thread has 64 bytes in flight, and 1,024 threads are wanted on a multiprocessor.
+    const auto large = [](std::string_view graph) { return schedule(graph, Problems::many, 100'000); };
+    for (const std::int64_t blocks : {0, 1, 1199})
+        EXPECT_EQ(schedule(cubes, Problems::many, blocks), schedule(cubes, Problems::many)) << blocks;
+    EXPECT_EQ(schedule(cubes, Problems::many, 1200), large(cubes));
+    EXPECT_EQ(large(cubes).width, 16);
+    EXPECT_EQ(large(cubes).in_flight, 1);
+    EXPECT_EQ(large(cubes).resident, 8);
+    EXPECT_EQ(large("s(x: f64[n]) -> s = sum(x)").width, 8);
+    EXPECT_EQ(large("s(x: f64[n]) -> s = sum(x)").resident, 4);
+    EXPECT_EQ(large("s(x: i8[n]) -> s = sum(x)").in_flight, 4);
+    EXPECT_EQ(large(dozen), schedule(dozen, Problems::many)); // wide states
+    EXPECT_EQ(schedule(cubes, Problems::one, 100'000), schedule(cubes));
+}
+
+TEST(EmitCuda, a_kernel_that_spills_is_tried_with_as_few_resident_blocks_as_its_registers_need) {
+    gf::cuda::Schedule tried = schedule(cubes, Problems::many, 1200);
+    ASSERT_EQ(tried.threads, 128);
+    tried = with_fewer_resident(tried, 64, 64); // 80 registers
+    EXPECT_EQ(tried.resident, 6);
+    tried = with_fewer_resident(tried, 80, 1);
+    EXPECT_EQ(tried.resident, 5);
+    tried = with_fewer_resident(tried, 255, 4096);
+    EXPECT_EQ(tried.resident, 1);
+    EXPECT_TRUE(holds(gf::cuda::emit_cuda(gf::fuse(gf::parse(cubes)), gf::plan::SweepId(0), tried).source,
+                      "__launch_bounds__(128, 1)"));
 }
 
 TEST(EmitCuda, the_tail_is_loaded_early_where_it_is_cheap) {
-    EXPECT_TRUE(shape(cubes).tail_early);
-    EXPECT_TRUE(shape("s(x: f32[n]) -> s = sum(x * f32(index(n)))").tail_early);
-    EXPECT_FALSE(shape(dozen).tail_early);                                          // wide states need the registers
-    EXPECT_FALSE(shape("s(x: f32[i, j], y: f32[j]) -> s = sum(x * y)").tail_early); // y is read by strides
-    EXPECT_FALSE(shape("s(x: f32[i, j]) -> s = sum(x * f32(index(j)))").tail_early);
-    EXPECT_FALSE(shape("s(a: f64[n], b: f64[n], c: f64[n], d: f64[n], e: f64[n], f: f64[n], g: f64[n], h: f64[n]) -> "
-                       "s = sum(a * b * c * d * e * f * g * h)")
-                     .tail_early); // the slab leaves no registers
+    EXPECT_TRUE(schedule(cubes).tail_early);
+    EXPECT_TRUE(schedule("s(x: f32[n]) -> s = sum(x * f32(index(n)))").tail_early);
+    EXPECT_FALSE(schedule(dozen).tail_early);                                          // wide states need the registers
+    EXPECT_FALSE(schedule("s(x: f32[i, j], y: f32[j]) -> s = sum(x * y)").tail_early); // y is read by strides
+    EXPECT_FALSE(schedule("s(x: f32[i, j]) -> s = sum(x * f32(index(j)))").tail_early);
+    EXPECT_FALSE(
+        schedule("s(a: f64[n], b: f64[n], c: f64[n], d: f64[n], e: f64[n], f: f64[n], g: f64[n], h: f64[n]) -> "
+                 "s = sum(a * b * c * d * e * f * g * h)")
+            .tail_early); // the slab leaves no registers
 }
 
 TEST(EmitCuda, few_words_of_all_blocks_are_collected_by_one_warp) {
-    EXPECT_EQ(shape(cubes).collects, 8);
-    EXPECT_EQ(shape("s(x: f32[n]) -> s = sum(x), p = product(x)").collects, 8);
-    EXPECT_EQ(shape("s(x: f32[n]) -> s = sum(x), p = product(x), low = min(x)").collects, 2);
-    EXPECT_EQ(shape(dozen).collects, 2);
-    EXPECT_EQ(shape("s(x: f32[n]) -> at = argmax(x)").collects, 1); // long code to combine two
-    EXPECT_EQ(shape("s(x: i8[n]) -> at = argmax(x)").collects, 2);  // 128 threads for 256 blocks
+    EXPECT_EQ(schedule(cubes).collects, 8);
+    EXPECT_EQ(schedule("s(x: f32[n]) -> s = sum(x), p = product(x)").collects, 8);
+    EXPECT_EQ(schedule("s(x: f32[n]) -> s = sum(x), p = product(x), low = min(x)").collects, 2);
+    EXPECT_EQ(schedule(dozen).collects, 2);
+    EXPECT_EQ(schedule("s(x: f32[n]) -> at = argmax(x)").collects, 1); // long code to combine two
+    EXPECT_EQ(schedule("s(x: i8[n]) -> at = argmax(x)").collects, 2);  // 128 threads for 256 blocks
 }
 
 TEST(EmitCuda, what_is_prefetched_is_read_by_one_problem_that_folds_arrays) {
@@ -225,7 +255,7 @@ TEST(EmitCuda, nothing_is_read_before_the_kernel_before_has_ended) {
     EXPECT_GT(text.find("scalars[", sweep), read);
     const std::string many = emit(cubes, 0, Problems::many).source;
     const std::size_t entry = many.find("extern \"C\" __global__");
-    EXPECT_LT(many.find(wait, entry), many.find("problem_of_block[", entry));
+    EXPECT_LT(many.find(wait, entry), many.find("places + block_index()", entry));
 }
 
 TEST(EmitCuda, what_any_order_serves_begins_at_the_first_whole_pack) {
@@ -274,7 +304,7 @@ TEST(EmitCuda, a_sweep_that_only_stores_takes_a_block_a_slab) {
     const gf::cuda::Kernel maps = emit("m(x: f32[n]) -> y = x + 1");
     EXPECT_FALSE(maps.finishes);
     EXPECT_EQ(gf::cuda::grid(maps, 0), 1);
-    EXPECT_EQ(gf::cuda::grid(maps, std::int64_t{maps.slab} * 5000 + 1), 5001);
+    EXPECT_EQ(gf::cuda::grid(maps, maps.schedule.slab() * 5000 + 1), 5001);
     EXPECT_EQ(gf::cuda::grid(emit(cubes), gf::slab_elements * 1000000), gf::max_blocks);
 }
 

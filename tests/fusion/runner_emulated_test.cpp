@@ -362,6 +362,34 @@ TEST_F(RunnerCuda, a_failed_bind_of_many_leaves_the_old_bindings) {
     }
 }
 
+TEST_F(RunnerCuda, many_problems_change_their_schedule_with_the_size_of_their_grid) {
+    sum_runner();
+    auto x = numbers(40);
+    const auto some = [&](std::size_t count) {
+        return Bound{std::vector<std::int64_t>(count, 40), std::vector<BoundArray>(count, bound(x)), {}, {}, count};
+    };
+    const auto expect_sums = [&](Runner& runner, std::size_t count) {
+        std::vector<ScalarResult> results(count);
+        runner.run(results, {});
+        for (const ScalarResult& result : results)
+            ASSERT_EQ(static_cast<std::int64_t>(result.bits), total_of(x)) << count << " problems";
+    };
+    auto runner = sums->many_runner();
+    for (const std::size_t count : {std::size_t{2}, std::size_t{1200}, std::size_t{3}}) {
+        runner->bind(some(count));
+        expect_sums(*runner, count);
+    }
+    // A failure while the other schedule's kernel is compiled, loaded or bound leaves the old one in use.
+    for (long n = 0;; ++n) {
+        auto changed = build("s(x: i32[n]) -> total = sum(x)");
+        auto other = changed->many_runner();
+        other->bind(some(2));
+        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { other->bind(some(1200)); });
+        if (failed) expect_sums(*other, 2);
+        if (n >= calls) break; // a call that only releases fails without an error
+    }
+}
+
 TEST_F(RunnerCuda, a_failed_bind_leaves_the_old_bindings) {
     for (long n = 0;; ++n) {
         auto x = numbers(100), y = numbers(5000, 3), out = numbers(5000, 0);

@@ -146,14 +146,14 @@ void count_folds(const Sweep& sweep, Coverage& coverage) {
     if (steps > 0) ++coverage[steps == static_cast<int>(sweep.folds.size()) ? "steps alone" : "steps beside others"];
 }
 
-void count_shape(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
-    const cuda::Shape shape = cuda::choose_shape(plan, sweep);
-    ++coverage[fmt::format("shape width {}", shape.width)];
-    const char* const flight = shape.in_flight == 1   ? "1"
-                               : shape.in_flight < 4  ? "2 to 3"
-                               : shape.in_flight < 12 ? "4 to 11"
-                                                      : "12 to 16";
-    ++coverage[fmt::format("shape in flight {}", flight)];
+void count_schedule(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
+    const cuda::Schedule schedule = cuda::choose_schedule(plan, sweep);
+    ++coverage[fmt::format("schedule width {}", schedule.width)];
+    const char* const flight = schedule.in_flight == 1   ? "1"
+                               : schedule.in_flight < 4  ? "2 to 3"
+                               : schedule.in_flight < 12 ? "4 to 11"
+                                                         : "12 to 16";
+    ++coverage[fmt::format("schedule in flight {}", flight)];
     int words = 0;
     for (const Fold& fold : sweep.folds) words += fold.monoid->state_words(fold.element, fold.accumulator);
     for (const int above : {0, 1, 6, 8, 16, 24})
@@ -223,7 +223,7 @@ void count(const Plan& plan, Coverage& coverage) {
     for (const Sweep& sweep : plan.sweeps) {
         count_code(plan, sweep, coverage);
         count_folds(sweep, coverage);
-        count_shape(plan, sweep, coverage);
+        count_schedule(plan, sweep, coverage);
         stages = std::max(stages, sweep.stage);
         for (const Yield& yield : sweep.yields) ++coverage[yield.empty.valid() ? "yield maybe empty" : "yield a value"];
     }

@@ -1,11 +1,10 @@
 // The CUDA backend: builds plans for one device.
-#include <mutex>
-
 #include <fmt/format.h>
 
 #include <gridfold/core/device.hpp>
 #include <gridfold/fusion/backend.hpp>
 
+#include "cuda/device_side.hpp"
 #include "cuda/loaded_plan.hpp"
 #include "cuda/runner.hpp"
 
@@ -14,28 +13,18 @@ namespace {
 
 class CudaBuild final : public Build {
 public:
-    CudaBuild(std::shared_ptr<const cuda::LoadedPlan> loaded, const BuildOptions& options)
-        : loaded_(std::move(loaded)), options_(options) {}
+    explicit CudaBuild(std::shared_ptr<const cuda::PlanLoader> loader)
+        : loader_(std::move(loader)),
+          loaded_(loader_->load(cuda::choose_schedules(loader_->plan(), cuda::Problems::one, {}))) {}
 
-    std::unique_ptr<Runner> runner() const override {
-        return cuda::on_device_of(*loaded_, [&] { return cuda::make_runner(loaded_); });
-    }
-
-    std::unique_ptr<Runner> many_runner() const override {
-        return cuda::on_device_of(*loaded_, [&] {
-            const std::lock_guard lock(mutex_);
-            if (!loaded_for_many_)
-                loaded_for_many_ =
-                    cuda::load_plan(loaded_->plan, loaded_->device, options_, cuda::Problems::many, loaded_->health);
-            return cuda::make_runner(loaded_for_many_);
-        });
-    }
+    std::unique_ptr<Runner> runner() const override { return make_runner(cuda::Problems::one); }
+    std::unique_ptr<Runner> many_runner() const override { return make_runner(cuda::Problems::many); }
 
     std::vector<SweepFacts> facts() const override {
         std::vector<SweepFacts> facts;
         for (const cuda::LoadedKernel& kernel : loaded_->kernels)
             facts.push_back({kernel.emitted.source, kernel.facts.registers, kernel.facts.local_bytes,
-                             kernel.emitted.threads, kernel.was_cached});
+                             kernel.emitted.schedule.threads, kernel.was_cached});
         return facts;
     }
 
@@ -46,16 +35,18 @@ public:
     }
 
 private:
-    std::shared_ptr<const cuda::LoadedPlan> loaded_;
-    BuildOptions options_;
-    mutable std::mutex mutex_;
-    mutable std::shared_ptr<const cuda::LoadedPlan> loaded_for_many_;
+    std::unique_ptr<Runner> make_runner(cuda::Problems problems) const {
+        return cuda::on_device_of(*loader_, [&] { return cuda::make_runner(loader_, problems); });
+    }
+
+    std::shared_ptr<const cuda::PlanLoader> loader_;
+    std::shared_ptr<const cuda::LoadedPlan> loaded_; // for one problem
 };
 
 } // namespace
 
 std::shared_ptr<const Build> build_cuda(std::shared_ptr<const Plan> plan, int ordinal, const BuildOptions& options) {
-    return std::make_shared<CudaBuild>(cuda::load_plan(std::move(plan), ordinal, options), options);
+    return std::make_shared<CudaBuild>(std::make_shared<const cuda::PlanLoader>(std::move(plan), ordinal, options));
 }
 
 } // namespace gf

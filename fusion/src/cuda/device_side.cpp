@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/fusion/order.hpp>
+
 namespace gf::cuda {
 namespace {
 
@@ -45,14 +47,18 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
     return all;
 }
 
-/// Appends one problem's record: its first block | its blocks << 32, then its values.
-void append(std::vector<std::uint64_t>& records, std::uint32_t first, std::uint32_t blocks,
-            std::span<const std::uint64_t> values) {
-    records.push_back(static_cast<std::uint64_t>(blocks) << 32 | first);
-    records.insert(records.end(), values.begin(), values.end());
-}
-
 } // namespace
+
+Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound) {
+    Schedules schedules;
+    for (const Sweep& sweep : plan.sweeps) {
+        std::int64_t blocks = 0;
+        for (std::size_t p = 0; problems == Problems::many && p < bound.count; ++p)
+            blocks += fold_order(elements_of(sweep.dims, problem_of(plan, bound, p).extents)).blocks;
+        schedules.push_back(choose_schedule(plan, sweep, problems, blocks));
+    }
+    return schedules;
+}
 
 Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
     const Plan& plan = *loaded.plan;
@@ -78,8 +84,7 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
         layout.records.push_back(take(layout.bytes, count * words * sizeof(std::uint64_t)));
         std::size_t sum = 0;
         for (const std::uint32_t of_problem : blocks) sum += of_problem;
-        // If every problem has one block, a block's number is its problem's.
-        layout.indices.push_back(sum > count ? take(layout.bytes, sum * sizeof(std::uint32_t)) : 0);
+        layout.places.push_back(sum > count ? take(layout.bytes, sum * sizeof(std::uint64_t)) : 0);
     }
     layout.arrays_at = layout.bytes;
     layout.arrays.assign(count * plan.arrays.size(), 0);
@@ -110,8 +115,7 @@ DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, con
                                             [&](const Yield& yield) { return is_output(plan, yield.scalar); });
         SweepLaunch launch;
         launch.blocks = 0;
-        std::vector<std::uint64_t> records;
-        std::vector<std::uint32_t> problem_of_block;
+        std::vector<std::uint64_t> records, places;
         for (std::size_t p = 0; p < problems.count; ++p) {
             const BoundProblem problem = problem_of(plan, problems, p);
             void* const workspace = layout.workspaces[s][p] != 0 ? at(layout.workspaces[s][p]) : nullptr;
@@ -122,18 +126,19 @@ DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, con
             if (loaded.problems == Problems::one) {
                 launch.values = std::move(values);
             } else {
-                append(records, launch.blocks, blocks, values);
-                if (layout.indices[s] != 0)
-                    problem_of_block.insert(problem_of_block.end(), blocks, static_cast<std::uint32_t>(p));
+                records.push_back(blocks);
+                records.insert(records.end(), values.begin(), values.end());
+                if (layout.places[s] != 0)
+                    for (std::uint64_t block = 0; block < blocks; ++block) places.push_back(block << 32 | p);
             }
             launch.blocks += blocks;
             launch.bytes += elements_of(plan.sweeps[s].dims, problem.extents) * kernel.loaded_bytes;
         }
         if (loaded.problems == Problems::many) {
             write(layout.records[s], records);
-            if (layout.indices[s] != 0) write(layout.indices[s], problem_of_block);
+            if (layout.places[s] != 0) write(layout.places[s], places);
             const auto address = [&](std::size_t offset) { return reinterpret_cast<std::uintptr_t>(at(offset)); };
-            launch.values = {address(layout.records[s]), layout.indices[s] != 0 ? address(layout.indices[s]) : 0};
+            launch.values = {address(layout.records[s]), layout.places[s] != 0 ? address(layout.places[s]) : 0};
         }
         side.launches.push_back(std::move(launch));
     }

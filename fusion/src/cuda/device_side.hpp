@@ -15,6 +15,9 @@
 
 namespace gf::cuda {
 
+/// The schedules of a launch of these problems. Those for one problem do not depend on what is bound.
+Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound);
+
 /// The layout of the allocation: scalars, workspaces, tables (of kernels for many problems), and the arrays that are
 /// not in the caller's device memory. All parts are aligned to 256 bytes, so that no two problems' words share a line.
 struct Layout {
@@ -22,7 +25,7 @@ struct Layout {
     std::size_t bytes = 0;
     std::vector<std::vector<std::uint32_t>> blocks;   ///< by sweep, by problem
     std::vector<std::vector<std::size_t>> workspaces; ///< by sweep, by problem: where it is; 0 = none
-    std::vector<std::size_t> records, indices;        ///< by sweep: Problems::many's two parameters; index 0 = null
+    std::vector<std::size_t> records, places;         ///< by sweep: Problems::many's two parameters; place 0 = null
     std::vector<std::size_t> arrays;                  ///< by problem, by array: where it is; 0 = in the caller's memory
 };
 

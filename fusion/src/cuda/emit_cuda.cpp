@@ -17,18 +17,22 @@
 
 namespace gf::cuda {
 
-Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems) {
+Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule) {
     // Without the sweep's name and number: sweeps of one form share one kernel and one cache entry, if their scalars
     // have the same numbers.
-    Emitter emitter(plan, sweep, problems, Writer::Notes::none);
+    Emitter emitter(plan, sweep, schedule, Writer::Notes::none);
     const std::string text = "// One grid-stride kernel, written by gridfold.\n" + emitter.library() + emitter.sweep();
     Kernel kernel = emitter.kernel();
     kernel.source = text;
     return kernel;
 }
 
+Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems) {
+    return emit_cuda(plan, sweep, choose_schedule(plan, plan.sweeps[sweep], problems));
+}
+
 std::string sweep_text(const Plan& plan, SweepId sweep) {
-    return Emitter(plan, sweep, Problems::one, Writer::Notes::trailing).sweep();
+    return Emitter(plan, sweep, choose_schedule(plan, plan.sweeps[sweep]), Writer::Notes::trailing).sweep();
 }
 
 std::vector<std::string> compiler_options(bool fast_math) {
@@ -44,14 +48,15 @@ std::vector<std::string> compiler_options(bool fast_math) {
 
 std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
+    const std::int64_t slab = kernel.schedule.slab();
     const std::int64_t blocks =
-        kernel.words > 0 ? fold_order(elements).blocks : (elements + kernel.slab - 1) / kernel.slab; // defect: blocks
+        kernel.words > 0 ? fold_order(elements).blocks : (elements + slab - 1) / slab; // defect: blocks
     constexpr std::int64_t most = 0x7fffffff; // CUDA's limit; beyond it each block takes several slabs
     return std::clamp<std::int64_t>(blocks, 1, most);
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
-    const std::int64_t limit = std::int64_t{kernel.slab} << 31; // kernels count slabs in 32 bits
+    const std::int64_t limit = kernel.schedule.slab() << 31; // kernels count slabs in 32 bits
     if (elements < limit) return;
     throw InvalidBinding(
         fmt::format("{}a sweep over {} elements", whose, elements),

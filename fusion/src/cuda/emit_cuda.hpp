@@ -13,7 +13,7 @@
 #include <gridfold/fusion/plan.hpp>
 
 #include "cuda/parameters.hpp"
-#include "cuda/shape.hpp"
+#include "cuda/schedule.hpp"
 
 namespace gf::cuda {
 
@@ -25,13 +25,14 @@ namespace gf::cuda {
 struct Kernel {
     std::string source;
     std::vector<KernelParameter> parameters;
-    int threads = 0;
-    int slab = 0;          ///< elements that a block processes at a time
+    Schedule schedule;
     int words = 0;         ///< 32-bit words of one state of every fold
     int loaded_bytes = 0;  ///< bytes of one element of all loaded arrays
     bool finishes = false; ///< folds or yields: needs workspace, scalars and host
 };
 
+Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule);
+/// Emits with the schedule of a small launch.
 Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems = Problems::one);
 
 /// The part of a kernel's text that differs between sweeps, with the user's names and the plan's instructions as

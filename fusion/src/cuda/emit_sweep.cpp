@@ -13,11 +13,10 @@
 
 namespace gf::cuda {
 
-Emitter::Emitter(const Plan& plan, SweepId id, Problems problems, Writer::Notes notes)
-    : plan_(plan), sweep_(plan.sweeps[id]), id_(id), problems_(problems), shape_(choose_shape(plan, sweep_, problems)),
-      code_(plan, sweep_), by_coordinates_(by_coordinates(plan, sweep_)), out_(notes) {
-    kernel_.threads = shape_.threads;
-    kernel_.slab = shape_.threads * shape_.width;
+Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer::Notes notes)
+    : plan_(plan), sweep_(plan.sweeps[id]), id_(id), schedule_(schedule), code_(plan, sweep_),
+      by_coordinates_(by_coordinates(plan, sweep_)), out_(notes) {
+    kernel_.schedule = schedule;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
     kernel_.parameters = kernel_parameters(plan, sweep_);
     kernel_.finishes = finishes(sweep_);
@@ -69,7 +68,7 @@ void Emitter::definitions() {
 }
 
 void Emitter::structure() {
-    out_.open("struct Sweep : SweepBase<{}, {}> {{", shape_.threads, shape_.width);
+    out_.open("struct Sweep : SweepBase<{}, {}> {{", schedule_.threads, schedule_.width);
     out_.note("threads, elements of a thread in a slab");
     constants();
     members();
@@ -92,15 +91,15 @@ void Emitter::constants() {
     const auto fact = [&](std::string_view name, bool is_so) {
         if (is_so) facts += fmt::format("{}{} = true", facts.empty() ? "" : ", ", name);
     };
-    number("in_flight", shape_.in_flight, 1);
-    number("windows_in_flight", realigns ? shape_.windows_in_flight : 1, 1);
+    number("in_flight", schedule_.in_flight, 1);
+    number("windows_in_flight", realigns ? schedule_.windows_in_flight : 1, 1);
     if (kernel_.words > 0) {
         number("most_blocks", int(max_blocks), 1);
-        number("collects", shape_.collects, 1);
+        number("collects", schedule_.collects, 1);
     }
     number("rank", by_coordinates_ ? int(sweep_.dims.size()) : 0, 0);
     fact("finishes", kernel_.finishes);
-    fact("tail_early", shape_.tail_early);
+    fact("tail_early", schedule_.tail_early);
     fact("prefetches", prefetches());
     fact("shifts", shifts());
     fact("realigns", realigns);
@@ -248,7 +247,7 @@ void Emitter::entry() {
         const std::string type = code_.type(p), name = code_.name(p);
         parameters += fmt::format("{}{} {}", i ? ", " : "", type, name);
         const std::string value =
-            problems_ == Problems::one ? name : fmt::format("from_bytes<{}>(own[{}])", type, i + 1);
+            schedule_.problems == Problems::one ? name : fmt::format("from_bytes<{}>(own[{}])", type, i + 1);
         if (p.kind == ParameterKind::extent) {
             extents += (extents.empty() ? "" : ", ") + value;
             if (p.dim == sweep_.dims.back()) values += fmt::format(", {{{}}}", extents);
@@ -256,15 +255,16 @@ void Emitter::entry() {
             values += ", " + value;
         }
     }
-    if (problems_ == Problems::many) parameters = "const u64* records, const u32* problem_of_block";
+    if (schedule_.problems == Problems::many) parameters = "const u64* records, const u64* places";
     // Without a minimum number of blocks, ptxas spills registers to make more blocks resident.
-    out_.open("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", shape_.threads,
-              shape_.resident, parameters);
-    if (problems_ == Problems::many) {
+    out_.open("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", schedule_.threads,
+              schedule_.resident, parameters);
+    if (schedule_.problems == Problems::many) {
         out_.line("wait_for_previous_kernel();");
-        out_.line("const u32 problem = problem_of_block == nullptr ? block_index() : problem_of_block[block_index()];");
-        out_.line("const u64* const own = records + u64(problem) * {};", kernel_.parameters.size() + 1);
-        out_.line("Sweep kernel{{{{block_index() - u32(own[0]), u32(own[0] >> 32)}}{}}};", values);
+        out_.line("u64 place = block_index(); // problem | the block's number in it << 32");
+        out_.line("load_relaxed_if(places != nullptr, place, places + block_index());");
+        out_.line("const u64* const own = records + u64(u32(place)) * {};", kernel_.parameters.size() + 1);
+        out_.line("Sweep kernel{{{{u32(place >> 32), u32(own[0])}}{}}};", values);
     } else {
         out_.line("Sweep kernel{{{{block_index(), grid_blocks()}}{}}};", values);
     }
@@ -281,7 +281,9 @@ bool Emitter::shifts() const {
     return any_way && !numbered && sweep_.stores.empty() && code_.arrays().size() == 1 && code_.flat(code_.arrays()[0]);
 }
 
-bool Emitter::prefetches() const { return problems_ == Problems::one && kernel_.words > 0 && reads_in_order(); }
+bool Emitter::prefetches() const {
+    return schedule_.problems == Problems::one && kernel_.words > 0 && reads_in_order();
+}
 
 bool Emitter::reads_in_order() const {
     return std::ranges::any_of(code_.arrays(), [&](ArrayId a) { return code_.flat(a); });

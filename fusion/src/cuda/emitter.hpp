@@ -13,7 +13,7 @@ namespace gf::cuda {
 /// Writes one sweep. Functions that return void append to the text.
 class Emitter {
 public:
-    Emitter(const Plan& plan, SweepId id, Problems problems, Writer::Notes notes);
+    Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer::Notes notes);
 
     /// The kernel without its source.
     Kernel kernel();
@@ -59,8 +59,7 @@ private:
     const Plan& plan_;
     const Sweep& sweep_;
     SweepId id_;
-    Problems problems_;
-    Shape shape_;
+    Schedule schedule_;
     SweepCode code_;
     bool by_coordinates_;
     Kernel kernel_;

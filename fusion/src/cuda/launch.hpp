@@ -61,7 +61,7 @@ template <class Use> void with_launch(const LoadedPlan& loaded, SweepId sweep, c
     std::vector<void*> addresses;
     addresses.reserve(values.size());
     for (std::uint64_t& value : values) addresses.push_back(&value);
-    use(Launch{kernel.kernel, one.blocks, static_cast<std::uint32_t>(kernel.emitted.threads), addresses.data(),
+    use(Launch{kernel.kernel, one.blocks, static_cast<std::uint32_t>(kernel.emitted.schedule.threads), addresses.data(),
                overlaps(loaded, one)});
 }
 

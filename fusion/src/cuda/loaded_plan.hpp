@@ -1,10 +1,12 @@
-// A plan's kernels, compiled and loaded on one device, shared by a build, its runners and captured graphs.
+// A plan's kernels, compiled and loaded on one device: a LoadedPlan for each choice of schedules, shared by a build, its
+// runners and captured graphs.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gridfold/core/device.hpp>
@@ -47,24 +49,46 @@ struct LoadedPlan {
     Problems problems = Problems::one; ///< the kernels' number of problems
     bool may_overlap = false;          ///< the device supports Launch::may_overlap
     Table<SweepId, LoadedKernel> kernels;
-    std::shared_ptr<Health> health; ///< shared by all loaded plans of one Executable
+};
+
+/// By Plan::sweeps.
+using Schedules = std::vector<Schedule>;
+
+/// Loads a plan on one device, once for each choice of schedules. Thread-safe.
+class PlanLoader {
+public:
+    /// Throws DeviceError if no device has this number.
+    PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options);
+
+    const Plan& plan() const noexcept { return *plan_; }
+    int device() const noexcept { return device_; }
+    Health& health() const noexcept { return health_; }
+
+    /// The plan with these schedules. The first call emits, compiles (in parallel, through the cache) and loads; where
+    /// a kernel spills registers, it is compiled again for fewer resident blocks. Throws DeviceError, CompileError.
+    std::shared_ptr<const LoadedPlan> load(const Schedules& schedules) const;
+
+private:
+    std::shared_ptr<const LoadedPlan> load_anew(Schedules schedules) const;
+
+    std::shared_ptr<const Plan> plan_;
+    int device_;
+    BuildOptions options_;
+    mutable Health health_;
+    mutable std::mutex mutex_;
+    mutable std::vector<std::pair<Schedules, std::shared_ptr<const LoadedPlan>>> loaded_;
 };
 
 /// Calls `work` with the plan's device current. Throws DeviceError if the device is lost, and remembers new losses.
-template <class Work> auto on_device_of(const LoadedPlan& loaded, Work&& work) {
-    loaded.health->check();
+template <class Work> auto on_device_of(const PlanLoader& loader, Work&& work) {
+    loader.health().check();
     try {
-        const CurrentDevice current(loaded.device);
+        const CurrentDevice current(loader.device());
         return work();
     } catch (const DeviceError& error) {
-        loaded.health->note(error);
+        loader.health().note(error);
         throw;
     }
 }
-
-/// Emits, compiles (in parallel, through the cache) and loads. Throws DeviceError, CompileError.
-std::shared_ptr<const LoadedPlan> load_plan(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options,
-                                            Problems problems = Problems::one,
-                                            std::shared_ptr<Health> health = std::make_shared<Health>());
 
 } // namespace gf::cuda

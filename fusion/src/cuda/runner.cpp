@@ -88,9 +88,10 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
         for (std::uint64_t& value : launches[i].values) addresses[i].push_back(&value);
         for (const SweepId earlier : loaded.plan->sweeps[i].after) after[i].push_back(earlier.number());
         const LoadedKernel& kernel = loaded.kernels[i];
-        nodes.push_back({{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.threads),
-                          addresses[i].data(), overlaps(loaded, launches[i])},
-                         after[i]});
+        nodes.push_back(
+            {{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.schedule.threads),
+              addresses[i].data(), overlaps(loaded, launches[i])},
+             after[i]});
     }
     return {loaded.device, nodes};
 }
@@ -114,7 +115,7 @@ bool scalars_tell_all(const Plan& plan) {
 
 class CudaRunner final : public Runner {
 public:
-    explicit CudaRunner(std::shared_ptr<const LoadedPlan> loaded);
+    CudaRunner(std::shared_ptr<const PlanLoader> loader, Problems problems);
     ~CudaRunner() override;
 
     void bind(const Bound& problems) override;
@@ -123,8 +124,9 @@ public:
     void wait(std::span<ScalarResult> scalars) override;
 
 private:
-    bool polls() const { return loaded_->problems == Problems::one; }
-    std::size_t answer_bytes() const { return bound_.count * loaded_->plan->scalars.size() * sizeof(DeviceScalar); }
+    const Plan& plan() const { return loader_->plan(); }
+    bool polls() const { return problems_ == Problems::one; }
+    std::size_t answer_bytes() const { return bound_.count * plan().scalars.size() * sizeof(DeviceScalar); }
     bool same_edges(std::span<const SweepLaunch> launches) const;
     void fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const;
     void begin_anew();
@@ -137,7 +139,8 @@ private:
     void await_words() const;
     bool words_are_there() const;
 
-    std::shared_ptr<const LoadedPlan> loaded_;
+    std::shared_ptr<const PlanLoader> loader_;
+    Problems problems_;
     std::vector<ScalarId> results_; // the scalars that are outputs of the graph
     bool words_suffice_ = false;    // scalars_tell_all(): after the words, nothing has to be waited for
     HostWords words_;               // polls(): the memory that sweeps write scalars to
@@ -145,6 +148,7 @@ private:
     Stream stream_;                 // for runs without a caller's stream, and for copies to the host
     Event done_;                    // the end of the last launch
 
+    std::shared_ptr<const LoadedPlan> loaded_; // with the schedules for what is bound
     Bound bound_{.extents = {}, .arrays = {}, .parameters = {}, .owners = {}, .count = 0};
     Layout layout_;
     DeviceBuffer memory_;
@@ -158,19 +162,19 @@ private:
     std::shared_ptr<Captured> captured_; // set while the last enqueue() was a captured one
 };
 
-CudaRunner::CudaRunner(std::shared_ptr<const LoadedPlan> loaded)
-    : loaded_(std::move(loaded)), words_suffice_(polls() && scalars_tell_all(*loaded_->plan)),
-      words_(polls() ? HostWords(loaded_->device, loaded_->plan->scalars.size()) : HostWords()),
-      stream_(loaded_->device, StreamKind::ordered_with_default), done_(loaded_->device) {
+CudaRunner::CudaRunner(std::shared_ptr<const PlanLoader> loader, Problems problems)
+    : loader_(std::move(loader)), problems_(problems), words_suffice_(polls() && scalars_tell_all(plan())),
+      words_(polls() ? HostWords(loader_->device(), plan().scalars.size()) : HostWords()),
+      stream_(loader_->device(), StreamKind::ordered_with_default), done_(loader_->device()) {
     release_retired();
-    for (const ScalarId scalar : loaded_->plan->scalars.ids())
-        if (is_output(*loaded_->plan, scalar)) results_.push_back(scalar);
+    for (const ScalarId scalar : plan().scalars.ids())
+        if (is_output(plan(), scalar)) results_.push_back(scalar);
 }
 
 /// Waits for the launch in progress, which uses the memory that is freed.
 CudaRunner::~CudaRunner() {
     try {
-        const CurrentDevice current(loaded_->device);
+        const CurrentDevice current(loader_->device());
         done_.wait(); // defect: last wait
     } catch (...) {   // the device is lost and runs nothing
     }
@@ -180,15 +184,14 @@ CudaRunner::~CudaRunner() {
 /// True if a graph of these launches would have the same edges as the existing one.
 bool CudaRunner::same_edges(std::span<const SweepLaunch> launches) const {
     for (std::size_t i = 0; i < launches.size(); ++i)
-        if (!loaded_->plan->sweeps[i].after.empty() &&
-            overlaps(*loaded_, launches[i]) != overlaps(*loaded_, side_.launches[i]))
+        if (!plan().sweeps[i].after.empty() && overlaps(*loaded_, launches[i]) != overlaps(*loaded_, side_.launches[i]))
             return false;
     return true;
 }
 
 void CudaRunner::fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const {
     if (polls()) // usually once; an independent stream does not wait for the default stream
-        make_ready(memory, layout, side, Stream(loaded_->device, StreamKind::independent));
+        make_ready(memory, layout, side, Stream(loader_->device(), StreamKind::independent));
     else
         make_ready(memory, layout, side, stream_);
 }
@@ -202,26 +205,27 @@ void CudaRunner::begin_anew() {
 
 void CudaRunner::bind(const Bound& problems) {
     if (problems == bound_) return;
-    on_device_of(*loaded_, [&] {
+    on_device_of(*loader_, [&] {
         release_retired();
         Bound bound = problems;
-        Layout layout = lay_out(*loaded_, bound);
+        auto loaded = loaded_ && polls() ? loaded_ : loader_->load(choose_schedules(plan(), problems_, bound));
+        Layout layout = lay_out(*loaded, bound);
         DeviceBuffer larger;
-        if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loaded_->device, layout.bytes); // defect: larger
+        if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loader_->device(), layout.bytes); // defect: larger
         const bool grows = larger.address() != nullptr;
         const DeviceBuffer& memory = grows ? larger : memory_;
-        DeviceSide side = make_device_side(*loaded_, bound, layout, memory, words_.device_address());
-        HostArrays host_arrays = find_host_arrays(*loaded_->plan, bound, side.arrays);
+        DeviceSide side = make_device_side(*loaded, bound, layout, memory, words_.device_address());
+        HostArrays host_arrays = find_host_arrays(plan(), bound, side.arrays);
         const std::size_t chunk = std::min(host_arrays.staged_bytes, Staging::largest_chunk);
         std::optional<Staging> staging;
-        if (chunk != 0 && (!staging_ || staging_->chunk_bytes() < chunk)) staging.emplace(loaded_->device, chunk);
-        const std::size_t scalars = bound.count * loaded_->plan->scalars.size();
+        if (chunk != 0 && (!staging_ || staging_->chunk_bytes() < chunk)) staging.emplace(loader_->device(), chunk);
+        const std::size_t scalars = bound.count * plan().scalars.size();
         PinnedBuffer answer;
         if (!polls() && answer_.bytes() < scalars * sizeof(DeviceScalar))
-            answer = PinnedBuffer(loaded_->device, scalars * sizeof(DeviceScalar));
+            answer = PinnedBuffer(loader_->device(), scalars * sizeof(DeviceScalar));
 
         const bool refills = grows || !polls(); // one problem's workspaces stay in place and keep their counts
-        const bool new_graph = !graph_ || !same_edges(side.launches);
+        const bool new_graph = !graph_ || loaded != loaded_ || !same_edges(side.launches);
         if (refills || new_graph || staging) done_.wait(); // replaced objects may be in use
         GraphExec graph;
         try {
@@ -230,7 +234,7 @@ void CudaRunner::bind(const Bound& problems) {
                 fill(memory, layout, side);
             }
             if (new_graph) {
-                graph = make_graph(*loaded_, side.launches);
+                graph = make_graph(*loaded, side.launches);
             } else {
                 for (std::size_t i = 0; i < side.launches.size(); ++i)
                     if (side.launches[i] != side_.launches[i]) // defect: changed launch
@@ -247,6 +251,7 @@ void CudaRunner::bind(const Bound& problems) {
         if (refills) begin_anew();
         if (staging) staging_ = std::move(staging);
         if (answer.address() != nullptr) answer_ = std::move(answer);
+        loaded_ = std::move(loaded);
         bound_ = std::move(bound);
         layout_ = std::move(layout);
         side_ = std::move(side);
@@ -287,7 +292,7 @@ void CudaRunner::start(StreamView stream) {
 }
 
 void CudaRunner::run(std::span<ScalarResult> scalars, StreamView stream) {
-    on_device_of(*loaded_, [&] {
+    on_device_of(*loader_, [&] {
         if (stream && is_capturing(stream))
             throw InvalidResult("run() was called with a stream that is being captured", "run() waits for its results",
                                 "use enqueue()");
@@ -297,7 +302,7 @@ void CudaRunner::run(std::span<ScalarResult> scalars, StreamView stream) {
 }
 
 void CudaRunner::enqueue(StreamView stream) {
-    on_device_of(*loaded_, [&] {
+    on_device_of(*loader_, [&] {
         if (stream && is_capturing(stream))
             capture(stream);
         else
@@ -306,9 +311,9 @@ void CudaRunner::enqueue(StreamView stream) {
 }
 
 void CudaRunner::wait(std::span<ScalarResult> scalars) {
-    on_device_of(*loaded_, [&] {
+    on_device_of(*loader_, [&] {
         if (!captured_) return finish(scalars);
-        std::vector<DeviceScalar> copy(bound_.count * loaded_->plan->scalars.size());
+        std::vector<DeviceScalar> copy(bound_.count * plan().scalars.size());
         copy_to_host(copy.data(), captured_->memory.address(), copy.size() * sizeof(DeviceScalar), stream_);
         stream_.wait();
         read_scalars(copy.data(), scalars);
@@ -322,9 +327,9 @@ void CudaRunner::capture(StreamView stream) {
                              "bind device arrays");
     release_retired();
     auto captured =
-        std::make_shared<Captured>(Captured{loaded_, DeviceBuffer(loaded_->device, layout_.bytes), bound_.owners});
+        std::make_shared<Captured>(Captured{loaded_, DeviceBuffer(loader_->device(), layout_.bytes), bound_.owners});
     const DeviceSide side = make_device_side(*loaded_, bound_, layout_, captured->memory, nullptr);
-    make_ready(captured->memory, layout_, side, Stream(loaded_->device, StreamKind::independent));
+    make_ready(captured->memory, layout_, side, Stream(loader_->device(), StreamKind::independent));
     give_to_captured_graph(stream, captured);
     for (std::size_t i = 0; i < side.launches.size(); ++i)
         with_launch(*loaded_, SweepId(i), side.launches[i], [&](const Launch& what) { launch(what, stream); });
@@ -383,7 +388,7 @@ void CudaRunner::finish(std::span<ScalarResult> scalars) {
 void CudaRunner::read_words(std::span<ScalarResult> scalars) const {
     if (!words_are_there())
         throw InternalError(
-            fmt::format("launch {} of a plan ended without its results: {}", launch_count_, loaded_->plan->graph_text));
+            fmt::format("launch {} of a plan ended without its results: {}", launch_count_, plan().graph_text));
     for (const ScalarId scalar : results_) scalars[scalar.index()] = words_.read(scalar);
 }
 
@@ -391,7 +396,7 @@ void CudaRunner::read_words(std::span<ScalarResult> scalars) const {
 void CudaRunner::read_scalars(const DeviceScalar* from, std::span<ScalarResult> scalars) const {
     for (std::size_t p = 0; p < bound_.count; ++p)
         for (const ScalarId result : results_) {
-            const std::size_t i = p * loaded_->plan->scalars.size() + result.index();
+            const std::size_t i = p * plan().scalars.size() + result.index();
             const DeviceScalar& scalar = from[i];
             if (scalar.empty == DeviceScalar::never)
                 throw DeviceError(
@@ -403,8 +408,8 @@ void CudaRunner::read_scalars(const DeviceScalar* from, std::span<ScalarResult> 
 
 } // namespace
 
-std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded) {
-    return std::make_unique<CudaRunner>(std::move(loaded));
+std::unique_ptr<Runner> make_runner(std::shared_ptr<const PlanLoader> loader, Problems problems) {
+    return std::make_unique<CudaRunner>(std::move(loader), problems);
 }
 
 } // namespace gf::cuda

@@ -1,4 +1,4 @@
-// Runs a loaded plan, for one problem or for many.
+// Runs a plan on one device, for one problem or for many.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,7 @@
 
 namespace gf::cuda {
 
-/// Binds one problem where the plan is loaded for one (Problems::one), any number where it is loaded for many. The
-/// device must be current.
-std::unique_ptr<Runner> make_runner(std::shared_ptr<const LoadedPlan> loaded);
+/// Binds one problem, or any number with Problems::many. The device must be current.
+std::unique_ptr<Runner> make_runner(std::shared_ptr<const PlanLoader> loader, Problems problems);
 
 } // namespace gf::cuda

@@ -1,5 +1,5 @@
-// See shape.hpp.
-#include "cuda/shape.hpp"
+// See schedule.hpp.
+#include "cuda/schedule.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -15,9 +15,12 @@ namespace {
 /// The tuning constants, each with the measurement that set it: µs on an H200, before → after (details in
 /// bench/NOTES.md). None changes a bit.
 namespace tuned {
-constexpr int load_bytes = 16;   ///< bytes of a load: f32 sums at 2^30 B reach 0.99 of the read ceiling
-constexpr int least_width = 4;   ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
-constexpr int width_of_many = 8; ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
+constexpr int load_bytes = 16;    ///< bytes of a load: f32 sums at 2^30 B reach 0.99 of the read ceiling
+constexpr int most_width = 16;    ///< a slab of i8 in 128 threads
+constexpr int least_width = 4;    ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
+constexpr int width_of_many = 8;  ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
+constexpr int bytes_of_many = 64; ///< of a thread, in flight, in a large grid: five of 2,500 blocks 17.3 → 13.8
+constexpr int large_grid = 1200; ///< blocks; five of 1,000 in a large grid's blocks 13.1 → 14.8, of 1,280 15.6 → 15.4
 constexpr int threads_of_maps = 256;   ///< z-score's map of 2^30 B 526 → 508; 128 threads the same
 constexpr int narrow_words = 8;        ///< most words of a narrow lane; wide lanes leave room for one resident block
 constexpr int most_state_words = 128;  ///< words of a thread's lanes: a thread has at most 255 registers
@@ -28,9 +31,8 @@ constexpr int words_of_one_warp = 2;   ///< one warp collects up to 8 blocks a l
 constexpr int words_of_two_each = 8;   ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
 constexpr int words_of_one_each = 32;  ///< states of two blocks with more words spill
 constexpr int own_registers = 16;      ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
-constexpr int record_registers = 8;    ///< a block's record in kernels for many problems: 12 → 4 of 100 graphs spill
 constexpr int computed_parameters = 4; ///< 64-bit values computed from parameters; an estimate
-constexpr int threads_of_many = 1024;  ///< resident threads wanted in kernels for many problems, which are short
+constexpr int threads_of_many = 1024;  ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
 } // namespace tuned
 
 // A multiprocessor's registers, and a thread's.
@@ -48,12 +50,6 @@ int widest_element(const Plan& plan, const Sweep& sweep) {
 bool touches_arrays(const Sweep& sweep) {
     return !sweep.stores.empty() ||
            std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::load; });
-}
-
-int flat_arrays(const Plan& plan, const Sweep& sweep) {
-    return int(std::ranges::count_if(sweep.code, [&](const Instruction& i) {
-        return i.opcode == Opcode::load && is_flat(plan.arrays[i.array], sweep);
-    }));
 }
 
 /// Words of the parameters and of values computed from them, in kernels whose parameters are not in constant memory.
@@ -104,15 +100,6 @@ int words_to_fold(const Sweep& sweep, int width) {
     return words;
 }
 
-/// True if the compiler can save a seventh of the estimated registers to make another block resident. With stores,
-/// gathered arrays, masked folds and 64-bit arithmetic it spills instead.
-bool yields_registers(const Plan& plan, const Sweep& sweep) {
-    const auto is_wide = [](const Instruction& i) { return is_per_element(i) && size_of(i.compute) > 4; };
-    const auto is_heavy = [](const Fold& f) { return f.mask.valid() || f.accumulator == DType::f64; };
-    return sweep.stores.empty() && !by_coordinates(plan, sweep) && std::ranges::none_of(sweep.code, is_wide) &&
-           std::ranges::none_of(sweep.folds, is_heavy);
-}
-
 /// The most blocks whose states one thread of the last block collects.
 int blocks_to_collect(const Sweep& sweep, int threads) {
     int words = 0, largest = 0;
@@ -138,58 +125,55 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     return int(bytes);
 }
 
-Shape choose_shape(const Plan& plan, const Sweep& sweep, Problems problems) {
+Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks) {
     const int widest = widest_element(plan, sweep);
     const bool wide = state_words(sweep, 1) > tuned::narrow_words;
     // 16-byte loads of the widest element, and blocks of at most 512 threads: blocks of 1,024 are less often resident
-    // and combine more states. Many problems are usually short: with half the threads, more blocks are resident.
+    // and combine more states. Many problems are usually short: their blocks have half the threads, so that more of
+    // them are resident. In a large grid, resident blocks hide the latency: each thread loads one slab of more elements.
     const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide;
+    const bool in_large_grid = small_blocks && blocks >= tuned::large_grid;
     const int least = small_blocks ? tuned::width_of_many : tuned::least_width;
-    int width =
-        touches_arrays(sweep) ? std::max(tuned::load_bytes / widest, least) : tuned::least_width; // defect: width
+    const int bytes_wanted = in_large_grid ? tuned::bytes_of_many : tuned::load_bytes;
+    int width = touches_arrays(sweep) ? std::clamp(bytes_wanted / widest, least, tuned::most_width)
+                                      : tuned::least_width; // defect: width
     // Each of a thread's elements in a slab is a lane with its own states, except in folds that are exact in any order.
     // The states must fit into a thread's 255 registers.
     while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words)
         width /= 2; // defect: narrower
     // Sweeps that fold nothing are fastest in many small blocks; their slabs are not part of any order.
-    if (sweep.folds.empty()) return {.threads = tuned::threads_of_maps, .width = width};
-    const int threads = int(slab_elements) / width;
+    if (sweep.folds.empty()) return {.problems = problems, .threads = tuned::threads_of_maps, .width = width};
 
+    Schedule chosen{.problems = problems, .threads = int(slab_elements) / width, .width = width};
+    chosen.collects = blocks_to_collect(sweep, chosen.threads);
+    // A kernel for one problem has at most two blocks on a multiprocessor, which needs no limit of registers.
+    if (small_blocks) chosen.resident = tuned::threads_of_many / chosen.threads;
     // Sweeps that load nothing wait for nothing: slabs in flight would only add code.
     const int bytes = loaded_bytes(plan, sweep) * width;
-    const int collects = blocks_to_collect(sweep, threads);
-    if (bytes == 0) return {.threads = threads, .width = width, .collects = collects};
+    if (bytes == 0) return chosen;
     // The bytes a block needs in flight: 32 KiB if two or more blocks share a multiprocessor. Wide states leave room
     // for one block, which needs more: 192 bytes a thread. Registers limit both: more would spill.
-    const int wanted = (wide ? tuned::wide_bytes_in_flight : tuned::bytes_in_flight / threads) / bytes;
+    const int of_a_thread = wide            ? tuned::wide_bytes_in_flight
+                            : in_large_grid ? tuned::bytes_of_many
+                                            : tuned::bytes_in_flight / chosen.threads;
     const int used = tuned::own_registers + state_words(sweep, width) + words_to_fold(sweep, width) +
                      (problems == Problems::many ? parameter_words(plan, sweep) : 0);
     const int of_a_slab = words_in_flight(plan, sweep, width, wide);
-    const int room = (std::min(registers_of_multiprocessor / threads, registers_of_thread) - used) / of_a_slab;
-    const unsigned most = unsigned(std::clamp(std::min(wanted, room), 1, tuned::most_in_flight));
-    const int in_flight = int(wide ? most : std::bit_floor(most)); // the remainder is folded in halves
-
+    const int room = (std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread) - used) / of_a_slab;
+    const unsigned most = unsigned(std::clamp(std::min(of_a_thread / bytes, room), 1, tuned::most_in_flight));
+    chosen.in_flight = int(wide ? most : std::bit_floor(most)); // the remainder is folded in halves
     // Windows of unaligned arrays take more words than packs.
-    const int windows = std::min(in_flight, std::max(in_flight / 2, 2));
-
+    chosen.windows_in_flight = std::min(chosen.in_flight, std::max(chosen.in_flight / 2, 2));
     // The tail needs the registers of one more slab; without them it is loaded after the slabs.
-    const bool tail_early = !wide && !by_coordinates(plan, sweep) && in_flight < room;
-    const int registers = used + of_a_slab * int(tail_early) +
-                          std::max(of_a_slab * in_flight, windows * (of_a_slab + 4 * flat_arrays(plan, sweep)));
-    // A kernel for one problem has at most two blocks on a multiprocessor, which needs no limit of registers. A kernel
-    // for many wants 1,024 resident threads, of 64 registers each; registers are allocated in units of eight.
-    const int most_resident = wide || problems == Problems::one ? 1 : tuned::threads_of_many / threads;
-    const int needed = yields_registers(plan, sweep) ? registers * 6 / 7 : registers + tuned::record_registers;
-    int resident = 1;
-    while (resident < most_resident && needed <= registers_of_multiprocessor / (threads * (resident + 1)) / 8 * 8)
-        ++resident;
-    return {.threads = threads,
-            .width = width,
-            .in_flight = in_flight,
-            .windows_in_flight = windows,
-            .resident = resident,
-            .tail_early = tail_early,
-            .collects = collects};
+    chosen.tail_early = !wide && !by_coordinates(plan, sweep) && chosen.in_flight < room;
+    return chosen;
+}
+
+Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes) {
+    Schedule fewer = schedule;
+    const int needed = registers + spilled_bytes / 4;
+    fewer.resident = std::clamp(registers_of_multiprocessor / (schedule.threads * needed), 1, schedule.resident - 1);
+    return fewer;
 }
 
 } // namespace gf::cuda
