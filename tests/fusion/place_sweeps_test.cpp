@@ -258,8 +258,45 @@ TEST(PlaceSweeps, a_sweep_of_wide_states_splits) {
     EXPECT_EQ(plan.sweeps[0].folds.size(), 5U); // of 18 words each
     EXPECT_EQ(plan.sweeps[1].folds.size(), 4U);
     EXPECT_EQ(plan.sweeps[0].stores.size(), 1U);
-    EXPECT_EQ(plan.sweeps[1].reason, "a sweep folds at most 96 words for four lanes");
+    EXPECT_EQ(plan.sweeps[1].reason, "a sweep has no more accumulators than fit a GPU's registers");
     EXPECT_TRUE(plan.sweeps[1].after.empty());
+}
+
+TEST(PlaceSweeps, as_many_reductions_of_different_columns_fit_a_sweep_as_the_guide_says) {
+    const auto sweeps = [](const char* type, const char* reduction, int columns) {
+        std::string inputs, results;
+        for (int k = 0; k < columns; ++k) {
+            inputs += fmt::format("{}x{}: {}[n]", k ? ", " : "", k, type);
+            results += fmt::format("{}r{} = {}", k ? ", " : "", k,
+                                   fmt::format(fmt::runtime(reduction), fmt::arg("x", fmt::format("x{}", k))));
+        }
+        if (std::string_view(reduction).ends_with("ok)")) inputs += ", ok: bool[n]";
+        return fused(fmt::format("f({}) -> {}", inputs, results)).sweeps.size();
+    };
+    struct Row {
+        const char *type, *reduction;
+        int most;
+    };
+    for (const Row& row : {Row{"f32", "sum({x})", 24},
+                           {"f64", "product({x})", 12},
+                           {"i32", "product({x})", 48},
+                           {"i64", "sum({x})", 48},
+                           {"f32", "min({x})", 64},
+                           {"f64", "max({x})", 48},
+                           {"i64", "min({x})", 48},
+                           {"u8", "argmin({x})", 32},
+                           {"f64", "argmax({x})", 24},
+                           {"bool", "any({x})", 64},
+                           {"bool", "count({x})", 48},
+                           {"f32", "logsumexp({x})", 12},
+                           {"f64", "logsumexp({x})", 6},
+                           {"f32", "mean({x})", 5},
+                           {"f64", "variance({x})", 5},
+                           {"f32", "mean({x} where ok)", 2},
+                           {"f64", "stddev({x} where ok)", 2}}) {
+        EXPECT_EQ(sweeps(row.type, row.reduction, row.most), 1U) << row.type << " " << row.reduction;
+        EXPECT_EQ(sweeps(row.type, row.reduction, row.most + 1), 2U) << row.type << " " << row.reduction;
+    }
 }
 
 TEST(PlaceSweeps, a_sweep_is_filled_to_its_last_word_and_more_share_evenly) {

@@ -176,7 +176,7 @@ void count_schedule(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     }
     if (!in_order) ++coverage["sweep without arrays in order"];
     ++coverage[fmt::format("sweep of {} arrays", loaded.size() > 8 ? "many" : std::to_string(loaded.size()))];
-    for (const std::string_view reason : {"another domain", "words for four lanes", "most 64 arrays", "→"})
+    for (const std::string_view reason : {"another domain", "fit a GPU's registers", "most 64 arrays", "→"})
         if (sweep.reason.find(reason) != std::string::npos) ++coverage[fmt::format("sweep because of {}", reason)];
 }
 

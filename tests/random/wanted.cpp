@@ -171,7 +171,7 @@ void want_branches(std::vector<std::string>& wanted) {
                              "sweep of 4 arrays",
                              "sweep of many arrays",
                              "sweep because of another domain",
-                             "sweep because of words for four lanes",
+                             "sweep because of fit a GPU's registers",
                              "sweep because of most 64 arrays",
                              "sweep because of →",
                              "yield maybe empty",

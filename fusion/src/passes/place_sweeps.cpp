@@ -194,8 +194,7 @@ private:
                                                "one sweep takes at most {} and {}",
                                                arrays, parameters, max_sweep_arrays, max_sweep_parameters),
                                    "split the expression, or bring the inputs together in one array with one more dim");
-            begin_sweep(group, !words_fit
-                                   ? fmt::format("a sweep folds at most {} words for four lanes", max_sweep_words)
+            begin_sweep(group, !words_fit    ? "a sweep has no more accumulators than fit a GPU's registers"
                                : !arrays_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
                                              : fmt::format("a sweep takes at most {} addresses, strides and scalars",
                                                            max_sweep_parameters));
