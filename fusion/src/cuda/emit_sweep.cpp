@@ -262,7 +262,7 @@ void Emitter::entry() {
     if (schedule_.problems == Problems::many) {
         out_.line("wait_for_previous_kernel();");
         out_.line("u64 place = block_index(); // problem | the block's number in it << 32");
-        out_.line("load_relaxed_if(places != nullptr, place, places + block_index());");
+        out_.line("load_relaxed_if(places != nullptr, place, nth_word(places, block_index()));");
         out_.line("const u64* const own = records + u64(u32(place)) * {};", kernel_.parameters.size() + 1);
         out_.line("Sweep kernel{{{{u32(place >> 32), u32(own[0])}}{}}};", values);
     } else {

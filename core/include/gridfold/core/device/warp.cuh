@@ -9,6 +9,9 @@ namespace GRIDFOLD_NAMESPACE {
 GRIDFOLD_FN u64 prefetched_from(const void* p) { return (u64(p) + 15) / 16 * 16; }
 GRIDFOLD_FN u64 prefetched_to(const void* p, u32 bytes) { return (u64(p) + bytes) / 16 * 16; }
 
+/// The address of word n; p may be null.
+GRIDFOLD_FN const u64* nth_word(const u64* p, u64 n) { return reinterpret_cast<const u64*>(u64(p) + n * sizeof(u64)); }
+
 #if defined(__CUDACC__)
 
 GRIDFOLD_FN u32 thread_index() { return threadIdx.x; }
@@ -28,7 +31,8 @@ GRIDFOLD_FN void wait_for_previous_kernel() {
 #endif
 }
 /// Lets the next kernel of the stream start, up to its wait_for_previous_kernel(), once every block of this one has
-/// called it. Safe at any time, since that wait is for the end of this kernel, which waits for the one before.
+/// called it or ended. Call it after this kernel's own wait: a kernel of the caller's may read, before its wait, what
+/// the kernel before this one wrote.
 GRIDFOLD_FN void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -129,7 +133,7 @@ GRIDFOLD_FN u32 thread_index() { return emulator::thread_index(); }
 GRIDFOLD_FN u32 block_index() { return emulator::block_index(); }
 GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
 GRIDFOLD_FN void barrier() { emulator::barrier(); }
-GRIDFOLD_FN void reconverge() {}
+GRIDFOLD_FN void reconverge() { emulator::shuffle_xor_word(0, 0); } // finds threads that do not come
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
 GRIDFOLD_FN void wait_for_previous_kernel() {}
 GRIDFOLD_FN void let_next_kernel_start() {}
