@@ -1,4 +1,4 @@
-// A reduction defined as a user would, and the same result from two built-in reductions, for the benchmarks of CPU and GPU.
+// A reduction defined as a user would, and the same result from two built-in ones, for the benchmarks of CPU and GPU.
 #pragma once
 
 #include <gridfold/gridfold.hpp>

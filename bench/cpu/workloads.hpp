@@ -96,8 +96,8 @@ template <class F> Call with_column(const Task& task, F f) {
     return {};
 }
 
-/// The call of a contender that is a struct of static functions: sum, cubes, five, dozen, zscore, range and row_sums, or
-/// some of them.
+/// The call of a contender that is a struct of static functions: some of sum, cubes, five, dozen, zscore, range and
+/// row_sums.
 template <class Contender> Call call_of(const Task& task) {
     const auto* x = static_cast<const float*>(task.x);
     float* const z = task.z;

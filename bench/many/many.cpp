@@ -1,5 +1,5 @@
 // Workload many: five statistics of each of 1,000 columns of 10,000 elements, in one launch or in 1,000 launches.
-// Workloads many_of_<length>: the same of shorter and of longer columns of as many elements altogether.
+// Workloads many_of_<length>: the same statistics of columns of that length, 10,000,000 elements in all.
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,11 +1,13 @@
 // The CUDA runner on the emulated device: its updates, allocations and waits, and its state after any driver call
 // fails.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -363,31 +365,62 @@ TEST_F(RunnerCuda, a_failed_bind_of_many_leaves_the_old_bindings) {
 }
 
 TEST_F(RunnerCuda, many_problems_change_their_schedule_with_the_size_of_their_grid) {
-    sum_runner();
-    auto x = numbers(40);
+    auto x = numbers(40), y = numbers(14'000, 5); // seven slabs, in four blocks
     const auto some = [&](std::size_t count) {
-        return Bound{std::vector<std::int64_t>(count, 40), std::vector<BoundArray>(count, bound(x)), {}, {}, count};
+        Bound bound_problems{
+            std::vector<std::int64_t>(count, 40), std::vector<BoundArray>(count, bound(x)), {}, {}, count};
+        bound_problems.extents[1] = 14'000;
+        bound_problems.arrays[1] = bound(y);
+        return bound_problems;
     };
     const auto expect_sums = [&](Runner& runner, std::size_t count) {
         std::vector<ScalarResult> results(count);
         runner.run(results, {});
-        for (const ScalarResult& result : results)
-            ASSERT_EQ(static_cast<std::int64_t>(result.bits), total_of(x)) << count << " problems";
+        for (std::size_t p = 0; p < count; ++p)
+            ASSERT_EQ(static_cast<std::int64_t>(results[p].bits), 3 * total_of(p == 1 ? y : x)) << p << " of " << count;
     };
-    auto runner = sums->many_runner();
-    for (const std::size_t count : {std::size_t{2}, std::size_t{1200}, std::size_t{3}}) {
+    const auto tripled = build("s(x: i32[n]) -> total = sum(x * 3)");
+    auto runner = tripled->many_runner();
+    long graphs = 0;
+    for (const auto& [count, new_graphs] : {std::pair<std::size_t, long>{2, 1}, {3, 0}, {1200, 1}, {1201, 0}, {3, 1}}) {
         runner->bind(some(count));
+        EXPECT_EQ(device->instantiations, graphs += new_graphs) << count << " problems";
         expect_sums(*runner, count);
     }
-    // A failure while the other schedule's kernel is compiled, loaded or bound leaves the old one in use.
+    // A failure while the other schedule's kernel is loaded or bound leaves the old one in use.
     for (long n = 0;; ++n) {
-        auto changed = build("s(x: i32[n]) -> total = sum(x)");
-        auto other = changed->many_runner();
+        const auto again = build("s(x: i32[n]) -> total = sum(x * 3)");
+        auto other = again->many_runner();
         other->bind(some(2));
         const auto [failed, calls] = test::with_failing_call(*device, n, [&] { other->bind(some(1200)); });
-        if (failed) expect_sums(*other, 2);
+        expect_sums(*other, failed ? 2 : 1200);
         if (n >= calls) break; // a call that only releases fails without an error
     }
+}
+
+TEST_F(RunnerCuda, kernels_that_spill_are_compiled_for_fewer_resident_blocks) {
+    auto x = numbers(100);
+    const Bound two{{100, 100}, {bound(x), bound(x)}, {}, {}, 2};
+    struct Case {
+        std::array<int, 4> local_bytes; ///< of the kernels, in the order in which they are loaded
+        long compilations;
+    };
+    int factor = 7;
+    for (const Case& one : {Case{{0, 0, 0, 0}, 1}, Case{{32, 0, 0, 0}, 3}, // four resident blocks spill, three do not
+                            Case{{32, 0, 16, 16}, 4},     // as one resident block does not, it is taken
+                            Case{{32, 32, 32, 32}, 2}}) { // an array: one resident block has it, too
+        const auto product = build(fmt::format("s(x: i32[n]) -> total = sum(x * {})", ++factor).c_str());
+        auto runner = product->many_runner();
+        const long before = device->compilations;
+        device->local_bytes = one.local_bytes;
+        device->local_bytes_asked = 0;
+        runner->bind(two);
+        EXPECT_EQ(device->compilations - before, one.compilations);
+        std::vector<ScalarResult> results(2);
+        runner->run(results, {});
+        EXPECT_EQ(static_cast<std::int64_t>(results[1].bits), factor * total_of(x));
+    }
+    device->local_bytes = {};
 }
 
 TEST_F(RunnerCuda, a_failed_bind_leaves_the_old_bindings) {

@@ -11,20 +11,23 @@
 namespace gf {
 namespace {
 
+std::shared_ptr<const cuda::LoadedPlan> load_for_one(const cuda::PlanLoader& loader) {
+    return loader.load(cuda::Problems::one, choose_schedules(loader.plan(), cuda::Problems::one, {}));
+}
+
 class CudaBuild final : public Build {
 public:
     explicit CudaBuild(std::shared_ptr<const cuda::PlanLoader> loader)
-        : loader_(std::move(loader)),
-          loaded_(loader_->load(cuda::choose_schedules(loader_->plan(), cuda::Problems::one, {}))) {}
+        : loader_(std::move(loader)), loaded_(load_for_one(*loader_)) {}
 
     std::unique_ptr<Runner> runner() const override { return make_runner(cuda::Problems::one); }
     std::unique_ptr<Runner> many_runner() const override { return make_runner(cuda::Problems::many); }
 
     std::vector<SweepFacts> facts() const override {
         std::vector<SweepFacts> facts;
-        for (const cuda::LoadedKernel& kernel : loaded_->kernels)
-            facts.push_back({kernel.emitted.source, kernel.facts.registers, kernel.facts.local_bytes,
-                             kernel.emitted.schedule.threads, kernel.was_cached});
+        for (const auto& kernel : loaded_->kernels)
+            facts.push_back({kernel->emitted.source, kernel->facts.registers, kernel->facts.local_bytes,
+                             kernel->emitted.schedule.threads, kernel->was_cached});
         return facts;
     }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ std::size_t scalar_bytes(const Plan& plan, std::size_t problems) {
 /// fewer blocks, which loop: a table with a word for each slab would be long.
 std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems) {
     constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's limit
-    const Kernel& kernel = loaded.kernels[sweep].emitted;
+    const Kernel& kernel = loaded.kernels[sweep]->emitted;
     std::vector<std::uint32_t> all;
     all.reserve(problems.count);
     std::int64_t sum = 0;
@@ -72,7 +73,7 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
     const std::size_t unused = one ? 0 : take(layout.bytes, workspace_bytes(Kernel{}));
     layout.workspaces.assign(sweeps, std::vector<std::size_t>(count, unused));
     for (std::size_t s = 0; s < sweeps; ++s) {
-        const Kernel& kernel = loaded.kernels[s].emitted;
+        const Kernel& kernel = loaded.kernels[s]->emitted;
         for (std::size_t p = 0; p < count; ++p)
             if (one ? kernel.finishes : kernel.words > 0 && layout.blocks[s][p] > 1)
                 layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel)); // defect: workspace
@@ -80,7 +81,7 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
     layout.tables_at = layout.bytes;
     for (std::size_t s = 0; s < sweeps && !one; ++s) {
         const auto& blocks = layout.blocks[s];
-        const std::size_t words = loaded.kernels[s].emitted.parameters.size() + 1;
+        const std::size_t words = loaded.kernels[s]->emitted.parameters.size() + 1;
         layout.records.push_back(take(layout.bytes, count * words * sizeof(std::uint64_t)));
         std::size_t sum = 0;
         for (const std::uint32_t of_problem : blocks) sum += of_problem;
@@ -109,13 +110,15 @@ DeviceSide make_device_side(const LoadedPlan& loaded, const Bound& problems, con
         std::memcpy(side.tables.data() + (offset - layout.tables_at), words.data(), words.size() * sizeof words[0]);
     };
     for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
-        const Kernel& kernel = loaded.kernels[s].emitted;
+        const Kernel& kernel = loaded.kernels[s]->emitted;
         const auto& yields = plan.sweeps[s].yields;
         const bool host_reads = std::any_of(yields.begin(), yields.end(),
                                             [&](const Yield& yield) { return is_output(plan, yield.scalar); });
         SweepLaunch launch;
         launch.blocks = 0;
         std::vector<std::uint64_t> records, places;
+        if (loaded.problems == Problems::many && layout.places[s] != 0)
+            places.reserve(std::accumulate(layout.blocks[s].begin(), layout.blocks[s].end(), std::size_t{0}));
         for (std::size_t p = 0; p < problems.count; ++p) {
             const BoundProblem problem = problem_of(plan, problems, p);
             void* const workspace = layout.workspaces[s][p] != 0 ? at(layout.workspaces[s][p]) : nullptr;

@@ -32,7 +32,7 @@ struct Kernel {
 };
 
 Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule);
-/// Emits with the schedule of a small launch.
+/// With the schedule of one problem, or of few blocks.
 Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems = Problems::one);
 
 /// The part of a kernel's text that differs between sweeps, with the user's names and the plan's instructions as

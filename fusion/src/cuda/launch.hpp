@@ -56,7 +56,7 @@ inline bool overlaps(const LoadedPlan& loaded, const SweepLaunch& launch) {
 
 /// Calls `use(launch)` with a sweep's launch in the driver's form, which is valid during the call.
 template <class Use> void with_launch(const LoadedPlan& loaded, SweepId sweep, const SweepLaunch& one, Use&& use) {
-    const LoadedKernel& kernel = loaded.kernels[sweep];
+    const LoadedKernel& kernel = *loaded.kernels[sweep];
     std::vector<std::uint64_t> values = one.values; // kernelParams points to mutable memory
     std::vector<void*> addresses;
     addresses.reserve(values.size());

@@ -6,11 +6,13 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <gridfold/core/cache.hpp>
 #include <gridfold/core/device.hpp>
+#include <gridfold/core/nvrtc.hpp>
 
 namespace gf::cuda {
 
@@ -72,70 +74,111 @@ std::vector<Image> images_for(const std::vector<KernelKey>& keys) {
     return images;
 }
 
-/// Emits, compiles and loads the kernels of these sweeps. Sweeps of one text share a module.
-void load_kernels(LoadedPlan& loaded, const Device& device, bool fast_math, const Schedules& schedules,
-                  const std::vector<SweepId>& sweeps) {
-    std::vector<KernelKey> keys; // distinct
-    std::vector<std::size_t> key_of_sweep;
-    std::map<std::string_view, std::size_t> known;
-    for (const SweepId sweep : sweeps) {
-        Kernel& emitted = loaded.kernels[sweep].emitted;
-        emitted = emit_cuda(*loaded.plan, sweep, schedules[sweep.index()]);
-        const auto [it, is_new] = known.try_emplace(emitted.source, keys.size());
-        if (is_new)
-            keys.push_back(
-                {emitted.source, device.capability_major, device.capability_minor, compiler_options(fast_math)});
-        key_of_sweep.push_back(it->second);
-    }
-    const std::vector<Image> images = images_for(keys);
-    std::vector<std::shared_ptr<const Module>> modules;
-    modules.reserve(images.size());
-    for (const Image& image : images) modules.push_back(std::make_shared<const Module>(loaded.device, *image.bytes));
-    for (std::size_t i = 0; i < sweeps.size(); ++i) {
-        LoadedKernel& kernel = loaded.kernels[sweeps[i]];
-        kernel.module = modules[key_of_sweep[i]];
-        kernel.kernel = kernel.module->kernel("gridfold_sweep");
-        kernel.facts = facts_of(kernel.kernel, loaded.device); // loads the kernel now, since a capture cannot
-        kernel.was_cached = images[key_of_sweep[i]].was_cached;
-    }
+Device device_of(int ordinal) {
+    const CurrentDevice current(ordinal); // throws if no device has that number
+    return devices()[static_cast<std::size_t>(ordinal)];
 }
 
 } // namespace
 
 PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options)
-    : plan_(std::move(plan)), device_(device), options_(options) {
-    const CurrentDevice current(device); // throws if no device has that number
-}
+    : plan_(std::move(plan)), device_(device_of(device)), options_(options) {}
 
-std::shared_ptr<const LoadedPlan> PlanLoader::load(const Schedules& schedules) const {
+std::shared_ptr<const LoadedPlan> PlanLoader::find(const Schedules& schedules) const {
     const std::lock_guard lock(mutex_);
-    for (const auto& [known, loaded] : loaded_)
-        if (known == schedules) return loaded;
-    return loaded_.emplace_back(schedules, load_anew(schedules)).second;
+    const auto found = std::ranges::find(loaded_, schedules, &Entry::first);
+    return found == loaded_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<const LoadedPlan> PlanLoader::load_anew(Schedules schedules) const {
-    const std::vector<Device> all = devices();
-    const Device& properties = all[static_cast<std::size_t>(device_)];
+std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Schedules& schedules) const {
+    if (auto found = find(schedules)) return found;
+    const std::lock_guard compiling(compiling_);
+    if (auto found = find(schedules)) return found; // another thread has loaded it
+    try {
+        auto loaded = load_anew(problems, schedules);
+        const std::lock_guard lock(mutex_);
+        return loaded_.emplace_back(schedules, std::move(loaded)).second;
+    } catch (const DeviceError&) {
+        if (nvrtc::unavailable_reason().empty()) throw;
+        const std::lock_guard lock(mutex_);
+        const auto other = std::ranges::find(loaded_, problems, [](const Entry& e) { return e.second->problems; });
+        if (other == loaded_.end()) throw;
+        return other->second; // a schedule changes no bit
+    }
+}
+
+std::shared_ptr<const LoadedPlan> PlanLoader::load_anew(Problems problems, const Schedules& schedules) const {
     auto loaded = std::make_shared<LoadedPlan>();
     loaded->plan = plan_;
-    loaded->device = device_;
-    loaded->problems = schedules.empty() ? Problems::one : schedules[0].problems;
-    loaded->may_overlap = kernels_may_overlap(properties);
+    loaded->device = device();
+    loaded->problems = problems;
+    loaded->may_overlap = kernels_may_overlap(device_);
     loaded->kernels.resize(plan_->sweeps.size());
-    std::vector<SweepId> pending;
-    for (const SweepId sweep : plan_->sweeps.ids()) pending.push_back(sweep);
-    while (!pending.empty()) {
-        load_kernels(*loaded, properties, options_.fast_math, schedules, pending);
-        std::erase_if(pending, [&](SweepId sweep) {
-            const KernelFacts& facts = loaded->kernels[sweep].facts;
-            Schedule& schedule = schedules[sweep.index()];
-            if (facts.local_bytes == 0 || schedule.resident == 1) return true;
-            schedule = with_fewer_resident(schedule, facts.registers, facts.local_bytes);
-            return false;
-        });
+    std::vector<SweepId> missing;
+    std::vector<Schedule> wanted;
+    for (const SweepId sweep : plan_->sweeps.ids()) {
+        const std::lock_guard lock(mutex_);
+        const auto same =
+            std::ranges::find_if(loaded_, [&](const Entry& e) { return e.first[sweep] == schedules[sweep]; });
+        if (same != loaded_.end()) {
+            loaded->kernels[sweep] = same->second->kernels[sweep];
+        } else {
+            missing.push_back(sweep);
+            wanted.push_back(schedules[sweep]);
+        }
     }
+    const auto kernels = load_kernels(missing, wanted);
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        loaded->kernels[missing[i]] = with_most_resident(missing[i], wanted[i], kernels[i]);
     return loaded;
+}
+
+/// The kernel, or one with fewer resident blocks if that saves spills. Local memory that one resident block needs, too,
+/// is no spill: the slow paths of functions such as sin have arrays.
+std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(SweepId sweep, Schedule schedule,
+                                                                   std::shared_ptr<const LoadedKernel> kernel) const {
+    if (kernel->facts.local_bytes == 0 || schedule.resident == 1) return kernel;
+    const auto load_one = [&] { return load_kernels({&sweep, 1}, {&schedule, 1})[0]; };
+    const int most = std::exchange(schedule.resident, 1);
+    const std::shared_ptr<const LoadedKernel> least = load_one();
+    schedule.resident = most;
+    while (kernel->facts.local_bytes > least->facts.local_bytes) {
+        const int spilled = kernel->facts.local_bytes - least->facts.local_bytes;
+        schedule = with_fewer_resident(schedule, kernel->facts.registers, spilled);
+        kernel = schedule.resident == 1 ? least : load_one();
+    }
+    return kernel;
+}
+
+/// Emits, compiles and loads a kernel of each sweep. Sweeps of one text share a module.
+std::vector<std::shared_ptr<const LoadedKernel>> PlanLoader::load_kernels(std::span<const SweepId> sweeps,
+                                                                          std::span<const Schedule> schedules) const {
+    std::vector<std::shared_ptr<LoadedKernel>> kernels;
+    std::vector<KernelKey> keys; // distinct
+    std::vector<std::size_t> key_of_kernel;
+    std::map<std::string_view, std::size_t> known;
+    for (std::size_t i = 0; i < sweeps.size(); ++i) {
+        kernels.push_back(std::make_shared<LoadedKernel>());
+        kernels[i]->emitted = emit_cuda(*plan_, sweeps[i], schedules[i]);
+        const std::string& source = kernels[i]->emitted.source;
+        const auto [it, is_new] = known.try_emplace(source, keys.size());
+        if (is_new)
+            keys.push_back(
+                {source, device_.capability_major, device_.capability_minor, compiler_options(options_.fast_math)});
+        key_of_kernel.push_back(it->second);
+    }
+    const std::vector<Image> images = images_for(keys);
+    std::vector<std::shared_ptr<const Module>> modules;
+    modules.reserve(images.size());
+    for (const Image& image : images) modules.push_back(std::make_shared<const Module>(device(), *image.bytes));
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        LoadedKernel& kernel = *kernels[i];
+        kernel.module = modules[key_of_kernel[i]];
+        kernel.kernel = kernel.module->kernel("gridfold_sweep");
+        kernel.facts = facts_of(kernel.kernel, device()); // loads the kernel now, since a capture cannot
+        kernel.was_cached = images[key_of_kernel[i]].was_cached;
+    }
+    return {kernels.begin(), kernels.end()};
 }
 
 } // namespace gf::cuda

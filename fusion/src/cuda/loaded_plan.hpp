@@ -1,10 +1,11 @@
-// A plan's kernels, compiled and loaded on one device: a LoadedPlan for each choice of schedules, shared by a build, its
-// runners and captured graphs.
+// A plan's kernels, compiled and loaded on one device: a LoadedPlan for each choice of schedules, shared by a build,
+// its runners and captured graphs.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,17 +43,16 @@ struct LoadedKernel {
     bool was_cached = false;
 };
 
-/// Immutable; kernels in the order of Plan::sweeps.
+/// Immutable.
 struct LoadedPlan {
     std::shared_ptr<const Plan> plan;
     int device = 0;
-    Problems problems = Problems::one; ///< the kernels' number of problems
-    bool may_overlap = false;          ///< the device supports Launch::may_overlap
-    Table<SweepId, LoadedKernel> kernels;
+    Problems problems = Problems::one;                           ///< the kernels' number of problems
+    bool may_overlap = false;                                    ///< the device supports Launch::may_overlap
+    Table<SweepId, std::shared_ptr<const LoadedKernel>> kernels; ///< shared by plans with the same schedule of a sweep
 };
 
-/// By Plan::sweeps.
-using Schedules = std::vector<Schedule>;
+using Schedules = Table<SweepId, Schedule>;
 
 /// Loads a plan on one device, once for each choice of schedules. Thread-safe.
 class PlanLoader {
@@ -61,22 +61,31 @@ public:
     PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options);
 
     const Plan& plan() const noexcept { return *plan_; }
-    int device() const noexcept { return device_; }
+    int device() const noexcept { return device_.ordinal; }
     Health& health() const noexcept { return health_; }
 
-    /// The plan with these schedules. The first call emits, compiles (in parallel, through the cache) and loads; where
-    /// a kernel spills registers, it is compiled again for fewer resident blocks. Throws DeviceError, CompileError.
-    std::shared_ptr<const LoadedPlan> load(const Schedules& schedules) const;
+    /// The plan with these schedules. The first call with a schedule emits, compiles (in parallel, through the cache)
+    /// and loads; where a kernel spills registers, it is compiled again for fewer resident blocks. Calls for loaded
+    /// plans do not wait for a compilation. Without a compiler the answer may be a loaded plan with other schedules.
+    /// Throws DeviceError, CompileError.
+    std::shared_ptr<const LoadedPlan> load(Problems problems, const Schedules& schedules) const;
 
 private:
-    std::shared_ptr<const LoadedPlan> load_anew(Schedules schedules) const;
+    using Entry = std::pair<Schedules, std::shared_ptr<const LoadedPlan>>;
+    std::shared_ptr<const LoadedPlan> find(const Schedules& schedules) const;
+    std::shared_ptr<const LoadedPlan> load_anew(Problems problems, const Schedules& schedules) const;
+    std::shared_ptr<const LoadedKernel> with_most_resident(SweepId sweep, Schedule schedule,
+                                                           std::shared_ptr<const LoadedKernel> kernel) const;
+    std::vector<std::shared_ptr<const LoadedKernel>> load_kernels(std::span<const SweepId> sweeps,
+                                                                  std::span<const Schedule> schedules) const;
 
     std::shared_ptr<const Plan> plan_;
-    int device_;
+    Device device_;
     BuildOptions options_;
     mutable Health health_;
-    mutable std::mutex mutex_;
-    mutable std::vector<std::pair<Schedules, std::shared_ptr<const LoadedPlan>>> loaded_;
+    mutable std::mutex compiling_; ///< held while plans are loaded; locked before mutex_
+    mutable std::mutex mutex_;     ///< guards loaded_
+    mutable std::vector<Entry> loaded_;
 };
 
 /// Calls `work` with the plan's device current. Throws DeviceError if the device is lost, and remembers new losses.

@@ -87,7 +87,7 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
     for (std::size_t i = 0; i < launches.size(); ++i) {
         for (std::uint64_t& value : launches[i].values) addresses[i].push_back(&value);
         for (const SweepId earlier : loaded.plan->sweeps[i].after) after[i].push_back(earlier.number());
-        const LoadedKernel& kernel = loaded.kernels[i];
+        const LoadedKernel& kernel = *loaded.kernels[i];
         nodes.push_back(
             {{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.schedule.threads),
               addresses[i].data(), overlaps(loaded, launches[i])},
@@ -208,7 +208,8 @@ void CudaRunner::bind(const Bound& problems) {
     on_device_of(*loader_, [&] {
         release_retired();
         Bound bound = problems;
-        auto loaded = loaded_ && polls() ? loaded_ : loader_->load(choose_schedules(plan(), problems_, bound));
+        auto loaded = loaded_; // the schedules for one problem do not depend on what is bound
+        if (!loaded || !polls()) loaded = loader_->load(problems_, choose_schedules(plan(), problems_, bound));
         Layout layout = lay_out(*loaded, bound);
         DeviceBuffer larger;
         if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loader_->device(), layout.bytes); // defect: larger

@@ -130,7 +130,7 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
     const bool wide = state_words(sweep, 1) > tuned::narrow_words;
     // 16-byte loads of the widest element, and blocks of at most 512 threads: blocks of 1,024 are less often resident
     // and combine more states. Many problems are usually short: their blocks have half the threads, so that more of
-    // them are resident. In a large grid, resident blocks hide the latency: each thread loads one slab of more elements.
+    // them are resident. In a large grid resident blocks hide the latency, and a thread has 64 bytes in flight.
     const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide;
     const bool in_large_grid = small_blocks && blocks >= tuned::large_grid;
     const int least = small_blocks ? tuned::width_of_many : tuned::least_width;
@@ -152,7 +152,8 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
     const int bytes = loaded_bytes(plan, sweep) * width;
     if (bytes == 0) return chosen;
     // The bytes a block needs in flight: 32 KiB if two or more blocks share a multiprocessor. Wide states leave room
-    // for one block, which needs more: 192 bytes a thread. Registers limit both: more would spill.
+    // for one block, which needs more: 192 bytes a thread. Registers limit both: more would spill. (Of many problems
+    // the compiler decides how many blocks fit, so this limit is for the slabs alone.)
     const int of_a_thread = wide            ? tuned::wide_bytes_in_flight
                             : in_large_grid ? tuned::bytes_of_many
                                             : tuned::bytes_in_flight / chosen.threads;
@@ -171,7 +172,7 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes) {
     Schedule fewer = schedule;
-    const int needed = registers + spilled_bytes / 4;
+    const int needed = (registers + spilled_bytes / 4 + 7) / 8 * 8; // registers are allocated in units of eight
     fewer.resident = std::clamp(registers_of_multiprocessor / (schedule.threads * needed), 1, schedule.resident - 1);
     return fewer;
 }

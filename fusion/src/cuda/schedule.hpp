@@ -1,5 +1,5 @@
 // A sweep's schedule: how its kernel walks the domain (threads, width, slabs in flight). It tunes for a GPU and changes
-// no bit. It is chosen when arrays are bound; the kernel is compiled at its first use (loaded_plan.hpp).
+// no bit. For one problem it follows from the plan; for many it is chosen when they are bound.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Schedule {
 /// `blocks`: the number of blocks of the launch; used for many problems.
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one,
                          std::int64_t blocks = 0);
-/// The schedule to try instead of one with which the compiler spilled `spilled_bytes` a thread, of `registers`: fewer
-/// resident blocks. Call it for schedules with resident > 1.
+/// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer
+/// resident blocks, of which there must be more than one.
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes);
 /// Bytes of one element of all arrays that the sweep loads.
 int loaded_bytes(const Plan& plan, const Sweep& sweep);

@@ -1,6 +1,8 @@
 // Control of the emulated device by a test: settings and counts.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace gf::emulator {
@@ -12,7 +14,10 @@ struct Control {
     int fail_with = 2;           ///< its CUresult
     bool fails_for_good = false; ///< every later call fails, too: the device is lost
     bool loses_words = false;    ///< words that kernels store for the waiting host are lost
-    std::uint64_t seed = 1;      ///< of the order of a kernel's threads; initially GRIDFOLD_EMULATED_SEED
+    /// The local memory of loaded kernels, in bytes a thread, in the order in which it is asked for; the last one repeats.
+    std::array<int, 4> local_bytes{};
+    std::size_t local_bytes_asked = 0;
+    std::uint64_t seed = 1; ///< of the order of a kernel's threads; initially GRIDFOLD_EMULATED_SEED
 
     /// Resets all settings and counts and recovers a lost device. Not while it works.
     void (*reset)() = nullptr;

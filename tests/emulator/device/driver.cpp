@@ -168,5 +168,10 @@ EXPORT int cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const cha
     return std::strcmp(name, "gridfold_sweep") == 0 ? gate() : not_found;
 }
 EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st*) {
-    return *value = attribute == gf::driver::function_registers ? 32 : 0, gate();
+    Control& c = control();
+    if (attribute == gf::driver::function_registers)
+        *value = 64;
+    else
+        *value = c.local_bytes[std::min(c.local_bytes_asked++, c.local_bytes.size() - 1)];
+    return gate();
 }

@@ -92,7 +92,8 @@ public:
     virtual ~Build() = default;
     /// A runner for one problem. Thread-safe, like many_runner().
     virtual std::unique_ptr<Runner> runner() const = 0;
-    /// A runner for any number of problems: on a GPU, one launch a sweep for all. CUDA: the first call compiles.
+    /// A runner for any number of problems: on a GPU, one launch a sweep for all. CUDA: bind() may
+    /// compile.
     virtual std::unique_ptr<Runner> many_runner() const = 0;
     virtual std::vector<SweepFacts> facts() const = 0;
     /// "cpu (AVX-512, 16 threads)", "cuda:0 (NVIDIA H200)"
