@@ -32,6 +32,7 @@ gf::Graph graph(Workload workload, Type type) {
     gf::Graph g{std::string(to_text(workload))};
     if (workload == Workload::dozen) return dozen(false);
     if (workload == Workload::range) return own_range();
+    if (workload == Workload::built_in_range) return built_in_range();
     const gf::Dim n = g.dim("n");
     const gf::Value x = g.input("x", dtype(type), {&n, 1});
     switch (workload) {
@@ -45,7 +46,8 @@ gf::Graph graph(Workload workload, Type type) {
         g.output("positive", gf::count(x > 0));
         break;
     case Workload::dozen:
-    case Workload::range: break;
+    case Workload::range:
+    case Workload::built_in_range: break;
     case Workload::zscore: g.output("z", (x - gf::mean(x)) / gf::stddev(x)); break;
     case Workload::many: g.output("sum", gf::sum(x)); break;
     }
@@ -78,12 +80,15 @@ Call many(const Task& task) {
     };
 }
 
-Call one_problem(const gf::Graph& graph, const Task& task) {
+} // namespace
+
+Call gridfold(const Task& task) {
+    if (task.workload == Workload::many) return many(task);
     const auto n = static_cast<std::int64_t>(task.n);
     gf::Bindings outputs;
     if (task.workload == Workload::zscore) outputs.emplace_back("z", gf::host_view(task.z, {n}));
     const Call prepared_call = with_column(task, [&](const auto* x) -> Call {
-        const gf::Executable exe = gf::compile(graph, {.device = "cpu"});
+        const gf::Executable exe = gf::compile(graph(task.workload, task.type), {.device = "cpu"});
         return [prepared = std::make_shared<gf::Prepared>(exe.prepare({{"x", gf::host_view(x, {n})}}, outputs))] {
             const gf::Results results = prepared->run();
             Numbers numbers{};
@@ -95,13 +100,5 @@ Call one_problem(const gf::Graph& graph, const Task& task) {
     });
     return prepared_call;
 }
-
-} // namespace
-
-Call gridfold(const Task& task) {
-    return task.workload == Workload::many ? many(task) : one_problem(graph(task.workload, task.type), task);
-}
-
-Call gridfold_built_in(const Task& task) { return one_problem(built_in_range(), task); }
 
 } // namespace bench::cpu

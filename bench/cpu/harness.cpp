@@ -18,7 +18,9 @@ constexpr bool has_several_statistics(Workload workload) {
     return workload == Workload::five || workload == Workload::dozen || workload == Workload::zscore;
 }
 /// True for the workloads of `omp_simd` and `eigen`.
-constexpr bool has_vector_loops(Workload workload) { return workload != Workload::many && workload != Workload::range; }
+constexpr bool has_vector_loops(Workload workload) {
+    return workload == Workload::sum || workload == Workload::cubes || has_several_statistics(workload);
+}
 
 /// Contenders of one name are variants: the fastest is reported.
 struct Contender {
@@ -31,7 +33,6 @@ struct Contender {
 
 std::vector<Contender> contenders(const Task& task) {
     std::vector<Contender> all{{"gridfold", gridfold(task)}, {"loop", loop(task)}};
-    if (task.workload == Workload::range) all.push_back({"gridfold_built_in", gridfold_built_in(task)});
     if (has_vector_loops(task.workload)) all.push_back({"omp_simd", omp_simd(task)});
     if (has_several_statistics(task.workload)) all.push_back({"omp_fused", omp_fused(task)});
 #if GRIDFOLD_HAS_EIGEN
@@ -78,7 +79,6 @@ std::string Case::name() const { return fmt::format("{}/{}/bytes:{}/cpu", to_tex
 
 std::vector<std::string> contender_names(Workload workload) {
     std::vector<std::string> names{"gridfold", "loop"};
-    if (workload == Workload::range) names.emplace_back("gridfold_built_in");
     if (has_vector_loops(workload)) names.emplace_back("omp_simd");
     if (has_several_statistics(workload)) names.emplace_back("omp_fused");
 #if GRIDFOLD_HAS_EIGEN

@@ -80,6 +80,7 @@ Reference refer(const Task& task) {
         break;
     case Workload::zscore: break;
     case Workload::range:
+    case Workload::built_in_range:
         r.numbers = {f.most - f.least};
         r.scale = {f.most - f.least};
         break;

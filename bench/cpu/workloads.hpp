@@ -14,12 +14,13 @@ namespace bench::cpu {
 
 enum class Workload {
     sum,
-    cubes,  ///< the sum of the cubes
-    five,   ///< sum, sum of squares, min, max, the number of positive elements
-    dozen,  ///< ../dozen.hpp
-    zscore, ///< (x − mean) / standard deviation, an array
-    range,  ///< the largest element less the smallest, by a user's own reduction (../own_range.hpp)
-    many,   ///< one sum a row of row_elements; their sum, the sum of every other, the least and the greatest
+    cubes,          ///< the sum of the cubes
+    five,           ///< sum, sum of squares, min, max, the number of positive elements
+    dozen,          ///< ../dozen.hpp
+    zscore,         ///< (x − mean) / standard deviation, an array
+    range,          ///< the largest element less the smallest, by a user's own reduction (../own_range.hpp)
+    built_in_range, ///< the same by built-in reductions
+    many,           ///< one sum a row of row_elements; their sum, the sum of every other, the least and the greatest
 };
 
 /// The rows of `many`; the last row may be shorter.
@@ -71,8 +72,6 @@ using Call = std::function<Numbers()>;
 
 // The contenders. These functions prepare them, outside of the timed calls.
 Call gridfold(const Task& task);
-/// The range from built-in reductions.
-Call gridfold_built_in(const Task& task);
 Call loop(const Task& task);
 Call omp_simd(const Task& task);
 /// For workloads of several statistics only.
@@ -120,6 +119,7 @@ template <class Contender> Call call_of(const Task& task) {
             return Numbers{};
         };
     case Workload::range:
+    case Workload::built_in_range:
         if constexpr (requires { Contender::range(x, n); }) return [x, n] { return Numbers{Contender::range(x, n)}; };
         break;
     case Workload::many:

@@ -6,7 +6,7 @@
 namespace bench {
 
 void add_sums(Suite& suite);        ///< sum, cubes, ragged_sum, misaligned_sum
-void add_other_folds(Suite& suite); ///< max, argmax, dot, range
+void add_other_folds(Suite& suite); ///< max, argmax, dot, range, built_in_range
 void add_ladder(Suite& suite);      ///< the classic ladder of sums, and cubes by growing numbers of threads
 void add_five(Suite& suite);        ///< five statistics of a column
 void add_folds(Suite& suite);       ///< dozen, dozen_arg, and 1 … 64 folds of a column

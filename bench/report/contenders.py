@@ -22,7 +22,6 @@ LOOKS = {
     "gridfold_sum": Look("gridfold, one sum", GRIDFOLD),
     "gridfold_aligned": Look("gridfold, aligned arrays", GRIDFOLD),
     "gridfold_one_by_one": Look("gridfold, one call per column", GRIDFOLD),
-    "gridfold_built_in": Look("gridfold, built-in min and max", GRIDFOLD),
     "gridfold_unfused": Look("gridfold, not fused", "#3E96CC"),
     "cub": Look("CUB", "#D55E00"),
     "cub_struct": Look("CUB, one call over a struct", "#7F3800"),

@@ -1,4 +1,7 @@
-// Workloads of one fold: max and argmax of one column, the dot product of two columns, and a user's own reduction.
+// Workloads of one fold: max and argmax of one column, the dot product of two columns, and the
+// range, by a user's own reduction and by built-in ones.
+#include <utility>
+
 #include "harness/case.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/gridfold.hpp"
@@ -58,18 +61,11 @@ Make make_dot(std::int64_t elements) {
     };
 }
 
-Make make_range(std::int64_t elements) {
-    return [=](Case& made) {
+Make make_range(const gf::Graph& graph, std::int64_t elements) {
+    return [graph, elements](Case& made) {
         const Input<float> x(elements, made.copies());
         const Digits digits = x.digits();
-        const std::vector<Expected> expected{exactly(digits.most() - digits.least())};
-        add_gridfold(made, own_range(), x, expected);
-        if (made.wants("gridfold_built_in"))
-            made.add(gridfold_contender("gridfold_built_in", built_in_range(), on_gpu(), made.copies(),
-                                        [x](int copy) {
-                                            return gf::Bindings{{"x", x.view(copy)}};
-                                        }),
-                     expected);
+        add_gridfold(made, graph, x, {exactly(digits.most() - digits.least())});
         if (made.wants("ceiling")) made.add(read_ceilings([x](int copy) { return x.copy(copy); }, x.bytes()));
     };
 }
@@ -89,9 +85,11 @@ void add_other_folds(Suite& suite) {
         const std::int64_t elements = bytes / std::int64_t{sizeof(float)};
         suite.add(graph_case(facts_of("max", bytes, elements), make_extreme(false, elements)));
         suite.add(graph_case(facts_of("argmax", bytes, elements), make_extreme(true, elements)));
-        CaseFacts range = facts_of("range", bytes, elements);
-        range.contenders = {"gridfold", "gridfold_built_in", "ceiling"};
-        suite.add(graph_case(range, make_range(elements)));
+        for (const auto& [name, graph] : {std::pair{"range", own_range()}, {"built_in_range", built_in_range()}}) {
+            CaseFacts range = facts_of(name, bytes, elements);
+            range.contenders = {"gridfold", "ceiling"};
+            suite.add(graph_case(range, make_range(graph, elements)));
+        }
         CaseFacts facts = facts_of("dot", bytes, elements / 2);
         facts.extra = 1;
         suite.add(graph_case(facts, make_dot(elements / 2)));

@@ -1,4 +1,5 @@
-// The parameters of a sweep's kernel: the schedule counts them, the emitter declares them, a launch computes their values.
+// The parameters of a sweep's kernel: the schedule counts them, the emitter declares them, a launch computes their
+// values.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ struct Control {
     int fail_with = 2;           ///< its CUresult
     bool fails_for_good = false; ///< every later call fails, too: the device is lost
     bool loses_words = false;    ///< words that kernels store for the waiting host are lost
-    /// The local memory of loaded kernels, in bytes a thread, in the order in which it is asked for; the last one repeats.
+    /// The local memory of loaded kernels, bytes a thread, in the order in which it is asked for; the last one repeats.
     std::array<int, 4> local_bytes{};
     std::size_t local_bytes_asked = 0;
     std::uint64_t seed = 1; ///< of the order of a kernel's threads; initially GRIDFOLD_EMULATED_SEED

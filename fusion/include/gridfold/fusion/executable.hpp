@@ -112,8 +112,8 @@ public:
 
     /// The number of problems.
     std::size_t size() const noexcept;
-    /// Prepared::rebind() for one problem, numbered from 0. Takes time in proportion to the bindings of all problems. On
-    /// a GPU it may compile kernels, if the launch becomes much larger or smaller.
+    /// Prepared::rebind() for one problem, numbered from 0. Takes time in proportion to the bindings of all problems.
+    /// On a GPU it may compile kernels, if the launch becomes much larger or smaller.
     void rebind(std::size_t problem, std::string_view name, View array);
     void rebind(std::size_t problem, std::string_view name, Literal scalar);
     void rebind(std::size_t problem, const Bindings& bindings);
@@ -141,8 +141,9 @@ public:
     Results run(const Bindings& inputs, const Bindings& outputs = {}, StreamView stream = {}) const;
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
     /// Runs many problems, each with its own extents and scalars: on a GPU, in one launch a sweep (the first call
-    /// compiles its kernels, and so may the first call of a much larger or smaller launch). Worth it for small problems. `outputs`: empty, or one list for each problem. A mistake is
-    /// an InvalidBinding that names the problem, and nothing runs.
+    /// compiles its kernels, and so may a call with a much larger or smaller launch). Worth it for small problems.
+    /// `outputs`: empty, or one list for each problem. A mistake is an InvalidBinding that names the problem, and
+    /// nothing runs.
     std::vector<Results> run_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {},
                                   StreamView stream = {}) const;
     PreparedMany prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {}) const;
