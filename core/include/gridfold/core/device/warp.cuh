@@ -31,8 +31,8 @@ GRIDFOLD_FN void wait_for_previous_kernel() {
 #endif
 }
 /// Lets the next kernel of the stream start, up to its wait_for_previous_kernel(), once every block of this one has
-/// called it or ended. Call it after this kernel's own wait: a kernel of the caller's may read, before its wait, what
-/// the kernel before this one wrote.
+/// called it or ended. Called before this kernel's own wait, it is safe if the next kernel reads nothing before its
+/// wait, as no kernel of gridfold's does.
 GRIDFOLD_FN void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
