@@ -98,7 +98,7 @@ const Compiler& compiler() {
 
 const Compiler& usable_compiler() {
     const Compiler& it = compiler();
-    if (!it.usable) throw DeviceError(fmt::format("a kernel must be compiled, but {}", it.reason));
+    if (!it.usable) throw Unavailable(fmt::format("a kernel must be compiled, but {}", it.reason));
     return it;
 }
 

@@ -21,7 +21,11 @@ constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reach
 
 std::vector<cuda::Kernel> kernels_of(const Plan& plan) {
     std::vector<cuda::Kernel> kernels;
-    for (const SweepId sweep : plan.sweeps.ids()) kernels.push_back(cuda::emit_cuda(plan, sweep));
+    for (const SweepId id : plan.sweeps.ids()) {
+        const Sweep& sweep = plan.sweeps[id];
+        kernels.push_back(
+            cuda::emit_cuda(plan, id, cuda::for_unaligned(plan, sweep, cuda::choose_schedule(plan, sweep))));
+    }
     return kernels;
 }
 

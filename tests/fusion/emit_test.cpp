@@ -168,7 +168,7 @@ TEST(EmitCuda, of_many_problems_more_and_smaller_blocks_are_under_way) {
     EXPECT_EQ(schedule(cubes).threads, 512);
     EXPECT_EQ(schedule(cubes, Problems::many).threads, 256);
     EXPECT_TRUE(holds(emit(cubes, 0, Problems::many).source, "__launch_bounds__(256, 4)"));
-    EXPECT_TRUE(holds(emit(cubes).source, "__launch_bounds__(512, 1)"));
+    EXPECT_TRUE(holds(emit(cubes).source, "__launch_bounds__(512, 2)"));
     // Neither sweeps with wide states nor sweeps that fold nothing have small blocks.
     EXPECT_EQ(schedule(dozen, Problems::many).threads, 512);
     EXPECT_EQ(schedule("s(x: f64[n]) -> s = sum(x)", Problems::many).threads, 256);
@@ -244,13 +244,13 @@ TEST(EmitCuda, nothing_is_read_before_the_kernel_before_has_ended) {
     const std::size_t course = text.find("GRIDFOLD_FN void sweep(Kernel& kernel) {");
     ASSERT_NE(course, std::string::npos);
     std::size_t waits = 0;
-    for (const std::string_view reads :
-         {"kernel.read_scalars();", "last_tag(reads_tag)", "fold_slabs(kernel, edges, lanes)"})
+    for (const std::string_view reads : {"kernel.read_scalars();", "last_tag(reads_tag)",
+                                         "fold_slabs(kernel, edges, lanes)", "let_next_kernel_start();"})
         for (std::size_t at = text.find(reads, course); at != std::string::npos; at = text.find(reads, at + 1)) {
             EXPECT_LT(text.find(wait, course), at) << reads;
             ++waits;
         }
-    EXPECT_EQ(waits, 5u);
+    EXPECT_EQ(waits, 6u);
     const std::size_t sweep = text.find("struct Sweep : "), read = text.find("void read_scalars() {", sweep);
     ASSERT_NE(read, std::string::npos);
     EXPECT_GT(text.find("scalars[", sweep), read);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -11,89 +10,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <gridfold/core/buffer.hpp>
 #include <gridfold/core/capture.hpp>
 #include <gridfold/core/device.hpp>
 #include <gridfold/core/error.hpp>
 #include <gridfold/fusion/backend.hpp>
-#include <gridfold/fusion/fuse.hpp>
-#include <gridfold/ops/text.hpp>
 
 #include "cuda/host_words.hpp"
-#include "emulator/device/emulated.hpp"
 #include "fusion/failing_device.hpp"
+#include "fusion/runner_fixture.hpp"
 #include "fusion/user_graph.hpp"
 
 namespace gf {
 namespace {
 
 using namespace plan;
+using namespace test;
 
-using test::UserGraph;
 using ::testing::HasSubstr;
-
-using Numbers = std::vector<std::int32_t>;
-
-Numbers numbers(std::size_t n, std::int32_t first = 1) {
-    Numbers x(n);
-    std::iota(x.begin(), x.end(), first);
-    return x;
-}
-std::int64_t total_of(std::span<const std::int32_t> x) { return std::accumulate(x.begin(), x.end(), std::int64_t{0}); }
-
-/// Device memory, which the host can read on the emulated device.
-class DeviceNumbers {
-public:
-    explicit DeviceNumbers(const Numbers& x) : buffer_(0, x.size() * sizeof(std::int32_t)), size_(x.size()) {
-        std::copy(x.begin(), x.end(), data());
-    }
-    std::int32_t* data() const { return static_cast<std::int32_t*>(buffer_.address()); }
-    std::size_t size() const { return size_; }
-    operator std::span<const std::int32_t>() const { return {data(), size_}; }
-
-private:
-    DeviceBuffer buffer_;
-    std::size_t size_;
-};
-
-BoundArray bound(const DeviceNumbers& x) { return {x.data(), Memory::device}; }
-BoundArray bound(Numbers& x) { return {x.data(), Memory::host}; }
-
-/// Bindings of extent x.size(), and an array output if given.
-template <class X> Bound bindings(X& x) { return {{static_cast<std::int64_t>(x.size())}, {bound(x)}, {}, {}}; }
-template <class X> Bound bindings(X& x, X& out) {
-    return {{static_cast<std::int64_t>(x.size())}, {bound(x), bound(out)}, {}, {}};
-}
-std::int64_t run(Runner& runner, int scalars) {
-    std::vector<ScalarResult> results(static_cast<std::size_t>(scalars));
-    runner.run(results, {});
-    return static_cast<std::int64_t>(results[0].bits);
-}
-
-class RunnerCuda : public emulator::OnEmulatedDevice {
-protected:
-    void TearDown() override {
-        sums.reset();
-        shifts.reset();
-        release_retired();
-        OnEmulatedDevice::TearDown();
-    }
-    static std::shared_ptr<const Build> build(const char* text) {
-        return build_cuda(std::make_shared<const Plan>(fuse(parse(text))), 0, {});
-    }
-    std::unique_ptr<Runner> sum_runner() {
-        if (!sums) sums = build("s(x: i32[n]) -> total = sum(x)");
-        return sums->runner();
-    }
-    /// Two sweeps: the sum, and a map that uses it.
-    std::unique_ptr<Runner> shift_runner() {
-        if (!shifts) shifts = build("s(x: i32[n]) let total = sum(x); -> total = total, out = x + i32(total)");
-        return shifts->runner();
-    }
-    static std::int64_t sum(Runner& runner) { return run(runner, 1); }
-
-    std::shared_ptr<const Build> sums, shifts;
-};
 
 TEST_F(RunnerCuda, scalars_are_read_from_their_words_and_the_destructor_waits) {
     auto runner = sum_runner();
@@ -331,7 +264,7 @@ TEST_F(RunnerCuda, a_run_that_fails_anywhere_does_not_reach_into_the_next) {
         std::vector<ScalarResult> result(1);
         for (long n = 0;; ++n) {
             x[5] = w[6] = 1;
-            const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->run(result, one); });
+            const auto [failed, calls] = with_failing_call(*device, n, [&] { runner->run(result, one); });
             x[5] = w[6] = static_cast<std::int32_t>(100 + n);
             runner->run(result, other);
             ASSERT_EQ(static_cast<std::int64_t>(result[0].bits),
@@ -354,7 +287,7 @@ TEST_F(RunnerCuda, a_failed_bind_of_many_leaves_the_old_bindings) {
             auto runner = shifts->many_runner();
             const Bound before = bindings(x, one), after = bindings(y, two);
             runner->bind(before);
-            const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->bind(after); });
+            const auto [failed, calls] = with_failing_call(*device, n, [&] { runner->bind(after); });
             EXPECT_EQ(sum(*runner), failed ? total_of(x) : total_of(y)) << "call " << n;
             if (failed) {
                 EXPECT_EQ(one[2999], x[2999] + total_of(x)) << "call " << n;
@@ -364,70 +297,12 @@ TEST_F(RunnerCuda, a_failed_bind_of_many_leaves_the_old_bindings) {
     }
 }
 
-TEST_F(RunnerCuda, many_problems_change_their_schedule_with_the_size_of_their_grid) {
-    auto x = numbers(40), y = numbers(14'000, 5); // seven slabs, in four blocks
-    const auto some = [&](std::size_t count) {
-        Bound bound_problems{
-            std::vector<std::int64_t>(count, 40), std::vector<BoundArray>(count, bound(x)), {}, {}, count};
-        bound_problems.extents[1] = 14'000;
-        bound_problems.arrays[1] = bound(y);
-        return bound_problems;
-    };
-    const auto expect_sums = [&](Runner& runner, std::size_t count) {
-        std::vector<ScalarResult> results(count);
-        runner.run(results, {});
-        for (std::size_t p = 0; p < count; ++p)
-            ASSERT_EQ(static_cast<std::int64_t>(results[p].bits), 3 * total_of(p == 1 ? y : x)) << p << " of " << count;
-    };
-    const auto tripled = build("s(x: i32[n]) -> total = sum(x * 3)");
-    auto runner = tripled->many_runner();
-    long graphs = 0;
-    for (const auto& [count, new_graphs] : {std::pair<std::size_t, long>{2, 1}, {3, 0}, {1200, 1}, {1201, 0}, {3, 1}}) {
-        runner->bind(some(count));
-        EXPECT_EQ(device->instantiations, graphs += new_graphs) << count << " problems";
-        expect_sums(*runner, count);
-    }
-    // A failure while the other schedule's kernel is loaded or bound leaves the old one in use.
-    for (long n = 0;; ++n) {
-        const auto again = build("s(x: i32[n]) -> total = sum(x * 3)");
-        auto other = again->many_runner();
-        other->bind(some(2));
-        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { other->bind(some(1200)); });
-        expect_sums(*other, failed ? 2 : 1200);
-        if (n >= calls) break; // a call that only releases fails without an error
-    }
-}
-
-TEST_F(RunnerCuda, kernels_that_spill_are_compiled_for_fewer_resident_blocks) {
-    auto x = numbers(100);
-    const Bound two{{100, 100}, {bound(x), bound(x)}, {}, {}, 2};
-    struct Case {
-        std::array<int, 4> local_bytes; ///< of the kernels, in the order in which they are loaded
-        std::size_t loads;
-    };
-    int factor = 7;
-    for (const Case& one : {Case{{0, 0, 0, 0}, 1}, Case{{32, 0, 0, 0}, 3}, // four resident blocks spill, three do not
-                            Case{{32, 0, 16, 16}, 4},     // as one resident block does not, it is taken
-                            Case{{32, 32, 32, 32}, 2}}) { // an array: one resident block has it, too
-        const auto product = build(fmt::format("s(x: i32[n]) -> total = sum(x * {})", ++factor).c_str());
-        auto runner = product->many_runner();
-        device->local_bytes = one.local_bytes;
-        device->local_bytes_asked = 0;
-        runner->bind(two);
-        EXPECT_EQ(device->local_bytes_asked, one.loads);
-        std::vector<ScalarResult> results(2);
-        runner->run(results, {});
-        EXPECT_EQ(static_cast<std::int64_t>(results[1].bits), factor * total_of(x));
-    }
-    device->local_bytes = {};
-}
-
 TEST_F(RunnerCuda, a_failed_bind_leaves_the_old_bindings) {
     for (long n = 0;; ++n) {
         auto x = numbers(100), y = numbers(5000, 3), out = numbers(5000, 0);
         auto runner = shift_runner();
         runner->bind(bindings(x, out));
-        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->bind(bindings(y, out)); });
+        const auto [failed, calls] = with_failing_call(*device, n, [&] { runner->bind(bindings(y, out)); });
         EXPECT_EQ(sum(*runner), failed ? total_of(x) : total_of(y)) << "call " << n;
         if (n >= calls) break; // a call that only releases fails without an error
     }
@@ -444,7 +319,7 @@ TEST_F(RunnerCuda, a_capture_that_fails_anywhere_leaks_nothing_and_leaves_the_ru
         runner->bind(bindings(x, out));
         UserGraph graph;
         UserGraph::begin(stream);
-        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { runner->enqueue(stream); });
+        const auto [failed, calls] = with_failing_call(*device, n, [&] { runner->enqueue(stream); });
         graph.end(stream);
         graph.destroy();
         EXPECT_EQ(sum(*runner), total_of(x)) << "call " << n;

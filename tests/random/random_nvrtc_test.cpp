@@ -65,18 +65,26 @@ std::vector<std::string> compile_all(
     return errors;
 }
 
-/// Adds each kernel of a graph for every target; `blocks`: of the launch. Kernels for many problems get one resident
-/// block, the last schedule that PlanLoader tries.
+enum class Which : std::uint8_t {
+    first, ///< the schedule for aligned arrays, which PlanLoader tries first
+    last   ///< the one for unaligned arrays and one resident block, which it tries last
+};
+
+/// Adds each kernel of a graph for every target. `blocks`: of the launch.
 void add_kernels(std::vector<Compilation>& to, const Case& test, const std::vector<const char*>& targets,
-                 cuda::Problems problems = cuda::Problems::one, std::int64_t blocks = 0) {
+                 Which which = Which::last, cuda::Problems problems = cuda::Problems::one, std::int64_t blocks = 0) {
     const std::string text = describe(test);
     const Plan fused = fuse(test.graph);
-    for (const plan::SweepId sweep : fused.sweeps.ids())
-        for (const char* target : targets) {
-            cuda::Schedule schedule = cuda::choose_schedule(fused, fused.sweeps[sweep], problems, blocks);
+    for (const plan::SweepId id : fused.sweeps.ids()) {
+        const Sweep& sweep = fused.sweeps[id];
+        cuda::Schedule schedule = cuda::choose_schedule(fused, sweep, problems, blocks);
+        if (which == Which::last) {
+            schedule = cuda::for_unaligned(fused, sweep, schedule);
             schedule.resident = 1;
-            to.push_back({text, cuda::emit_cuda(fused, sweep, schedule).source, target});
         }
+        const std::string source = cuda::emit_cuda(fused, id, schedule).source;
+        for (const char* target : targets) to.push_back({text, source, target});
+    }
 }
 
 TEST(RandomKernels, compile_for_every_architecture) {
@@ -101,14 +109,14 @@ bool spills(const std::string& log) {
 }
 
 /// The graphs of a fixed set of 100 that have a kernel with spills.
-std::set<std::string> spilling(cuda::Problems problems, std::int64_t blocks = 0) {
+std::set<std::string> spilling(Which which, cuda::Problems problems, std::int64_t blocks = 0) {
     std::vector<Compilation> compilations;
     Coverage coverage;
     constexpr std::uint64_t graphs = 100;
     for (std::uint64_t seed = 1; seed <= graphs; ++seed)
         add_kernels(compilations,
                     oracle::generate(seed, {.inexact = seed % 8 == 0 ? Inexact::anywhere : Inexact::never}, coverage),
-                    {"sm_90"}, problems, blocks);
+                    {"sm_90"}, which, problems, blocks);
     std::set<std::string> found;
     const auto look = [&](const Compilation& compilation, const nvrtc::Compiled& compiled) {
         ASSERT_NE(compiled.log.find(" bytes spill stores"), std::string::npos) << compiled.log;
@@ -123,14 +131,21 @@ std::set<std::string> spilling(cuda::Problems problems, std::int64_t blocks = 0)
 // fusion/src/cuda/schedule.cpp estimates the registers that slabs in flight take.
 TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    const std::set<std::string> found = spilling(cuda::Problems::one);
+    const std::set<std::string> found = spilling(Which::last, cuda::Problems::one);
+    EXPECT_LE(found.size(), 1u) << fmt::format("{}", fmt::join(found, "\n"));
+}
+
+// A graph that does is compiled twice.
+TEST(RandomKernels, of_at_most_one_graph_in_a_hundred_spill_registers_with_their_first_schedule) {
+    if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    const std::set<std::string> found = spilling(Which::first, cuda::Problems::one);
     EXPECT_LE(found.size(), 1u) << fmt::format("{}", fmt::join(found, "\n"));
 }
 
 TEST(RandomKernels, of_many_problems_of_few_graphs_spill_registers) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     for (const std::int64_t blocks : {0, 100'000}) {
-        const std::set<std::string> found = spilling(cuda::Problems::many, blocks);
+        const std::set<std::string> found = spilling(Which::last, cuda::Problems::many, blocks);
         EXPECT_LE(found.size(), 4u) << fmt::format("{}", fmt::join(found, "\n"));
     }
 }

@@ -12,7 +12,9 @@ namespace gf {
 namespace {
 
 std::shared_ptr<const cuda::LoadedPlan> load_for_one(const cuda::PlanLoader& loader) {
-    return loader.load(cuda::Problems::one, choose_schedules(loader.plan(), cuda::Problems::one, {}));
+    Bound nothing;
+    nothing.count = 0; // kernels for aligned arrays
+    return loader.load(cuda::Problems::one, choose_schedules(loader.plan(), cuda::Problems::one, nothing));
 }
 
 class CudaBuild final : public Build {

@@ -48,15 +48,49 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
     return all;
 }
 
+/// True if all arrays that the sweep reads in order can be read in whole packs.
+bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound) {
+    for (const ArrayId a : loaded_arrays(sweep)) {
+        const Array& array = plan.arrays[a];
+        if (!is_flat(array, sweep)) continue;
+        const std::size_t pack = // Pack::bytes (device/loads.cuh)
+            std::min<std::size_t>(16, size_of(array.type) * std::size_t(schedule.width));
+        for (std::size_t p = 0; p < bound.count; ++p) {
+            const BoundProblem problem = problem_of(plan, bound, p);
+            const BoundArray& of_problem = problem.arrays[a.index()];
+            if (reinterpret_cast<std::uintptr_t>(of_problem.address) % pack == 0) continue;
+            if (needs_memory(array, of_problem)) continue; // aligned by Layout
+            if (elements_of(sweep.dims, problem.extents) > 0) return false;
+        }
+    }
+    return true;
+}
+
+/// The schedule, with windows if arrays are not aligned.
+Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound) {
+    return are_aligned(plan, sweep, schedule, bound) ? schedule : for_unaligned(plan, sweep, schedule);
+}
+
 } // namespace
 
-Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound) {
+bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
+    return std::ranges::all_of(loaded.plan->sweeps.ids(), [&](SweepId sweep) {
+        const Schedule& schedule = loaded.kernels[sweep]->emitted.schedule;
+        return schedule.realigns || for_arrays(*loaded.plan, loaded.plan->sweeps[sweep], schedule, bound) == schedule;
+    });
+}
+
+Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound, const LoadedPlan* in_use) {
     Schedules schedules;
-    for (const Sweep& sweep : plan.sweeps) {
+    for (const SweepId id : plan.sweeps.ids()) {
+        const Sweep& sweep = plan.sweeps[id];
         std::int64_t blocks = 0;
         for (std::size_t p = 0; problems == Problems::many && p < bound.count; ++p)
             blocks += fold_order(elements_of(sweep.dims, problem_of(plan, bound, p).extents)).blocks;
-        schedules.push_back(choose_schedule(plan, sweep, problems, blocks));
+        const Schedule schedule = choose_schedule(plan, sweep, problems, blocks);
+        const bool stays =
+            in_use != nullptr && problems == Problems::one && in_use->kernels[id]->emitted.schedule.realigns;
+        schedules.push_back(stays ? for_unaligned(plan, sweep, schedule) : for_arrays(plan, sweep, schedule, bound));
     }
     return schedules;
 }

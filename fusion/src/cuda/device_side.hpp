@@ -15,8 +15,11 @@
 
 namespace gf::cuda {
 
-/// The schedules of a launch of these problems. Those for one problem do not depend on what is bound.
-Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound);
+/// The schedules of a launch of these problems. Those for one problem depend on the arrays' alignment alone. `in_use`:
+/// the kernels so far, or null; those that read unaligned arrays in windows stay, for one problem.
+Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound, const LoadedPlan* in_use = nullptr);
+/// True if no kernel of the plan reads unaligned arrays one element at a time where windows are possible.
+bool reads_fast(const LoadedPlan& loaded, const Bound& bound);
 
 /// The layout of the allocation: scalars, workspaces, tables (of kernels for many problems), and the arrays that are
 /// not in the caller's device memory. All parts are aligned to 256 bytes, so that no two problems' words share a line.

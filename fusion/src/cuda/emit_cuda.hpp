@@ -32,7 +32,7 @@ struct Kernel {
 };
 
 Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule);
-/// With the schedule of one problem, or of few blocks.
+/// With the schedule of one problem, or of few blocks, for aligned arrays.
 Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems = Problems::one);
 
 /// The part of a kernel's text that differs between sweeps, with the user's names and the plan's instructions as

@@ -15,7 +15,8 @@ namespace gf::cuda {
 
 Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer::Notes notes)
     : plan_(plan), sweep_(plan.sweeps[id]), id_(id), schedule_(schedule), code_(plan, sweep_),
-      by_coordinates_(by_coordinates(plan, sweep_)), out_(notes) {
+      by_coordinates_(by_coordinates(plan, sweep_)), reads_in_order_(reads_in_order(plan, sweep_)),
+      shifts_(shifts(plan, sweep_)), out_(notes) {
     kernel_.schedule = schedule;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
     kernel_.parameters = kernel_parameters(plan, sweep_);
@@ -83,7 +84,6 @@ void Emitter::structure() {
 }
 
 void Emitter::constants() {
-    const bool realigns = !shifts() && reads_in_order();
     std::string numbers, facts;
     const auto number = [&](std::string_view name, int value, int usual) {
         if (value != usual) numbers += fmt::format("{}{} = {}", numbers.empty() ? "" : ", ", name, value);
@@ -92,17 +92,18 @@ void Emitter::constants() {
         if (is_so) facts += fmt::format("{}{} = true", facts.empty() ? "" : ", ", name);
     };
     number("in_flight", schedule_.in_flight, 1);
-    number("windows_in_flight", realigns ? schedule_.windows_in_flight : 1, 1);
+    number("windows_in_flight", schedule_.realigns ? schedule_.windows_in_flight : 1, 1);
     if (kernel_.words > 0) {
         number("most_blocks", int(max_blocks), 1);
         number("collects", schedule_.collects, 1);
     }
     number("rank", by_coordinates_ ? int(sweep_.dims.size()) : 0, 0);
     fact("finishes", kernel_.finishes);
+    fact("rest_at_once", schedule_.rest_at_once);
     fact("tail_early", schedule_.tail_early);
     fact("prefetches", prefetches());
-    fact("shifts", shifts());
-    fact("realigns", realigns);
+    fact("shifts", shifts_);
+    fact("realigns", schedule_.realigns);
     if (!numbers.empty()) out_.line("static constexpr int {};", numbers);
     if (!facts.empty()) out_.line("static constexpr bool {};", facts);
     if (!numbers.empty() || !facts.empty()) out_.blank();
@@ -131,7 +132,7 @@ void Emitter::arrays() {
         out_.close();
     };
     std::vector<std::string> read, stored;
-    if (reads_in_order()) {
+    if (reads_in_order_) {
         out_.open("template <template <class, int> class Of> struct Arrays {{");
         for (const ArrayId a : code_.arrays())
             if (code_.flat(a)) {
@@ -139,11 +140,11 @@ void Emitter::arrays() {
                 out_.line("Of<{}, width> {};", spell_stored(code_.array(a).type), read.back());
             }
         out_.close("};");
-        if (!shifts()) out_.line("using Windows = Arrays<Window>;");
+        if (schedule_.realigns) out_.line("using Windows = Arrays<Window>;");
         if (!gathers) out_.line("using Loads = Arrays<Pack>;");
     }
     if (gathers) {
-        out_.open("struct Loads{} {{", reads_in_order() ? " : Arrays<Pack>" : "");
+        out_.open("struct Loads{} {{", reads_in_order_ ? " : Arrays<Pack>" : "");
         for (const ArrayId a : code_.arrays())
             if (!code_.flat(a)) out_.line("Pack<{}, width> {};", spell_stored(code_.array(a).type), code_.pointer(a));
         for (const DimId d : code_.indices()) out_.line("Pack<i64, width> index_{};", code_.position(d));
@@ -272,22 +273,7 @@ void Emitter::entry() {
     out_.close();
 }
 
-bool Emitter::shifts() const {
-    const bool any_way = std::ranges::all_of(sweep_.folds, [](const Fold& fold) {
-        return fold.monoid->traits(fold.element, fold.accumulator, fold.mask.valid()).shifts;
-    });
-    const bool numbered =
-        std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::index; });
-    return any_way && !numbered && sweep_.stores.empty() && code_.arrays().size() == 1 && code_.flat(code_.arrays()[0]);
-}
-
-bool Emitter::prefetches() const {
-    return schedule_.problems == Problems::one && kernel_.words > 0 && reads_in_order();
-}
-
-bool Emitter::reads_in_order() const {
-    return std::ranges::any_of(code_.arrays(), [&](ArrayId a) { return code_.flat(a); });
-}
+bool Emitter::prefetches() const { return schedule_.problems == Problems::one && kernel_.words > 0 && reads_in_order_; }
 
 bool Emitter::reads_states() const {
     return std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::finalize; });

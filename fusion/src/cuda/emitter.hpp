@@ -46,13 +46,9 @@ private:
     /// The definition of value v, or its assignment if it is a member.
     void value(ValueId v, bool is_member);
 
-    /// True if elements may be assigned to lanes in any way: an unaligned array is then read from its first whole pack
-    /// on.
-    bool shifts() const;
     /// True if the kernel prefetches its first slabs before the previous kernel ends. Not for many problems, whose
     /// records must be waited for first; nor for sweeps that only map, whose many blocks do not all wait at once.
     bool prefetches() const;
-    bool reads_in_order() const;
     /// True if any value is finalised from a State.
     bool reads_states() const;
 
@@ -61,7 +57,7 @@ private:
     SweepId id_;
     Schedule schedule_;
     SweepCode code_;
-    bool by_coordinates_;
+    bool by_coordinates_, reads_in_order_, shifts_;
     Kernel kernel_;
     Writer out_;
 };

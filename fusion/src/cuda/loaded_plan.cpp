@@ -86,8 +86,8 @@ PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const Build
 
 std::shared_ptr<const LoadedPlan> PlanLoader::find(const Schedules& schedules) const {
     const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(loaded_, schedules, &Entry::first);
-    return found == loaded_.end() ? nullptr : found->second;
+    const auto found = std::ranges::find(loaded_, schedules, &Entry::schedules);
+    return found == loaded_.end() ? nullptr : found->plan;
 }
 
 std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Schedules& schedules) const {
@@ -97,13 +97,13 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Sche
     try {
         auto loaded = load_anew(problems, schedules);
         const std::lock_guard lock(mutex_);
-        return loaded_.emplace_back(schedules, std::move(loaded)).second;
-    } catch (const DeviceError&) {
-        if (nvrtc::unavailable_reason().empty()) throw;
+        return loaded_.emplace_back(Entry{schedules, std::move(loaded), true}).plan;
+    } catch (const nvrtc::Unavailable&) {
         const std::lock_guard lock(mutex_);
-        const auto other = std::ranges::find(loaded_, problems, [](const Entry& e) { return e.second->problems; });
+        const auto other = std::ranges::find(loaded_, problems, [](const Entry& e) { return e.plan->problems; });
         if (other == loaded_.end()) throw;
-        return other->second; // a schedule changes no bit
+        const std::shared_ptr<const LoadedPlan> instead = other->plan; // a schedule changes no bit
+        return loaded_.emplace_back(Entry{schedules, instead, false}).plan;
     }
 }
 
@@ -118,10 +118,10 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load_anew(Problems problems, const
     std::vector<Schedule> wanted;
     for (const SweepId sweep : plan_->sweeps.ids()) {
         const std::lock_guard lock(mutex_);
-        const auto same =
-            std::ranges::find_if(loaded_, [&](const Entry& e) { return e.first[sweep] == schedules[sweep]; });
+        const auto same = std::ranges::find_if(
+            loaded_, [&](const Entry& e) { return e.has_these && e.schedules[sweep] == schedules[sweep]; });
         if (same != loaded_.end()) {
-            loaded->kernels[sweep] = same->second->kernels[sweep];
+            loaded->kernels[sweep] = same->plan->kernels[sweep];
         } else {
             missing.push_back(sweep);
             wanted.push_back(schedules[sweep]);

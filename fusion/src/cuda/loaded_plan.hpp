@@ -71,7 +71,11 @@ public:
     std::shared_ptr<const LoadedPlan> load(Problems problems, const Schedules& schedules) const;
 
 private:
-    using Entry = std::pair<Schedules, std::shared_ptr<const LoadedPlan>>;
+    struct Entry {
+        Schedules schedules;
+        std::shared_ptr<const LoadedPlan> plan;
+        bool has_these; ///< its kernels have these schedules; else it takes the place of a plan that cannot be compiled
+    };
     std::shared_ptr<const LoadedPlan> find(const Schedules& schedules) const;
     std::shared_ptr<const LoadedPlan> load_anew(Problems problems, const Schedules& schedules) const;
     std::shared_ptr<const LoadedKernel> with_most_resident(SweepId sweep, Schedule schedule,

@@ -23,6 +23,22 @@ bool by_coordinates(const Plan& plan, const Sweep& sweep) {
     });
 }
 
+bool reads_in_order(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
+        return i.opcode == Opcode::load && is_flat(plan.arrays[i.array], sweep);
+    });
+}
+
+bool shifts(const Plan& plan, const Sweep& sweep) {
+    const bool any_way = std::ranges::all_of(sweep.folds, [](const Fold& fold) {
+        return fold.monoid->traits(fold.element, fold.accumulator, fold.mask.valid()).shifts;
+    });
+    const bool numbered =
+        std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::index; });
+    return any_way && !numbered && sweep.stores.empty() && loaded_arrays(sweep).size() == 1 &&
+           reads_in_order(plan, sweep);
+}
+
 std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep) {
     using enum ParameterKind;
     const std::vector<ArrayId> arrays = loaded_arrays(sweep);

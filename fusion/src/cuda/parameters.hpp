@@ -38,6 +38,11 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
 std::vector<ArrayId> loaded_arrays(const Sweep& sweep);
 /// True if the sweep needs coordinates: it reads an array that is not flat, or an index over several dims.
 bool by_coordinates(const Plan& plan, const Sweep& sweep);
+/// True if the sweep reads any array in the order of its elements.
+bool reads_in_order(const Plan& plan, const Sweep& sweep);
+/// True if the elements of the sweep's only array may be assigned to lanes in any way: an unaligned array is then read
+/// from its first whole pack on.
+bool shifts(const Plan& plan, const Sweep& sweep);
 /// True if the kernel folds or yields. It then has a workspace.
 bool finishes(const Sweep& sweep);
 /// True for Opcode::read and Opcode::is_empty.

@@ -208,8 +208,9 @@ void CudaRunner::bind(const Bound& problems) {
     on_device_of(*loader_, [&] {
         release_retired();
         Bound bound = problems;
-        auto loaded = loaded_; // the schedules for one problem do not depend on what is bound
-        if (!loaded || !polls()) loaded = loader_->load(problems_, choose_schedules(plan(), problems_, bound));
+        auto loaded = loaded_; // one problem's kernels that realign serve aligned arrays as well
+        if (!loaded || !polls() || !reads_fast(*loaded, bound))
+            loaded = loader_->load(problems_, choose_schedules(plan(), problems_, bound, loaded.get()));
         Layout layout = lay_out(*loaded, bound);
         DeviceBuffer larger;
         if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loader_->device(), layout.bytes); // defect: larger

@@ -27,12 +27,14 @@ constexpr int most_state_words = 128;  ///< words of a thread's lanes: a thread 
 constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
 constexpr int wide_bytes_in_flight = 192; ///< of a thread with wide lanes: a dozen of 2^28 in 12 slabs 262 → 252
 constexpr int most_in_flight = 16;        ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
-constexpr int words_of_one_warp = 2;   ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
-constexpr int words_of_two_each = 8;   ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
-constexpr int words_of_one_each = 32;  ///< states of two blocks with more words spill
-constexpr int own_registers = 16;      ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
-constexpr int computed_parameters = 4; ///< 64-bit values computed from parameters; an estimate
-constexpr int threads_of_many = 1024;  ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
+constexpr int most_at_once = 8;           ///< slabs; f16 of 4·10^6 B 3.90 → 3.14, but 16 of i8: 2^16 B 1.69 → 1.87
+constexpr int words_of_one_warp = 2;    ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
+constexpr int words_of_two_each = 8;    ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
+constexpr int words_of_one_each = 32;   ///< states of two blocks with more words spill
+constexpr int own_registers = 16;       ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
+constexpr int registers_to_store = 128; ///< with 64 in blocks of 512 threads 5 of 100 random graphs spill
+constexpr int computed_parameters = 4;  ///< 64-bit values computed from parameters; an estimate
+constexpr int threads_of_many = 1024;   ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
 } // namespace tuned
 
 // A multiprocessor's registers, and a thread's.
@@ -50,6 +52,12 @@ int widest_element(const Plan& plan, const Sweep& sweep) {
 bool touches_arrays(const Sweep& sweep) {
     return !sweep.stores.empty() ||
            std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::load; });
+}
+
+/// True if the kernel calls CUDA's mathematical functions.
+bool calls_functions(const Sweep& sweep) {
+    return std::ranges::any_of(sweep.code,
+                               [](const Instruction& i) { return i.opcode == Opcode::map && !i.map->facts.exact; });
 }
 
 /// Words of the parameters and of values computed from them, in kernels whose parameters are not in constant memory.
@@ -146,7 +154,6 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 
     Schedule chosen{.problems = problems, .threads = int(slab_elements) / width, .width = width};
     chosen.collects = blocks_to_collect(sweep, chosen.threads);
-    // A kernel for one problem has at most two blocks on a multiprocessor, which needs no limit of registers.
     if (small_blocks) chosen.resident = tuned::threads_of_many / chosen.threads;
     // Sweeps that load nothing wait for nothing: slabs in flight would only add code.
     const int bytes = loaded_bytes(plan, sweep) * width;
@@ -162,12 +169,27 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
     const int of_a_slab = words_in_flight(plan, sweep, width, wide);
     const int room = (std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread) - used) / of_a_slab;
     const unsigned most = unsigned(std::clamp(std::min(of_a_thread / bytes, room), 1, tuned::most_in_flight));
-    chosen.in_flight = int(wide ? most : std::bit_floor(most)); // the remainder is folded in halves
+    chosen.in_flight = int(wide ? most : std::bit_floor(most));
+    chosen.rest_at_once = problems == Problems::one && !wide && !by_coordinates(plan, sweep) && chosen.in_flight > 1 &&
+                          chosen.in_flight <= tuned::most_at_once;
+    // On an H200 a kernel for one problem has at most two blocks on a multiprocessor. Where it would spill, it is
+    // compiled twice (PlanLoader); so it is where it calls CUDA's functions, which have arrays in local memory, and
+    // where it stores elements with few registers: the estimate counts none for them.
+    const int of_two = registers_of_multiprocessor / (2 * chosen.threads);
+    const bool stores_fit = sweep.stores.empty() || of_two >= tuned::registers_to_store;
+    if (problems == Problems::one && !wide && stores_fit && !calls_functions(sweep) &&
+        used + chosen.in_flight * of_a_slab <= of_two)
+        chosen.resident = 2;
     // Windows of unaligned arrays take more words than packs.
     chosen.windows_in_flight = std::min(chosen.in_flight, std::max(chosen.in_flight / 2, 2));
     // The tail needs the registers of one more slab; without them it is loaded after the slabs.
     chosen.tail_early = !wide && !by_coordinates(plan, sweep) && chosen.in_flight < room;
     return chosen;
+}
+
+Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
+    schedule.realigns = reads_in_order(plan, sweep) && !shifts(plan, sweep);
+    return schedule;
 }
 
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes) {

@@ -1,5 +1,6 @@
 // A sweep's schedule: how its kernel walks the domain (threads, width, slabs in flight). It tunes for a GPU and changes
-// no bit. For one problem it follows from the plan; for many it is chosen when they are bound.
+// no bit. It follows from the plan, from whether the bound arrays are aligned, and for many problems from the number of
+// their blocks. That for one problem and aligned arrays is chosen, and compiled, when the plan is built.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,10 @@ struct Schedule {
     int threads = 0;
     int width = 0;             ///< elements of a thread in one slab
     int in_flight = 1;         ///< slabs loaded before the first is folded
-    int windows_in_flight = 1; ///< the same for unaligned arrays
+    bool realigns = false;     ///< reads unaligned arrays in windows (device/loads.cuh), not one element at a time
+    int windows_in_flight = 1; ///< the same as in_flight, for windows
     int resident = 1;          ///< minimum blocks on a multiprocessor, in __launch_bounds__
+    bool rest_at_once = false; ///< what is left of a batch is loaded at once, each slab predicated; else in halves
     bool tail_early = false;   ///< the tail (a partial slab) is loaded together with the slabs in flight
     int collects = 1;          ///< most blocks whose states one thread collects
 
@@ -34,9 +37,11 @@ struct Schedule {
     std::int64_t slab() const { return std::int64_t{threads} * width; }
     friend bool operator==(const Schedule&, const Schedule&) = default;
 };
-/// `blocks`: the number of blocks of the launch; used for many problems.
+/// For aligned arrays. `blocks`: the number of blocks of the launch; used for many problems.
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one,
                          std::int64_t blocks = 0);
+/// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.
+Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
 /// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer
 /// resident blocks, of which there must be more than one.
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes);

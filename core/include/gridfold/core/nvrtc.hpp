@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include <gridfold/core/error.hpp>
+
 namespace gf::nvrtc {
 
 /// A compiler: its version, and the path, size and time of the file that it was loaded from.
@@ -19,7 +21,13 @@ struct Identity {
     friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-/// The compiler. Loads it (about 5 ms). Throws DeviceError if there is none.
+/// A kernel must be compiled, and there is no compiler.
+class Unavailable : public DeviceError {
+public:
+    using DeviceError::DeviceError;
+};
+
+/// The compiler. Loads it (about 5 ms). Throws Unavailable if there is none.
 const Identity& identity();
 /// Why there is no compiler, or "" if there is one. Loads it.
 std::string unavailable_reason();
@@ -37,7 +45,7 @@ struct Compiled {
 };
 
 /// Compiles text that includes no header. Throws CompileError, whose log quotes the lines that the compiler names;
-/// DeviceError if there is no compiler. Thread-safe; calls run in parallel.
+/// Unavailable if there is no compiler. Thread-safe; calls run in parallel.
 Compiled compile(const std::string& text, const std::string& target, std::span<const std::string> options);
 
 } // namespace gf::nvrtc

@@ -57,7 +57,8 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
     constexpr int width = Kernel::width;
     constexpr i64 slab_size = slab_elements<Kernel>;
     const u32 blocks = kernel.blocks;
-    const u32 lane = thread_index() * width;
+    u32 lane = thread_index() * width;
+    keep(lane);
 
     // Whole packs of the tail are loaded before slabs are folded, so that their latency overlaps with the slabs'.
     typename Kernel::Loads tail;
@@ -87,11 +88,12 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
             if (turn == 0) share(kernel, lanes, head, start);
     };
 
+    // This thread's first element of slab number `u` of a batch.
+    const auto first = [&](int u) { return i64(slab + u * blocks) * slab_size + lane; }; // defect: slab in flight
     // Loads `count` slabs of this block, then folds them.
     const auto fold_batch = [&](auto access, auto count) {
         Batch<Kernel, access(), count()> batch;
         load_head();
-        const auto first = [&](int u) { return i64(slab + u * blocks) * slab_size + lane; }; // defect: slab in flight
 #pragma unroll
         for (int u = 0; u < count(); ++u)
             if constexpr (access() == Access::windows)
@@ -107,12 +109,34 @@ GRIDFOLD_FN i64 fold_slabs(const Kernel& kernel, const Edges<Kernel>& edges, Lan
         turn += count();          // defect: count turns
         slab += count() * blocks; // defect: next slab
     };
-    // Folds slabs before `end` in whole batches, then in a half batch, a quarter, and so on. With wide states, where
-    // each batch is much code, only in whole batches and one half; the caller folds the rest slab by slab.
+    // Loads the slabs that are left before `end`, at most `count`, then folds them.
+    const auto fold_rest = [&](auto count, u32 end) {
+        if (slab >= end) return;
+        Batch<Kernel, Access::packs, count()> batch;
+        load_head();
+#pragma unroll
+        for (int u = 0; u < count(); ++u)
+            load_if(slab + u * blocks < end, kernel, batch.loads[u], first(u)); // defect: load rest
+        share_head();
+        u32 folded = 0;
+#pragma unroll
+        for (int u = 0; u < count(); ++u)
+            if (slab + u * blocks < end) { // defect: fold rest
+                fold_elements<true>(kernel, lanes, batch.loads[u], first(u), width, turn + u);
+                ++folded;
+            }
+        turn += folded; // defect: count rest
+        slab += folded * blocks;
+    };
+    // Folds slabs before `end` in whole batches, then what is left: at once, or in a half batch, a quarter, and so on.
+    // With wide states, where each batch is much code, only in whole batches and one half; the caller folds the rest
+    // slab by slab.
     const auto fold_batches = [&](auto access, auto count, u32 end) {
         while (slab + (count() - 1) * blocks < end) fold_batch(access, count); // defect: last batch
         constexpr int least = Kernel::Folds::words <= 8 ? 1 : count() / 2;
-        if constexpr (count() > 1)
+        if constexpr (count() > 1 && access() == Access::packs && Kernel::rest_at_once)
+            fold_rest(Constant<count() - 1>{}, end);
+        else if constexpr (count() > 1)
             fold_halves<count() / 2, least>(slab, blocks, end, [&](auto half) { fold_batch(access, half); });
     };
     if constexpr (Kernel::finishes)
@@ -168,13 +192,9 @@ template <class Kernel> GRIDFOLD_FN void sweep(Kernel& kernel) {
         const bool tagged =
             (Kernel::Folds::words > 0 && kernel.blocks > 1) || kernel.host != nullptr; // something reads tags
         if constexpr (Kernel::prefetches) prefetch_first(kernel, edges, tagged);
-        // One block leaves the device to the next kernel. Of more, only the threads that publish or collect states read
-        // the tag: all blocks read the same word.
-        bool reads_tag = tagged;
-        if (grid_blocks() == 1)
-            let_next_kernel_start();
-        else
-            reads_tag = tagged && thread_index() < Kernel::most_blocks / Kernel::collects; // defect: users of the tag
+        // Of several blocks, only the threads that publish or collect states read the tag: all read the same word.
+        constexpr u32 users = Kernel::most_blocks / Kernel::collects;
+        const bool reads_tag = tagged && (grid_blocks() == 1 || thread_index() < users); // defect: users of the tag
         wait_for_previous_kernel();
         kernel.read_scalars();
         // Loaded early and used after the folds, so that its latency overlaps with them.

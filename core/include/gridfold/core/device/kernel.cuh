@@ -14,6 +14,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int collects = 1;            ///< most blocks whose states one thread collects; a power of 2
     static constexpr int rank = 0;                ///< number of coordinates; 0 if no array is read by coordinates
     static constexpr bool finishes = false;       ///< it folds or yields: one thread calls finish(states, tag) once
+    static constexpr bool rest_at_once = false;   ///< loads what is left of a batch at once, not in halves
     static constexpr bool tail_early = false;     ///< registers hold the tail's packs during the slabs in flight
     static constexpr bool prefetches = false;     ///< prefetches its first slabs before the previous kernel ends
     static constexpr bool shifts = false;         ///< begins at the first whole pack of its only array
@@ -54,7 +55,8 @@ template <class Kernel> constexpr bool is_kernel() {
                   "blocks are shared out among a power of 2 of threads");
     static_assert(Kernel::finishes || Kernel::Folds::words == 0, "what folds finishes");
     static_assert(!Kernel::shifts || Kernel::Folds::shifts, "a fold that counts its elements begins at the first");
-    static_assert(!Kernel::tail_early || Kernel::rank == 0, "what is gathered is not read in packs");
+    static_assert((!Kernel::tail_early && !Kernel::rest_at_once) || Kernel::rank == 0,
+                  "what is gathered is not read in packs");
     static_assert(sizeof(Kernel::elements) == 8);
     if constexpr (Kernel::finishes)
         static_assert(sizeof(Kernel::scalars) == 8 && sizeof(Kernel::workspace) == 8 && sizeof(Kernel::host) == 8);

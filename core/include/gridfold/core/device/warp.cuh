@@ -21,6 +21,9 @@ GRIDFOLD_FN void barrier() { __syncthreads(); }
 /// Lets the threads of a warp meet after a loop that they leave at different times. Shuffles work without it, but
 /// threads that arrive one by one take each of them by a slow path (bench/NOTES.md).
 GRIDFOLD_FN void reconverge() { __syncwarp(); }
+/// Keeps a value in a register. The compiler would read the thread index anew in every batch: it takes the time of a
+/// load from a cache.
+GRIDFOLD_FN void keep(u32& value) { asm volatile("" : "+r"(value)); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
 /// Waits until the previous kernel in the stream has ended and its writes are visible. With programmatic dependent
@@ -31,8 +34,7 @@ GRIDFOLD_FN void wait_for_previous_kernel() {
 #endif
 }
 /// Lets the next kernel of the stream start, up to its wait_for_previous_kernel(), once every block of this one has
-/// called it or ended. Called before this kernel's own wait, it is safe if the next kernel reads nothing before its
-/// wait, as no kernel of gridfold's does.
+/// called it or ended. Must be called after this kernel's own wait: a caller's kernel may read memory before its own.
 GRIDFOLD_FN void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -134,6 +136,7 @@ GRIDFOLD_FN u32 block_index() { return emulator::block_index(); }
 GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
 GRIDFOLD_FN void barrier() { emulator::barrier(); }
 GRIDFOLD_FN void reconverge() { emulator::shuffle_xor_word(0, 0); } // finds threads that do not come
+GRIDFOLD_FN void keep(u32&) {}
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
 GRIDFOLD_FN void wait_for_previous_kernel() {}
 GRIDFOLD_FN void let_next_kernel_start() {}

@@ -1,0 +1,77 @@
+// Another schedule is needed, and there is no compiler: the loaded kernels serve. The tests run in child processes,
+// because a process looks for its compiler once.
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fault/child.hpp"
+#include "fusion/runner_fixture.hpp"
+
+namespace gf {
+namespace {
+
+using namespace test;
+
+class NoCompiler : public RunnerCuda {
+protected:
+    void SetUp() override {
+        RunnerCuda::SetUp();
+        std::string name = (std::filesystem::temp_directory_path() / "gridfold_no_compiler_XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder = name;
+        setenv("GRIDFOLD_CACHE_DIR", (folder / "cache").c_str(), 1);
+    }
+    void TearDown() override {
+        RunnerCuda::TearDown();
+        std::error_code ignored;
+        std::filesystem::remove_all(folder, ignored);
+    }
+    std::filesystem::path folder;
+};
+
+constexpr const char* dot = "s(x: i32[n], y: i32[n]) -> total = sum(x * y)";
+
+TEST_F(NoCompiler, unaligned_arrays_are_read_by_the_kernel_for_aligned_ones) {
+    fault::expect_in_child([&] { return build(dot) != nullptr; }); // fills the disk cache
+    fault::expect_in_child([&] {
+        setenv("GRIDFOLD_NVRTC", "none", 1);
+        const auto built = build(dot);
+        const DeviceNumbers x(numbers(300'001)), y(numbers(300'001, 3)); // 74 blocks
+        auto runner = built->runner();
+        for (const std::size_t first : {0, 1, 2}) {
+            runner->bind(
+                {{300'000 - 1}, {{x.data() + first, Memory::device}, {y.data() + first, Memory::device}}, {}, {}});
+            const std::int64_t expected =
+                std::inner_product(x.data() + first, x.data() + first + 299'999, y.data() + first, std::int64_t{0},
+                                   std::plus<>(), [](std::int32_t a, std::int32_t b) {
+                                       return std::int64_t{std::int32_t(std::uint32_t(a) * std::uint32_t(b))};
+                                   });
+            if (sum(*runner) != expected) return false;
+        }
+        return device->instantiations == 1;
+    });
+}
+
+TEST_F(NoCompiler, many_problems_that_were_never_compiled_are_refused) {
+    fault::expect_in_child([&] { return build(dot) != nullptr; });
+    fault::expect_in_child([&] {
+        setenv("GRIDFOLD_NVRTC", "none", 1);
+        const auto built = build(dot);
+        auto x = numbers(100);
+        auto runner = built->many_runner();
+        try {
+            runner->bind({{100, 100}, {bound(x), bound(x), bound(x), bound(x)}, {}, {}, 2});
+        } catch (const DeviceError& error) {
+            return std::string(error.what()).find("GRIDFOLD_NVRTC=none") != std::string::npos;
+        }
+        return false;
+    });
+}
+
+} // namespace
+} // namespace gf

@@ -1,0 +1,173 @@
+// The schedules that the CUDA runner chooses on the emulated device, when arrays are bound.
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "fusion/failing_device.hpp"
+#include "fusion/runner_fixture.hpp"
+
+namespace gf {
+namespace {
+
+using namespace test;
+
+/// x · y over device memory from element `first` on.
+Bound products(const DeviceNumbers& x, const DeviceNumbers& y, std::size_t first) {
+    Bound both = bindings(x);
+    both.extents = {static_cast<std::int64_t>(x.size() - first)};
+    both.arrays = {{x.data() + first, Memory::device}, {y.data() + first, Memory::device}};
+    return both;
+}
+std::int64_t sum_of_products(const DeviceNumbers& x, const DeviceNumbers& y, std::size_t first) {
+    return std::inner_product(x.data() + first, x.data() + x.size(), y.data() + first, std::int64_t{0});
+}
+
+TEST_F(RunnerCuda, the_first_unaligned_arrays_get_another_kernel_which_then_stays) {
+    const auto dot = build("s(x: i32[n], y: i32[n]) -> total = sum(x * y)");
+    const DeviceNumbers x(numbers(9001)), y(numbers(9001, 3));
+    auto runner = dot->runner();
+    long graphs = 0;
+    for (const auto& [first, new_graphs] : {std::pair<std::size_t, long>{0, 1}, {4, 0}, {1, 1}, {2, 0}, {0, 0}}) {
+        runner->bind(products(x, y, first));
+        EXPECT_EQ(device->instantiations, graphs += new_graphs) << "from element " << first;
+        EXPECT_EQ(sum(*runner), sum_of_products(x, y, first)) << "from element " << first;
+    }
+    const std::size_t loads = device->local_bytes_asked;
+    auto another = dot->runner();
+    another->bind(products(x, y, 3));
+    EXPECT_EQ(sum(*another), sum_of_products(x, y, 3));
+    EXPECT_EQ(device->local_bytes_asked, loads) << "runners of a build share its kernels";
+}
+
+TEST_F(RunnerCuda, kernels_for_unaligned_arrays_stay_sweep_by_sweep) {
+    const auto two = build("s(x: i32[n], y: i32[m]) -> a = sum(x * i32(index(n))), b = sum(y * i32(index(m)))");
+    const DeviceNumbers x(numbers(5001)), y(numbers(7001));
+    const auto bound_from = [&](std::size_t of_x, std::size_t of_y) {
+        return Bound{{5000, 7000}, {{x.data() + of_x, Memory::device}, {y.data() + of_y, Memory::device}}, {}, {}};
+    };
+    auto runner = two->runner();
+    for (int time = 0; time < 3; ++time) {
+        runner->bind(bound_from(1, 0));
+        runner->bind(bound_from(0, 1));
+        EXPECT_EQ(device->instantiations, 2) << time;
+    }
+    std::vector<ScalarResult> results(2);
+    runner->run(results, {});
+    std::int64_t a = 0, b = 0;
+    for (std::int64_t i = 0; i < 5000; ++i) a += x.data()[i] * i;
+    for (std::int64_t i = 0; i < 7000; ++i) b += y.data()[i + 1] * i;
+    EXPECT_EQ(static_cast<std::int64_t>(results[0].bits), a);
+    EXPECT_EQ(static_cast<std::int64_t>(results[1].bits), b);
+}
+
+TEST_F(RunnerCuda, an_array_without_elements_is_aligned) {
+    const auto dot = build("s(x: i32[n], y: i32[n]) -> total = sum(x * y)");
+    const DeviceNumbers x(numbers(9)), y(numbers(9));
+    auto runner = dot->runner();
+    runner->bind(products(x, y, 0));
+    Bound none = products(x, y, 1);
+    none.extents = {0};
+    runner->bind(none);
+    EXPECT_EQ(sum(*runner), 0);
+    EXPECT_EQ(device->instantiations, 1);
+}
+
+TEST_F(RunnerCuda, an_array_that_shifts_needs_no_other_kernel_when_it_is_not_aligned) {
+    auto runner = sum_runner();
+    const DeviceNumbers x(numbers(9001));
+    for (const std::size_t first : {0, 1}) {
+        runner->bind({{static_cast<std::int64_t>(x.size() - first)}, {{x.data() + first, Memory::device}}, {}, {}});
+        EXPECT_EQ(sum(*runner), total_of(std::span<const std::int32_t>(x).subspan(first)));
+    }
+    EXPECT_EQ(device->instantiations, 1);
+}
+
+TEST_F(RunnerCuda, a_failure_while_the_kernel_for_unaligned_arrays_is_loaded_leaves_the_old_bindings) {
+    const DeviceNumbers x(numbers(9001)), y(numbers(9001, 3));
+    for (long n = 0;; ++n) {
+        const auto dot = build("s(x: i32[n], y: i32[n]) -> total = sum(x * y)");
+        auto runner = dot->runner();
+        runner->bind(products(x, y, 0));
+        const auto [failed, calls] = with_failing_call(*device, n, [&] { runner->bind(products(x, y, 1)); });
+        EXPECT_EQ(sum(*runner), sum_of_products(x, y, failed ? 0 : 1)) << "call " << n;
+        if (n >= calls) break; // a call that only releases fails without an error
+    }
+}
+
+TEST_F(RunnerCuda, many_problems_change_their_schedule_with_the_size_of_their_grid) {
+    auto x = numbers(40), y = numbers(14'000, 5); // seven slabs, in four blocks
+    const auto some = [&](std::size_t count) {
+        Bound bound_problems{
+            std::vector<std::int64_t>(count, 40), std::vector<BoundArray>(count, bound(x)), {}, {}, count};
+        bound_problems.extents[1] = 14'000;
+        bound_problems.arrays[1] = bound(y);
+        return bound_problems;
+    };
+    const auto expect_sums = [&](Runner& runner, std::size_t count) {
+        std::vector<ScalarResult> results(count);
+        runner.run(results, {});
+        for (std::size_t p = 0; p < count; ++p)
+            ASSERT_EQ(static_cast<std::int64_t>(results[p].bits), 3 * total_of(p == 1 ? y : x)) << p << " of " << count;
+    };
+    const auto tripled = build("s(x: i32[n]) -> total = sum(x * 3)");
+    auto runner = tripled->many_runner();
+    long graphs = 0;
+    for (const auto& [count, new_graphs] : {std::pair<std::size_t, long>{2, 1}, {3, 0}, {1200, 1}, {1201, 0}, {3, 1}}) {
+        runner->bind(some(count));
+        EXPECT_EQ(device->instantiations, graphs += new_graphs) << count << " problems";
+        expect_sums(*runner, count);
+    }
+    // A failure while the other schedule's kernel is loaded or bound leaves the old one in use.
+    for (long n = 0;; ++n) {
+        const auto again = build("s(x: i32[n]) -> total = sum(x * 3)");
+        auto other = again->many_runner();
+        other->bind(some(2));
+        const auto [failed, calls] = test::with_failing_call(*device, n, [&] { other->bind(some(1200)); });
+        expect_sums(*other, failed ? 2 : 1200);
+        if (n >= calls) break; // a call that only releases fails without an error
+    }
+}
+
+TEST_F(RunnerCuda, a_kernel_of_one_problem_that_spills_is_compiled_for_one_resident_block) {
+    device->local_bytes = {32, 0, 0, 0};
+    device->local_bytes_asked = 0;
+    auto x = numbers(100);
+    auto runner = build("s(x: i32[n]) -> total = sum(x * 5)")->runner();
+    EXPECT_EQ(device->local_bytes_asked, 2u);
+    device->local_bytes = {};
+    runner->bind(bindings(x));
+    EXPECT_EQ(sum(*runner), 5 * total_of(x));
+}
+
+TEST_F(RunnerCuda, kernels_that_spill_are_compiled_for_fewer_resident_blocks) {
+    auto x = numbers(100);
+    const Bound two{{100, 100}, {bound(x), bound(x)}, {}, {}, 2};
+    struct Case {
+        std::array<int, 4> local_bytes; ///< of the kernels, in the order in which they are loaded
+        std::size_t loads;
+    };
+    int factor = 7;
+    for (const Case& one : {Case{{0, 0, 0, 0}, 1}, Case{{32, 0, 0, 0}, 3}, // four resident blocks spill, three do not
+                            Case{{32, 0, 16, 16}, 4},     // as one resident block does not, it is taken
+                            Case{{32, 32, 32, 32}, 2}}) { // an array: one resident block has it, too
+        const auto product = build(fmt::format("s(x: i32[n]) -> total = sum(x * {})", ++factor).c_str());
+        auto runner = product->many_runner();
+        device->local_bytes = one.local_bytes;
+        device->local_bytes_asked = 0;
+        runner->bind(two);
+        EXPECT_EQ(device->local_bytes_asked, one.loads);
+        std::vector<ScalarResult> results(2);
+        runner->run(results, {});
+        EXPECT_EQ(static_cast<std::int64_t>(results[1].bits), factor * total_of(x));
+    }
+    device->local_bytes = {};
+}
+
+} // namespace
+} // namespace gf
