@@ -7,8 +7,10 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <gridfold/ops/nearest.hpp>
 #include <gridfold/ops/text.hpp>
 
 #include "problems.hpp"
@@ -122,6 +124,28 @@ bool is_dim(const Graph& graph, std::string_view name) {
     return std::ranges::any_of(graph.dims(), [&](const Graph::DimInfo& dim) { return dim.name == name; });
 }
 
+[[noreturn]] void refuse_unknown(const Graph& graph, const std::string& word, const std::string& name, bool many) {
+    for (const Graph::Output& output : graph.outputs()) {
+        if (output.name != name) continue;
+        if (graph.node(output.node).dims.empty() && !many)
+            throw InvalidOption(word, fmt::format("\"{}\" is a scalar output of the graph: scalars are printed", name),
+                                "leave it out");
+        throw InvalidOption(word, fmt::format("\"{}\" is an output of the graph, and no input", name),
+                            fmt::format("write it with -o {}", word));
+    }
+    std::vector<std::string_view> names;
+    for (const NodeId n : graph.nodes()) {
+        const Node& node = graph.node(n);
+        if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) names.push_back(node.name);
+    }
+    for (const Graph::DimInfo& dim : graph.dims()) names.push_back(dim.name);
+    const std::string near = detail::suggestion(name, names);
+    throw InvalidOption(word,
+                        fmt::format("the graph has no input, run-time scalar or dim \"{}\": it has {}", name,
+                                    names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
+                        near.empty() ? "leave it out" : near);
+}
+
 /// Throws InvalidOption unless every input and scalar has a value. The library's message would not explain the options.
 void check_complete(const Graph& graph, const std::vector<std::string>& names) {
     const auto is_given = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
@@ -206,7 +230,9 @@ Given give(const Graph& graph, const std::string& word, const std::string& name,
         }
     } else if (input != nullptr || is_dim(graph, name)) {
         given.shared.scalar = require_number(name, value, input != nullptr, many);
-    } // the run refuses an unknown name, and suggests the nearest one
+    } else {
+        refuse_unknown(graph, word, name, many);
+    }
     return given;
 }
 

@@ -1,16 +1,21 @@
 // The command `gridfold`: command line and exit codes. It writes to stdout only on success.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <gridfold/core/error.hpp>
 #include <gridfold/core/version.hpp>
+#include <gridfold/ops/nearest.hpp>
 
 #include "commands.hpp"
 #include "ops.hpp"
@@ -52,7 +57,8 @@ Values of a run-time scalar and of a dim:
   scalar=2, scalar=true    a number
   scalar=array.npy         a .npy file of an array without dims
   n=100                    the extent of a dim that no array has
-Where an array goes to stdout (-o y=-), nothing else may: every other result needs a file.
+Where an array goes to stdout (-o y=-), nothing else may: other arrays need files, and
+scalars must be left out of the graph (with --many, they can go to files).
 The functions that a graph may use: gridfold ops)";
 
 /// Runs the command; errors are exceptions.
@@ -109,6 +115,18 @@ int run_command(int argc, char** argv) {
     } catch (const CLI::Success& success) { // --help, --version
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
+        const std::string first = argc > 1 ? argv[1] : "-";
+        if (app.get_subcommands().empty() && !first.starts_with('-')) {
+            std::vector<std::string_view> names;
+            for (const CLI::App* const command : app.get_subcommands({})) names.push_back(command->get_name());
+            const std::string near = gf::detail::suggestion(first, names);
+            return fail(users_mistake, fmt::format("'{}' is not a command: they are {}; {}", first,
+                                                   fmt::join(names, ", "), near.empty() ? "see gridfold --help" : near)
+                                           .c_str());
+        }
+        if (explain && source == "sweeps" && std::find(argv, argv + argc, std::string_view("full")) != argv + argc)
+            return fail(users_mistake,
+                        "--source full: the option takes its word after an equals sign; write --source=full");
         return fail(users_mistake, fmt::format("{}; see gridfold --help", error.what()).c_str());
     }
     if (ops)

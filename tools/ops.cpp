@@ -12,6 +12,7 @@
 #include <gridfold/ops/nearest.hpp>
 #include <gridfold/ops/op.hpp>
 #include <gridfold/ops/text.hpp>
+#include <gridfold/ops/type_rule.hpp>
 
 #include "print.hpp"
 
@@ -21,32 +22,35 @@ namespace {
 /// A type rule in words.
 struct RuleWords {
     TypeRule rule;
-    std::string_view name, operands, computed, gives;
+    std::string_view operands, computed, gives;
 };
 constexpr RuleWords rules[] = {
-    {TypeRule::same, "same", "any type", "the promoted type of the operands", "that type"},
-    {TypeRule::number, "number", "any type but bool", "the promoted type of the operands", "that type"},
-    {TypeRule::quotient, "quotient", "any type", "the promoted type of the operands; f64 for integers and bool",
-     "that type"},
-    {TypeRule::floating, "floating", "any type",
+    {TypeRule::same, "any type", "the promoted type of the operands", "that type"},
+    {TypeRule::number, "any type but bool", "the promoted type of the operands", "that type"},
+    {TypeRule::quotient, "any type", "the promoted type of the operands; f64 for integers and bool", "that type"},
+    {TypeRule::floating, "any type",
      "the promoted type of the operands; f16 for bool and 8-bit integers, f32 for 16-bit ones, f64 for wider ones",
      "that type"},
-    {TypeRule::integer, "integer", "integers and bool", "the promoted type of the operands", "that type"},
-    {TypeRule::shift, "shift", "integers", "the promoted type of the operands", "that type"},
-    {TypeRule::compare, "compare", "any type", "the promoted type of the operands", "bool"},
-    {TypeRule::logical, "logical", "any type", "bool: whether an operand is not 0", "bool"},
-    {TypeRule::test, "test", "any type", "the type of the operand", "bool"},
-    {TypeRule::select, "select", "bool, then two of any type", "the promoted type of the last two", "that type"},
+    {TypeRule::integer, "integers and bool", "the promoted type of the operands", "that type"},
+    {TypeRule::shift, "integers", "the promoted type of the operands", "that type"},
+    {TypeRule::compare, "any type", "the promoted type of the operands", "bool"},
+    {TypeRule::logical, "any type", "bool: whether an operand is not 0", "bool"},
+    {TypeRule::test, "any type", "the type of the operand", "bool"},
+    {TypeRule::select, "bool, then two of any type", "the promoted type of the last two", "that type"},
 };
 
 const RuleWords& words_of(TypeRule rule) { return *std::ranges::find(rules, rule, &RuleWords::rule); }
 
+constexpr std::string_view f32_or_f64 =
+    "f32 for f16, bf16 and f32, f64 for other types; f64 for all with `accumulate = f64`";
+
 std::string_view words_of(AccumulatorRule rule) {
     switch (rule) {
     case AccumulatorRule::sum:
-        return "i64 or u64 for integers and bool; f32 for f16, bf16 and f32; f64 for f64, or by `accumulate = f64`";
+        return "i64 or u64 for integers and bool, f32 for f16, bf16 and f32, f64 for f64; f64 for all with "
+               "`accumulate = f64`";
     case AccumulatorRule::element: return "the element's type";
-    case AccumulatorRule::floating: return "f32 for f16, bf16 and f32; else f64, or by `accumulate = f64`";
+    case AccumulatorRule::floating: return f32_or_f64;
     case AccumulatorRule::f64: return "f64";
     case AccumulatorRule::boolean: return "bool: whether an element is not 0";
     }
@@ -57,7 +61,7 @@ std::string_view words_of(ResultRule rule) {
     switch (rule) {
     case ResultRule::accumulator: return "the accumulator's type";
     case ResultRule::element: return "the element's type";
-    case ResultRule::floating: return "f32 for f16, bf16 and f32; else f64, or by `accumulate = f64`";
+    case ResultRule::floating: return f32_or_f64;
     case ResultRule::index: return "i64";
     case ResultRule::boolean: return "bool";
     }
@@ -110,10 +114,10 @@ std::string_view of_no_extent(const ReduceOp& row) {
     return row.needs_elements ? "refused before anything runs" : "the same";
 }
 
-constexpr std::string_view other_functions[][2] = {
-    {"f32(a), i64(a), …", "a converted to that type; floats saturate on the way to integers, and NaN gives 0"},
-    {"index(n)", "the index along the dim n, as i64"},
-    {"extent(n)", "the extent of the dim n, as i64; where no value has the name, n alone means the same"},
+constexpr std::string_view other_functions[][3] = {
+    {"f32", "f32(a), i64(a), …", "a converted to that type; floats saturate on the way to integers, and NaN gives 0"},
+    {"index", "index(n)", "the index along the dim n, as i64"},
+    {"extent", "extent(n)", "the extent of the dim n, as i64; where no value has the name, n alone means the same"},
 };
 
 constexpr std::string_view bounds_note = "\"exact\" means that the CPU and every GPU give the same bits; else their "
@@ -162,23 +166,29 @@ std::string list_ops() {
     std::string text = "Maps: what is computed for each element\n";
     for (const MapOp* const map : all_maps()) {
         const std::string symbol = as_operator(*map);
-        text += fmt::format("  {:<20} {:<7} {:<9} {:<8} {}\n", as_call(*map), symbol, words_of(map->rule).name,
+        text += fmt::format("  {:<20} {:<7} {:<9} {:<8} {}\n", as_call(*map), symbol, to_text(map->rule),
                             error_bound(*map), map->doc);
     }
-    for (const auto& [call, doc] : other_functions) text += fmt::format("  {:<46} {}\n", call, doc);
+    for (const auto& [function, call, doc] : other_functions) text += fmt::format("  {:<46} {}\n", call, doc);
     text += "\nReductions: what is folded over all elements, or over those where a mask holds: sum(x where x > 0)\n";
     for (const ReduceOp* const row : all_reductions())
-        text += fmt::format("  {:<20} {:<17} {}; of nothing: {}\n", fmt::format("{}(a)", row->name), error_bound(*row),
-                            row->doc, of_nothing(*row));
+        text +=
+            fmt::format("  {:<20} {:<17} {}; all masked out: {}; an extent of 0: {}\n", fmt::format("{}(a)", row->name),
+                        error_bound(*row), row->doc, of_nothing(*row), of_no_extent(*row));
     text += "\nThe types that a map takes, computes in and gives:\n";
     for (const RuleWords& rule : rules)
-        text += fmt::format("  {:<10} {} -> {} -> {}\n", rule.name, rule.operands, rule.computed, rule.gives);
+        text += fmt::format("  {:<10} {} -> {} -> {}\n", to_text(rule.rule), rule.operands, rule.computed, rule.gives);
     return text + fmt::format("\n{}\nAll about one: gridfold ops NAME\n", bounds_note);
 }
 
 std::string describe_ops(const std::string& name) {
     std::string text;
     std::vector<std::string_view> names;
+    for (const auto& [function, call, doc] : other_functions) {
+        names.push_back(function);
+        const bool is_cast = function == "f32" && dtype_from_text(name);
+        if (is_cast || function == name) text += fmt::format("{}: {}\n", call, doc);
+    }
     const auto add = [&](const auto& row, bool matches) {
         names.push_back(row.name);
         if (!matches) return;
@@ -212,16 +222,16 @@ std::string ops_page() {
     text += fmt::format("{}\n\n", bounds_note);
     text += "| map | operator | types | CPU and GPU | gives |\n| --- | --- | --- | --- | --- |\n";
     for (const MapOp* const map : all_maps())
-        text += table_line({code(as_call(*map)), code(as_operator(*map)), std::string(words_of(map->rule).name),
+        text += table_line({code(as_call(*map)), code(as_operator(*map)), std::string(to_text(map->rule)),
                             error_bound(*map), std::string(map->doc)});
     text += "\nThe types, by name:\n\n"
             "| types | operands | computed in | result |\n| --- | --- | --- | --- |\n";
     for (const RuleWords& rule : rules)
-        text += table_line(
-            {std::string(rule.name), std::string(rule.operands), std::string(rule.computed), std::string(rule.gives)});
+        text += table_line({std::string(to_text(rule.rule)), std::string(rule.operands), std::string(rule.computed),
+                            std::string(rule.gives)});
     text += "\nTypes are promoted as in NumPy 2. Functions that are not rows of the table:\n\n| function | gives |\n| "
             "--- | --- |\n";
-    for (const auto& [call, doc] : other_functions) text += table_line({code(call), std::string(doc)});
+    for (const auto& [function, call, doc] : other_functions) text += table_line({code(call), std::string(doc)});
     text += "\n## Reductions\n\n"
             "A reduction folds all elements of its operand, or those where a mask holds: `sum(x where x > 0)`. Where "
             "nothing is left to fold, it gives what \"all masked out\" says.\n\n"

@@ -7,11 +7,13 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <gridfold/core/error.hpp>
 #include <gridfold/fusion/plan.hpp>
 #include <gridfold/npy/npy.hpp>
+#include <gridfold/ops/nearest.hpp>
 
 #include "arguments.hpp"
 #include "problems.hpp"
@@ -97,10 +99,15 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
         const std::string &name = parts.first, &path = parts.second;
         const auto output = std::find_if(plan.outputs.begin(), plan.outputs.end(),
                                          [&](const plan::Output& o) { return o.name == name; });
-        if (output == plan.outputs.end())
-            throw InvalidOption(fmt::format("-o {}", word),
-                                fmt::format("\"{}\" is not an output of the graph: results go to files", name),
-                                "leave it out");
+        if (output == plan.outputs.end()) {
+            std::vector<std::string_view> names;
+            for (const plan::Output& other : plan.outputs) names.push_back(other.name);
+            const std::string near = detail::suggestion(name, names);
+            throw InvalidOption(
+                fmt::format("-o {}", word),
+                fmt::format("\"{}\" is not an output of the graph: they are {}", name, fmt::join(names, ", ")),
+                near.empty() ? "name one of them" : near);
+        }
         if (!output->array.valid() && !many)
             throw InvalidOption(
                 fmt::format("-o {}", word),

@@ -38,7 +38,25 @@ constexpr Signature signatures[] = {
     {"\x1f\x8b\x08"sv, ""sv, 0, {"compressed by gzip", "decompress it with gunzip first"}},
 };
 constexpr FileKind text{"text, such as CSV",
-                        "write it as numpy.save(\"x.npy\", numpy.loadtxt(path, delimiter=\",\", skiprows=1))"};
+                        "write it as numpy.save(\"x.npy\", numpy.loadtxt(path, delimiter=\",\")), with skiprows=1 "
+                        "where the first line names the columns"};
+constexpr FileKind json_array{"JSON",
+                              "write an array of it as numpy.save(\"x.npy\", numpy.array(json.load(open(path))))"};
+constexpr FileKind json_object{
+    "JSON", "write an array of it as numpy.save(\"x.npy\", numpy.array(json.load(open(path))[\"name\"]))"};
+
+/// The kind of bytes that are text.
+FileKind kind_of_text(std::string_view bytes) {
+    const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return text;
+    if (bytes[first] == '{') return json_object;
+    if (bytes[first] != '[') return text;
+    // The heads of INI and TOML files, [table] and [[table]], go on with a letter.
+    const std::size_t inner = bytes.find_first_not_of(" \t\r\n[", first);
+    constexpr std::string_view starts_of_items = "-0123456789\"{]";
+    return inner != std::string_view::npos && starts_of_items.find(bytes[inner]) != std::string_view::npos ? json_array
+                                                                                                           : text;
+}
 
 constexpr std::size_t text_sample = 4096;     ///< the bytes that are examined
 constexpr std::size_t least_text_in_raw = 16; ///< fewer bytes may be elements that look like text
@@ -51,7 +69,7 @@ bool is_utf8_text(char c) { return is_ascii_text(c) || static_cast<unsigned char
 std::optional<FileKind> recognise(std::string_view bytes) {
     for (const Signature& signature : signatures)
         if (bytes.starts_with(signature.begin)) return signature.kind;
-    if (!bytes.empty() && std::ranges::all_of(bytes.substr(0, text_sample), is_utf8_text)) return text;
+    if (!bytes.empty() && std::ranges::all_of(bytes.substr(0, text_sample), is_utf8_text)) return kind_of_text(bytes);
     return {};
 }
 
@@ -70,7 +88,7 @@ std::optional<FileKind> recognise_in_raw(std::string_view bytes, std::size_t ele
     const std::string_view sample = bytes.substr(0, text_sample);
     if (element_bytes > 1 && sample.size() >= least_text_in_raw && std::ranges::all_of(sample, is_ascii_text) &&
         sample.find('\n') != std::string_view::npos)
-        return text;
+        return kind_of_text(bytes);
     return {};
 }
 

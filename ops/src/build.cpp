@@ -43,7 +43,8 @@ Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
         if (!operand.value.valid()) throw refusal(subject(), null_value_rule, "assign it first");
         if (dag && dag != operand.value.dag())
             throw refusal(fmt::format("{}, {}", subject(), in_words(operand.value)),
-                          "the operands of a map are of one graph, and this is of another", "build both in one graph");
+                          "the operands of a map must be of one graph, and this is of another",
+                          "build both in one graph");
         dag = operand.value.dag();
     }
     if (!dag)
@@ -59,7 +60,7 @@ void check_dims_to_fold(const Value& value, const ReduceOp& row, const std::vect
     for (const Dim& dim : over) {
         const std::string subject = fmt::format("{} over {}", row.name, in_quotes(dim.name()));
         if (dim.dag() != value.dag())
-            throw refusal(subject, "the dims to fold are of the value's graph", "use the Dim that its graph gave");
+            throw refusal(subject, "the dims to fold must be of the value's graph", "use the Dim that its graph gave");
         if (!std::binary_search(dims.begin(), dims.end(), dim.id()))
             throw refusal(subject, fmt::format("{} does not have that dim", in_words(value)), "fold one of its dims");
         if (std::find(folded.begin(), folded.end(), dim.id()) != folded.end())
@@ -77,12 +78,12 @@ void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
     if (!mask.valid()) throw refusal(fmt::format("the mask of {}", row.name), null_value_rule, "assign it first");
     const std::string subject = fmt::format("the mask of {}, {}", row.name, in_words(mask));
     if (mask.dag() != value.dag())
-        throw refusal(subject, "it is of its operand's graph, and this is of another", "build both in one graph");
+        throw refusal(subject, "it must be of its operand's graph, and this is of another", "build both in one graph");
     if (mask.type() != DType::boolean) throw refusal(subject, "a mask is bool", "compare it, as in where x != 0");
     const std::vector<DimId> dims = domain_of(node_of(value)), masked = domain_of(node_of(mask));
     if (!std::includes(dims.begin(), dims.end(), masked.begin(), masked.end()))
-        throw refusal(subject, fmt::format("its dims are among its operand's, {}", in_words(value)),
-                      "reduce a value that has all of them, as select(mask, value, value)");
+        throw refusal(subject, fmt::format("its dims must be among those of its operand, {}", in_words(value)),
+                      "broadcast the operand first: reduce select(mask, x, x) under the mask");
 }
 
 /// The comparison m with m(b, a) = row(a, b).
@@ -94,9 +95,11 @@ const MapOp& mirrored(const MapOp& row) {
     return row;
 }
 
-/// True for a comparison of u64 with a signed type. No integer type holds both, and a comparison in f64 is not exact.
+/// True for a built-in comparison of u64 with a signed type. No integer type holds both, and a comparison in f64 is not
+/// exact. A user's map of that rule computes in f64, as its rule says: what it does with its operands is not known.
 bool compares_across_signs(const MapOp& row, std::span<const Operand> operands) {
-    if (row.rule != TypeRule::compare || operands[0].literal || operands[1].literal) return false;
+    const bool is_builtin_comparison = row.rule == TypeRule::compare && row.builtin >= 0;
+    if (!is_builtin_comparison || operands[0].literal || operands[1].literal) return false;
     const DType a = operands[0].value.type(), b = operands[1].value.type();
     const auto across = [](DType s, DType u) { return kind_of(s) == Kind::signed_integer && u == DType::u64; };
     return across(a, b) || across(b, a);
@@ -168,6 +171,7 @@ Value map(const MapOp& row, std::span<const Operand> operands) {
             row.name,
             fmt::format("it takes {} operand{}, and got {}", row.arity, row.arity == 1 ? "" : "s", operands.size()),
             "give as many");
+    detail::check_defined_once(row);
     Dag& dag = graph_of(row, operands);
     const NodeId first_new(boost::num_vertices(dag));
     try {
@@ -193,6 +197,7 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
         throw refusal(fmt::format("{} of {}", row.name, in_words(value)),
                       "grouped reductions are not supported yet in this version: `by` and `groups` must be left out",
                       "reduce under a mask for each group");
+    detail::check_defined_once(row);
     check_dims_to_fold(value, row, options.over);
     if (options.where) check_mask(value, row, *options.where);
     if (options.ddof < 0 || (options.ddof != 0 && !row.takes_ddof))
@@ -211,25 +216,26 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
 }
 
 Value Graph::constant(Literal literal, DType type) {
-    return dag_->value(add_constant(*dag_, constant_bits(literal, type), type));
+    Dag& dag = mutable_dag();
+    return dag.value(add_constant(dag, constant_bits(literal, type), type));
 }
 
 Value Graph::map(const MapOp& row, std::span<const Operand> operands) {
     for (const Operand& operand : operands)
-        if (operand.value.valid() && operand.value.dag() != dag_.get())
+        if (operand.value.valid() && operand.value.dag() != &dag())
             throw refusal(fmt::format("{} as an operand of {}", in_words(operand.value), row.name),
                           "it is a value of another graph", "build both in one graph");
     return gf::map(row, operands);
 }
 
 Value Graph::cast(Value value, DType type) {
-    if (value.valid() && value.dag() != dag_.get())
+    if (value.valid() && value.dag() != &dag())
         throw refusal(in_words(value), "it is a value of another graph", "cast it in its own graph");
     return gf::cast(value, type);
 }
 
 Value Graph::reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
-    if (value.valid() && value.dag() != dag_.get())
+    if (value.valid() && value.dag() != &dag())
         throw refusal(in_words(value), "it is a value of another graph", "reduce it in its own graph");
     return gf::reduce(row, value, options);
 }

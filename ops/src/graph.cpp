@@ -1,5 +1,6 @@
 // The container: dims, inputs, names, outputs, nodes and their edges. Checks of maps and reductions are in build.cpp.
 #include <gridfold/ops/graph.hpp>
+#include <gridfold/ops/nearest.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,14 +14,6 @@
 namespace gf {
 
 namespace detail {
-
-namespace {
-
-// Not std::isalpha, which depends on the locale.
-constexpr bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-constexpr bool continues_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
-
-} // namespace
 
 std::string in_quotes(std::string_view name) {
     constexpr std::size_t longest = 64;
@@ -134,48 +127,56 @@ Graph::Graph(std::string name) {
     dag_ = std::make_unique<Dag>();
     dag_->name = std::move(name);
 }
-Graph::Graph(const Graph& other) : dag_(std::make_unique<Dag>(*other.dag_)) {}
+Graph::Graph(const Graph& other) : dag_(std::make_unique<Dag>(other.dag())) {}
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(const Graph& other) { return *this = Graph(other); }
 Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
 
-const std::string& Graph::name() const noexcept { return dag_->name; }
+const Dag& Graph::dag() const {
+    if (!dag_) throw refusal("a moved-from Graph", "it has nothing left", "use the graph that it was moved to");
+    return *dag_;
+}
+Dag& Graph::mutable_dag() { return const_cast<Dag&>(dag()); }
+
+const std::string& Graph::name() const { return dag().name; }
 
 Dim Graph::dim(std::string_view name, std::optional<std::int64_t> extent) {
+    Dag& dag = mutable_dag();
     check_name("the dim", name);
     if (extent && *extent < 0)
         throw refusal(fmt::format("the dim {}", in_quotes(name)),
                       fmt::format("an extent is not negative, and this is {}", *extent), "give the number of elements");
     std::string text(name);
-    if (dag_->dim_names.contains(text))
+    if (dag.dim_names.contains(text))
         throw refusal(fmt::format("the dim {}", in_quotes(name)), "a graph declares a dim once",
                       "use the Dim that it gave");
-    const DimId added = dag_->dims.add({text, extent});
+    const DimId added = dag.dims.add({text, extent});
     try {
-        dag_->dim_names.insert(std::move(text));
+        dag.dim_names.insert(std::move(text));
     } catch (...) { // out of memory
-        dag_->dims.pop_back();
+        dag.dims.pop_back();
         throw;
     }
-    return dag_->dim(added);
+    return dag.dim(added);
 }
 
 Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims) {
+    Dag& dag = mutable_dag();
     check_name("the input", name);
     const std::string subject = fmt::format("the input {}", in_quotes(name));
     std::string text(name);
-    if (dag_->value_names.contains(text))
+    if (dag.value_names.contains(text))
         throw refusal(subject, "another value of this graph has that name", "choose another name");
-    if (dag_->output_names.contains(text))
+    if (dag.output_names.contains(text))
         throw refusal(subject, "an output has that name, and both are bound by name", "choose another name");
     if (dims.size() > static_cast<std::size_t>(max_rank))
         throw refusal(subject, fmt::format("an array has at most {} dims, and this has {}", max_rank, dims.size()),
                       "merge dims that are adjacent in memory");
     Node node{.kind = dims.empty() ? NodeKind::scalar : NodeKind::input, .type = type, .dims = {}, .name = text};
     for (const Dim& dim : dims) {
-        if (dim.dag() != dag_.get())
-            throw refusal(subject, "its dims are of this graph", "declare them with dim() of the same graph");
+        if (dim.dag() != &dag)
+            throw refusal(subject, "its dims must be of this graph", "declare them with dim() of the same graph");
         if (std::find(node.dims.begin(), node.dims.end(), dim.id()) != node.dims.end())
             throw refusal(subject,
                           fmt::format("an input lists a dim once, and {} is there twice", in_quotes(dim.name())),
@@ -183,12 +184,12 @@ Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims)
         node.dims.push_back(dim.id());
     }
     try {
-        dag_->value_names.insert(text);
-        dag_->input_names.insert(text);
-        return dag_->value(detail::add_node(*dag_, node, {}));
+        dag.value_names.insert(text);
+        dag.input_names.insert(text);
+        return dag.value(detail::add_node(dag, node, {}));
     } catch (...) { // out of memory
-        dag_->value_names.erase(text);
-        dag_->input_names.erase(text);
+        dag.value_names.erase(text);
+        dag.input_names.erase(text);
         throw;
     }
 }
@@ -196,53 +197,57 @@ Value Graph::input(std::string_view name, DType type, std::span<const Dim> dims)
 Value Graph::scalar(std::string_view name, DType type) { return input(name, type, {}); }
 
 Value Graph::index(Dim dim) {
-    if (dim.dag() != dag_.get())
+    Dag& dag = mutable_dag();
+    if (dim.dag() != &dag)
         throw refusal(dim.valid() ? fmt::format("index({})", dim.name()) : "the index along a default-constructed Dim",
-                      "the dim is of this graph", "declare it with dim() of the same graph");
+                      "the dim must be of this graph", "declare it with dim() of the same graph");
     Node node{.kind = NodeKind::index, .type = DType::i64, .dims = {dim.id()}, .name = {}};
     node.dim = dim.id();
-    return dag_->value(detail::add_node(*dag_, node, {}));
+    return dag.value(detail::add_node(dag, node, {}));
 }
 
 Value Graph::extent(Dim dim) {
-    if (dim.dag() != dag_.get())
+    Dag& dag = mutable_dag();
+    if (dim.dag() != &dag)
         throw refusal(dim.valid() ? fmt::format("extent({})", dim.name()) : "the extent of a default-constructed Dim",
-                      "the dim is of this graph", "declare it with dim() of the same graph");
+                      "the dim must be of this graph", "declare it with dim() of the same graph");
     Node node{.kind = NodeKind::extent, .type = DType::i64, .dims = {}, .name = {}};
     node.dim = dim.id();
-    return dag_->value(detail::add_node(*dag_, node, {}));
+    return dag.value(detail::add_node(dag, node, {}));
 }
 
 Value Graph::let(std::string_view name, Value value) {
+    Dag& dag = mutable_dag();
     check_name("the value", name);
     const std::string subject = fmt::format("the value {}", in_quotes(name));
-    if (value.dag() != dag_.get()) throw refusal(subject, "it is of this graph", "name it in its own graph");
-    std::string& given = (*dag_)[value.node().index()].name;
+    if (value.dag() != &dag) throw refusal(subject, "it must be a value of this graph", "name it in its own graph");
+    std::string& given = dag[value.node().index()].name;
     if (!given.empty())
         throw refusal(subject, fmt::format("it already has the name {}", in_quotes(given)), "keep that name");
     std::string text(name);
-    if (!dag_->value_names.insert(text).second)
+    if (!dag.value_names.insert(text).second)
         throw refusal(subject, "another value of this graph has that name", "choose another name");
     given = std::move(text);
     return value;
 }
 
 void Graph::output(std::string_view name, Value value) {
+    Dag& dag = mutable_dag();
     check_name("the output", name);
     const std::string subject = fmt::format("the output {}", in_quotes(name));
     std::string text(name);
-    if (value.dag() != dag_.get())
-        throw refusal(subject, value.valid() ? "its value is of this graph, and this is of another" : "it has no value",
+    if (value.dag() != &dag)
+        throw refusal(subject,
+                      value.valid() ? "its value must be of this graph, and this is of another" : "it has no value",
                       "name a value that this graph gave");
-    if (dag_->output_names.contains(text))
-        throw refusal(subject, "another output has that name", "choose another name");
-    if (dag_->input_names.contains(text))
+    if (dag.output_names.contains(text)) throw refusal(subject, "another output has that name", "choose another name");
+    if (dag.input_names.contains(text))
         throw refusal(subject, "an input has that name, and both are bound by name", "choose another name");
     append_output(std::move(text), value.node());
 }
 
 void Graph::check_output(std::string_view name, const Value& value, DType type, bool is_array) const {
-    if (value.dag() != dag_.get()) return; // output() refuses a value of another graph
+    if (value.dag() != &dag()) return; // output() refuses a value of another graph
     const std::string subject = fmt::format("the output {}", in_quotes(name));
     const Node& node = this->node(value.node());
     if (node.dims.empty() == is_array)
@@ -254,59 +259,62 @@ void Graph::check_output(std::string_view name, const Value& value, DType type, 
                       fmt::format("name the C++ type of {}, or cast the value", to_text(node.type)));
 }
 
-int Graph::node_count() const { return static_cast<int>(boost::num_vertices(*dag_)); }
+int Graph::node_count() const { return static_cast<int>(boost::num_vertices(dag())); }
 
-const Node& Graph::node(NodeId node) const { return (*dag_)[node.index()]; }
+const Node& Graph::node(NodeId node) const { return dag()[node.index()]; }
 
-std::vector<NodeId> Graph::operands(NodeId node) const { return detail::operands_of(*dag_, node); }
+std::vector<NodeId> Graph::operands(NodeId node) const { return detail::operands_of(dag(), node); }
 
 std::vector<NodeId> Graph::users(NodeId node) const {
     std::vector<NodeId> users;
-    const auto [first, last] = boost::out_edges(node.index(), *dag_);
-    for (auto edge = first; edge != last; ++edge) users.emplace_back(boost::target(*edge, *dag_));
+    const auto [first, last] = boost::out_edges(node.index(), dag());
+    for (auto edge = first; edge != last; ++edge) users.emplace_back(boost::target(*edge, dag()));
     return users;
 }
 
-const Table<DimId, Graph::DimInfo>& Graph::dims() const { return dag_->dims; }
-std::span<const Graph::Output> Graph::outputs() const { return dag_->outputs; }
+const Table<DimId, Graph::DimInfo>& Graph::dims() const { return dag().dims; }
+std::span<const Graph::Output> Graph::outputs() const { return dag().outputs; }
 
 NodeId Graph::append(const Node& node, std::span<const NodeId> operands) {
-    for (const NodeId operand : operands) check_range(*dag_, operand);
-    if (!node.name.empty()) dag_->value_names.insert(node.name);
-    if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) dag_->input_names.insert(node.name);
-    return detail::add_node(*dag_, node, operands);
+    Dag& dag = mutable_dag();
+    for (const NodeId operand : operands) check_range(dag, operand);
+    if (!node.name.empty()) dag.value_names.insert(node.name);
+    if (node.kind == NodeKind::input || node.kind == NodeKind::scalar) dag.input_names.insert(node.name);
+    return detail::add_node(dag, node, operands);
 }
 
 Graph Graph::like() const {
     Graph graph(name());
-    graph.dag_->dims = dag_->dims;
-    graph.dag_->dim_names = dag_->dim_names;
+    graph.dag_->dims = dag().dims;
+    graph.dag_->dim_names = dag().dim_names;
     return graph;
 }
 
 void Graph::append_output(std::string name, NodeId node) {
-    check_range(*dag_, node);
-    dag_->outputs.push_back({name, node});
+    Dag& dag = mutable_dag();
+    check_range(dag, node);
+    dag.outputs.push_back({name, node});
     try {
-        dag_->output_names.insert(std::move(name));
+        dag.output_names.insert(std::move(name));
     } catch (...) { // out of memory
-        dag_->outputs.pop_back();
+        dag.outputs.pop_back();
         throw;
     }
 }
 
 Value Graph::value(NodeId node) {
+    Dag& dag = mutable_dag();
     if (!node.valid() || node.number() >= node_count())
-        throw InvalidGraph(fmt::format("there is no node {} in graph {}", node.number(), in_quotes(dag_->name)),
+        throw InvalidGraph(fmt::format("there is no node {} in graph {}", node.number(), in_quotes(dag.name)),
                            fmt::format("its {} nodes are numbered from 0", node_count()), "ask for one of them");
-    return dag_->value(node);
+    return dag.value(node);
 }
 
 Dim Graph::dim_at(DimId dim) const {
-    if (!dag_->dims.holds(dim))
-        throw InvalidGraph(fmt::format("there is no dim {} in graph {}", dim.number(), in_quotes(dag_->name)),
-                           fmt::format("its {} dims are numbered from 0", dag_->dims.size()), "ask for one of them");
-    return dag_->dim(dim);
+    if (!dag().dims.holds(dim))
+        throw InvalidGraph(fmt::format("there is no dim {} in graph {}", dim.number(), in_quotes(dag().name)),
+                           fmt::format("its {} dims are numbered from 0", dag().dims.size()), "ask for one of them");
+    return dag().dim(dim);
 }
 
 } // namespace gf

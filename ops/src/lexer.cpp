@@ -7,12 +7,13 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/ops/nearest.hpp>
+
 namespace gf::detail {
 
 namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 constexpr std::string_view two_character_symbols[] = {"->", "||", "&&", "==", "!=", "<=", ">=", "<<", ">>"};
@@ -55,9 +56,9 @@ void Lexer::next() {
     if (position_ == text_.size()) return;
     const std::string_view rest = text_.substr(position_);
     std::size_t length = 1;
-    if (is_letter(rest[0])) {
+    if (starts_name(rest[0])) {
         token_.kind = Token::Kind::name;
-        while (length < rest.size() && (is_letter(rest[length]) || is_digit(rest[length]))) ++length;
+        while (length < rest.size() && continues_name(rest[length])) ++length;
     } else if (is_digit(rest[0]) || (rest[0] == '.' && rest.size() > 1 && is_digit(rest[1]))) {
         read_number();
         return;
@@ -99,7 +100,7 @@ void Lexer::read_number() {
             }
         }
     }
-    if (last != end && (is_letter(*last) || *last == '.'))
+    if (last != end && (starts_name(*last) || *last == '.'))
         throw located(text_, static_cast<std::size_t>(last - text_.data()), "", "a number ends here: it has no suffix",
                       "write a type around it, as f32(0.5)");
     token_.kind = Token::Kind::number;

@@ -36,9 +36,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
     std::string_view best;
     if (name.size() > longest) return best;
-    std::size_t fewest = std::max<std::size_t>(name.size() < 4 ? 1 : 2, name.size() / 3) + 1; // a swap is 2 edits
+    std::size_t fewest = std::max<std::size_t>(1, name.size() / 4) + 1; // more would make any short name near
     for (const std::string_view candidate : candidates) {
-        if (candidate.size() > longest) continue;
+        if (candidate.size() > longest || std::max(name.size(), candidate.size()) < 2) continue;
         if (const std::size_t edits = distance(name, candidate); edits < fewest) fewest = edits, best = candidate;
     }
     return best;
@@ -54,9 +54,10 @@ std::string_view own_name(std::string_view name) {
         {"std", "stddev"},   {"stdev", "stddev"},  {"var", "variance"},       {"average", "mean"},   {"avg", "mean"},
         {"norm", "l2_norm"}, {"prod", "product"},  {"mod", "remainder"},      {"fmod", "remainder"}, {"ln", "log"},
         {"where", "select"}, {"if", "select"},     {"maximum", "max"},        {"minimum", "min"},    {"power", "pow"},
-        {"square", "mul"},   {"arctan2", "atan2"}, {"true_divide", "divide"}, {"rint", "round"},     {"fabs", "abs"},
+        {"square", "x * x"}, {"arctan2", "atan2"}, {"true_divide", "divide"}, {"rint", "round"},     {"fabs", "abs"},
         {"clip", "clamp"},   {"ceiling", "ceil"},  {"signum", "sign"},        {"int", "i64"},        {"float", "f32"},
-        {"double", "f64"}};
+        {"double", "f64"},   {"len", "extent(n)"}, {"size", "extent(n)"},     {"and", "&&"},         {"or", "||"},
+        {"not", "!"}};
     for (const auto& [theirs, ours] : names)
         if (name == theirs) return ours;
     return "";

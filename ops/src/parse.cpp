@@ -31,12 +31,17 @@ struct Term {
     bool comparison = false; ///< a comparison outside of parentheses
 };
 
+constexpr std::string_view whole_form = "write the whole graph, as in f(x: f32[n]) -> s = sum(x)";
+constexpr std::string_view no_last_comma = "leave the last comma out";
+constexpr std::string_view named_output = "name each output, as in s = sum(x)";
+
 class Parser {
 public:
     explicit Parser(std::string_view text) : lexer_(text) {}
 
     Graph parse() {
-        const Token name = take_name("the graph's name");
+        if (next_is("let")) fail_expected("the graph's name", whole_form);
+        const Token name = take_name("the graph's name", whole_form);
         graph_ = at(name.position, [&] { return Graph(std::string(name.text)); });
         parse_parameters();
         while (accept("let")) parse_let();
@@ -60,11 +65,11 @@ private:
         lexer_.take();
         return true;
     }
-    void expect(std::string_view text, std::string_view what) {
-        if (!accept(text)) fail_expected(what);
+    void expect(std::string_view text, std::string_view what, std::string_view fix = {}) {
+        if (!accept(text)) fail_expected(what, fix);
     }
-    Token take_name(std::string_view what) {
-        if (lexer_.peek().kind != Token::Kind::name) fail_expected(what);
+    Token take_name(std::string_view what, std::string_view fix = {}) {
+        if (lexer_.peek().kind != Token::Kind::name) fail_expected(what, fix);
         return lexer_.take();
     }
     std::int64_t take_integer(std::string_view what) {
@@ -84,11 +89,18 @@ private:
     [[noreturn]] void fail(std::size_t position, std::string_view rule, std::string_view fix = {}) const {
         throw located(lexer_.text(), position, "", rule, fix);
     }
-    [[noreturn]] void fail_expected(std::string_view what) const {
+    [[noreturn]] void fail_expected(std::string_view what, std::string_view fix = {}) const {
         const Token& token = lexer_.peek();
         if (token.kind == Token::Kind::end)
-            fail(token.position, fmt::format("{} was expected, and the text ends", what));
-        fail(token.position, fmt::format("{} was expected, and here is {}", what, in_quotes(token.text)));
+            fail(token.position, fmt::format("{} was expected, and the text ends", what), fix);
+        const std::string operator_fix = fix_of_operator(token);
+        fail(token.position, fmt::format("{} was expected, and here is {}", what, in_quotes(token.text)),
+             fix.empty() ? operator_fix : fix);
+    }
+    /// For the operators that other languages write as words.
+    static std::string fix_of_operator(const Token& token) {
+        const bool is_word = token.text == "and" || token.text == "or" || token.text == "not";
+        return is_word ? fmt::format("write '{}'", detail::own_name(token.text)) : "";
     }
     /// Runs a builder of the graph; its errors get the place `position`.
     template <class F> auto at(std::size_t position, F&& build) -> decltype(build()) {
@@ -111,15 +123,15 @@ private:
     // ---- statements
 
     void parse_parameters() {
-        expect("(", "'(' before the parameters");
+        expect("(", "'(' before the parameters", whole_form);
         if (accept(")")) return;
         if (next_is("[")) {
             parse_dims(true);
             if (!accept(",")) return expect(")", "',' or ')'");
         }
         do {
-            const Token name = take_name("a parameter's name");
-            expect(":", "':' and the parameter's type");
+            const Token name = take_name("a parameter's name", next_is(")") ? no_last_comma : whole_form);
+            expect(":", "':' and the parameter's type", whole_form);
             const DType type = take_type();
             const std::vector<Dim> dims = next_is("[") ? parse_dims(false) : std::vector<Dim>();
             values_[name.text] = value_at(name.position, [&] { return graph_.input(name.text, type, dims); });
@@ -136,9 +148,9 @@ private:
         do {
             if (lexer_.peek().kind == Token::Kind::number)
                 fail(lexer_.peek().position, "a dim has a name", "write a fixed extent as [n = 4]");
-            const Token name = take_name("a dim's name");
+            const Token name = take_name("a dim's name", next_is("]") ? no_last_comma : "");
             std::optional<std::int64_t> extent;
-            if (accept("=")) extent = take_integer("the dim's extent, an integer,");
+            if (accept("=")) extent = take_integer("the dim's extent, an integer from 0,");
             const auto known = dims_.find(name.text);
             if (known == dims_.end()) {
                 if (dims_.size() == static_cast<std::size_t>(max_text_nodes))
@@ -176,8 +188,10 @@ private:
     }
 
     void parse_output() {
-        const Token name = take_name("an output's name");
-        expect("=", "'=' and the value of " + in_quotes(name.text));
+        if (next_is("let")) fail_late_let();
+        const bool at_end = lexer_.peek().kind == Token::Kind::end;
+        const Token name = take_name("an output's name", at_end ? no_last_comma : named_output);
+        expect("=", "'=' and the value of " + in_quotes(name.text), named_output);
         if (graph_.outputs().size() == static_cast<std::size_t>(max_text_nodes))
             fail(name.position, fmt::format("a text describes at most {} outputs", max_text_nodes));
         const Value value = parse_value();
@@ -189,7 +203,9 @@ private:
     /// An expression that must be a value.
     Value parse_value() {
         const Term term = parse_expression();
-        if (term.operand.literal) fail(term.position, "a number by itself has no type here", "give it one, as f32(2)");
+        if (const auto& literal = term.operand.literal)
+            fail(term.position, "a number by itself has no type here",
+                 literal->kind == Literal::Kind::boolean ? "give it one, as bool(true)" : "give it one, as f32(2)");
         return term.operand.value;
     }
 
@@ -211,6 +227,8 @@ private:
             pending.emplace_back(row, lexer_.take().position);
             if (row->symbol == "*" && next_is("*") && lexer_.peek().position == pending.back().second + 1)
                 fail(pending.back().second, "'**' is not an operator", "write pow(x, 2), or x * x");
+            if (row->symbol == "/" && next_is("/") && lexer_.peek().position == pending.back().second + 1)
+                fail(pending.back().second, "'//' is not an operator", "write floor_div(a, b)");
             terms.push_back(parse_prefix());
         }
         while (!pending.empty()) reduce_top();
@@ -265,6 +283,7 @@ private:
             return term;
         }
         if (token.kind != Token::Kind::name) fail_expected("a value");
+        if (token.text == "let") fail_late_let();
         lexer_.take();
         if (token.text == "true" || token.text == "false") return {Literal(token.text == "true"), token.position};
         if (token.text == "inf") return {Literal(std::numeric_limits<double>::infinity()), token.position};
@@ -289,6 +308,23 @@ private:
                  dim));
     }
 
+    [[noreturn]] void fail_late_let() const {
+        fail(lexer_.peek().position, "'let' comes before '->', not among outputs and in expressions",
+             "write let name = value; there, and use the name here");
+    }
+
+    /// The nearest of the known names, or the first of them. `none`: what to say where there are none.
+    static std::string suggest(std::string_view name, std::vector<std::string_view> known, std::string_view what,
+                               std::string_view none) {
+        constexpr std::size_t shown = 8;
+        std::sort(known.begin(), known.end());
+        const std::string near = detail::suggestion(name, known);
+        if (!near.empty() || known.empty()) return known.empty() ? std::string(none) : near;
+        const std::size_t count = std::min(known.size(), shown);
+        return fmt::format("the {} are {}{}", what, fmt::join(std::span(known).first(count), ", "),
+                           count < known.size() ? ", …" : "");
+    }
+
     [[noreturn]] void fail_unknown_value(const Token& name) const {
         if (std::ranges::any_of(graph_.outputs(), [&](const Graph::Output& o) { return o.name == name.text; }))
             fail(name.position, fmt::format("'{}' is an output, which no expression reads", name.text),
@@ -297,9 +333,11 @@ private:
         std::vector<std::string_view> known;
         for (const auto& [text, value] : values_)
             if (known.size() < 1000) known.push_back(text);
-        std::sort(known.begin(), known.end());
+        const std::string operator_fix = fix_of_operator(name);
         fail(name.position, fmt::format("{} is not a value here", in_quotes(name.text)),
-             detail::suggestion(name.text, known));
+             operator_fix.empty()
+                 ? suggest(name.text, std::move(known), "values", "declare it as a parameter, or bind it")
+                 : operator_fix);
     }
 
     // ---- calls
@@ -363,9 +401,8 @@ private:
         std::vector<std::string_view> known;
         for (const auto& [text, position] : dims_)
             if (known.size() < 1000) known.push_back(text);
-        std::sort(known.begin(), known.end());
         fail(name.position, fmt::format("{} is not a dim here", in_quotes(name.text)),
-             detail::suggestion(name.text, known));
+             suggest(name.text, std::move(known), "dims", "declare it, as in f([m], a: f32)"));
     }
 
     static bool is_attribute(const Token& word, bool followed_by_equals) {
@@ -402,12 +439,12 @@ private:
             } else if (word.text == "by") {
                 options.by = parse_value();
             } else if (word.text == "groups") {
-                options.groups = take_integer("the number of groups, an integer,");
+                options.groups = take_integer("the number of groups, an integer from 0,");
             } else if (word.text == "accumulate") {
                 options.accumulate = take_type();
             } else {
                 const std::size_t position = lexer_.peek().position;
-                const std::int64_t ddof = take_integer("ddof, an integer,");
+                const std::int64_t ddof = take_integer("ddof, an integer from 0,");
                 if (ddof > std::numeric_limits<int>::max()) fail(position, "ddof does not fit 32 bits");
                 options.ddof = static_cast<int>(ddof);
             }

@@ -25,6 +25,10 @@ std::string in_quotes(std::string_view name);
 /// Throws InvalidGraph unless `name` may name a value, a dim or a result; `what` is the named thing ("the input").
 void check_name(std::string_view what, std::string_view name);
 
+/// Throws InvalidGraph for a user's row that two files of the program define differently.
+void check_defined_once(const MapOp& row);
+void check_defined_once(const ReduceOp& row);
+
 /// Adds a node and the edges from its operands. The DAG is unchanged if it throws.
 NodeId add_node(Dag& dag, const Node& node, std::span<const NodeId> operands);
 

@@ -1,12 +1,18 @@
 // The rows that this process knows by name.
 #include <atomic>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/ops/nearest.hpp>
 #include <gridfold/ops/op_macros.hpp>
+#include <gridfold/ops/type_rule.hpp>
+
+#include "refusal.hpp"
 
 namespace gf {
 namespace {
@@ -67,6 +73,45 @@ Registry<ReduceOp>& reductions() {
     return *registry;
 }
 
+/// A row whose op another file of the program defines differently, and both definitions.
+template <class Row> struct DefinedTwice {
+    std::string_view name;
+    const Row* row;
+    std::string kept, other;
+};
+template <class Row> Registry<DefinedTwice<Row>>& defined_twice() {
+    static auto* registry = new Registry<DefinedTwice<Row>>({});
+    return *registry;
+}
+
+/// The tokens without the blanks that do not separate them: only names, numbers, and signs such as + that also exist
+/// doubled need some.
+std::string without_blanks(std::string_view tokens) {
+    std::string text;
+    bool after_blank = false;
+    for (const char c : tokens) {
+        if (c == ' ') {
+            after_blank = true;
+            continue;
+        }
+        const char last = text.empty() ? ' ' : text.back();
+        const bool separates = (detail::continues_name(last) && detail::continues_name(c)) ||
+                               (last == c && std::string_view("+-&|").find(c) != std::string_view::npos);
+        if (after_blank && separates) text += ' ';
+        text += c;
+        after_blank = false;
+    }
+    return text;
+}
+
+/// A map's definition but for its documentation: "(1, same, exact) a + T(1)".
+std::string definition(const MapOp& row) {
+    return fmt::format("({}, {}{}) {}", row.arity, to_text(row.rule), row.facts.exact ? ", exact" : "", row.expression);
+}
+/// A reduction's is the text of its monoid.
+std::string definition(std::string_view monoid_text) { return std::string(monoid_text); }
+std::string definition(const ReduceOp& row) { return definition(row.monoid->text); }
+
 } // namespace
 
 std::span<const MapOp* const> all_maps() { return maps().list(); }
@@ -79,18 +124,38 @@ void register_op(const ReduceOp& row) { reductions().add(row, "reduction"); }
 namespace detail {
 
 namespace {
-template <class Row> bool register_or_ignore(const Row& row) noexcept {
+/// `own`: the definition in the calling file.
+template <class Row, class Own> bool register_or_ignore(const Row& row, const Own& own) noexcept {
     try {
+        std::string kept = definition(row), other = definition(own);
+        if (kept != other && without_blanks(kept) != without_blanks(other)) {
+            using Twice = DefinedTwice<Row>;
+            auto twice = std::make_unique<Twice>(Twice{row.name, &row, std::move(kept), std::move(other)});
+            defined_twice<Row>().add(*twice, "row");
+            static_cast<void>(twice.release()); // never freed, like the lists
+        }
         register_op(row);
         return true;
     } catch (...) {
         return false;
     }
 }
+
+template <class Row> void check_defined_once(const Row& row, std::string_view kind) {
+    const DefinedTwice<Row>* const twice = defined_twice<Row>().find(row.name);
+    if (twice != nullptr && twice->row == &row)
+        throw InvalidGraph(fmt::format("the {} {}", kind, row.name),
+                           "two files of the program define it differently, and the linker kept the first of these",
+                           "rename one of them, or define it once, in a header",
+                           fmt::format("    {}\n    {}", twice->kept, twice->other));
+}
 } // namespace
 
-bool register_at_start(const MapOp& row) noexcept { return register_or_ignore(row); }
-bool register_at_start(const ReduceOp& row) noexcept { return register_or_ignore(row); }
+bool register_at_start(const MapOp& row, const MapOp& own) noexcept { return register_or_ignore(row, own); }
+bool register_at_start(const ReduceOp& row, std::string_view own) noexcept { return register_or_ignore(row, own); }
+
+void check_defined_once(const MapOp& row) { check_defined_once(row, "map"); }
+void check_defined_once(const ReduceOp& row) { check_defined_once(row, "reduction"); }
 
 } // namespace detail
 

@@ -98,18 +98,26 @@ DType compute_of(TypeRule rule, std::span<const OperandType> operands, DType pro
 
 /// The reason why a row does not compute in a type.
 struct Refused {
-    std::string_view rule, fix;
+    std::string rule;
+    std::string_view fix;
 };
-std::optional<Refused> refused_in(const MapOp& row, DType compute) {
+std::optional<Refused> refused_in(const MapOp& row, std::span<const OperandType> operands, DType compute) {
     if (computes_in(row.rule, compute)) {
         if (!row.user_kernels || (*row.user_kernels)[static_cast<std::size_t>(value_type(compute))]) return {};
-        return Refused{"its expression has no meaning for the type",
+        return Refused{fmt::format("its expression has no meaning for the type {}", to_text(compute)),
                        "cast the operands to a type that it is written for"};
     }
+    const auto but = [&](std::string_view rule) {
+        return fmt::format("{}, and {} {}", rule,
+                           operands.size() == 1 ? "the operand is" : "the operands' common type is", to_text(compute));
+    };
     constexpr std::string_view to_integer = "cast the operands to one integer type";
-    if (row.rule == TypeRule::integer) return Refused{"it takes integers and bool", to_integer};
-    if (row.rule == TypeRule::shift) return Refused{"it shifts integers", to_integer};
-    return Refused{"it takes numbers, not bool", "cast an operand, as in i32(x)"};
+    if (&row == &map_op::bitwise_xor)
+        return Refused{but("it takes integers and bool"),
+                       "a power is pow(x, 2), or x * x; for bits, cast to an integer"};
+    if (row.rule == TypeRule::integer) return Refused{but("it takes integers and bool"), to_integer};
+    if (row.rule == TypeRule::shift) return Refused{but("it shifts integers"), to_integer};
+    return Refused{but("it takes numbers"), "cast an operand: i32(x), in C++ gf::cast(x, gf::DType::i32)"};
 }
 
 /// A literal's value as an integer type, if that represents it exactly.
@@ -148,6 +156,22 @@ template <class F> auto with_number(Literal literal, F f) {
 
 } // namespace
 
+std::string_view to_text(TypeRule rule) {
+    switch (rule) {
+    case TypeRule::same: return "same";
+    case TypeRule::number: return "number";
+    case TypeRule::quotient: return "quotient";
+    case TypeRule::floating: return "floating";
+    case TypeRule::integer: return "integer";
+    case TypeRule::shift: return "shift";
+    case TypeRule::compare: return "compare";
+    case TypeRule::logical: return "logical";
+    case TypeRule::test: return "test";
+    case TypeRule::select: return "select";
+    }
+    return "";
+}
+
 DType promote(DType a, DType b) {
     if (a == b || b == DType::boolean) return a;
     if (a == DType::boolean) return b;
@@ -182,9 +206,8 @@ MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands) {
     const auto promoted_operands = operands.subspan(selects ? 1 : 0);
     const DType promoted = common_type(promoted_operands);
     const DType compute = compute_of(row.rule, promoted_operands, promoted);
-    if (const auto refused = refused_in(row, compute))
-        throw refusal(in_words(row, operands),
-                      fmt::format("{}, and these compute in {}", refused->rule, to_text(compute)), refused->fix);
+    if (const auto refused = refused_in(row, promoted_operands, compute))
+        throw refusal(in_words(row, operands), refused->rule, refused->fix);
 
     if (is_integer(compute))
         for (const OperandType& operand : promoted_operands)

@@ -64,7 +64,7 @@ TEST_F(BindingErrors, an_extra_name_like_no_other_is_refused_with_the_list) {
 }
 
 TEST_F(BindingErrors, an_unknown_output_is_refused) {
-    refuse(inputs(), {{"z", y}}, {"\"z\"", "no array output of that name", "did you mean \"y\"?"});
+    refuse(inputs(), {{"z", y}}, {"\"z\"", "no array output of that name", "it has y"});
 }
 
 TEST_F(BindingErrors, an_output_that_is_a_scalar_is_not_bound) {
@@ -73,7 +73,33 @@ TEST_F(BindingErrors, an_output_that_is_a_scalar_is_not_bound) {
 }
 
 TEST_F(BindingErrors, an_input_is_not_bound_as_output) {
-    refuse(inputs(), {{"x", y}}, {"\"x\"", "no array output of that name"});
+    refuse(inputs(), {{"x", y}},
+           {"input \"x\" (i32[i, j]) is bound as an output", "inputs are bound in the first list",
+            "run(inputs, outputs)"});
+}
+
+TEST_F(BindingErrors, an_output_is_not_bound_as_input) {
+    auto bindings = inputs();
+    bindings.emplace_back("y", y);
+    refuse(bindings, {},
+           {"output \"y\" (i32[i, j]) is bound as an input", "outputs are bound in the second list",
+            "run(inputs, outputs)"});
+    bindings = inputs();
+    std::array<std::int64_t, 1> total{};
+    bindings.emplace_back("total", total);
+    refuse(bindings, {}, {"output \"total\" is a scalar", "only array outputs are bound", "get(\"total\")"});
+}
+
+TEST(OutputErrors, a_scalar_output_with_the_name_of_a_dim_is_not_bound) {
+    const gf::Executable exe = gf::compile(gf::parse("f(x: f32[n]) -> n = count(x > 0.0)"), {.device = "cpu"});
+    const std::array<float, 2> x{-1, 1};
+    std::array<std::int64_t, 1> room{};
+    expect_refused<gf::InvalidBinding>(
+        [&] {
+            exe.run({{"x", x}}, {{"n", room}});
+        },
+        {"output \"n\" is a scalar", "only array outputs are bound", "get(\"n\")"});
+    EXPECT_EQ(exe.run({{"x", x}}).get<std::int64_t>("n"), 1);
 }
 
 TEST_F(BindingErrors, a_missing_array_is_refused) {
@@ -110,7 +136,9 @@ TEST_F(BindingErrors, another_element_type_of_an_output_is_refused) {
 }
 
 TEST_F(BindingErrors, an_array_of_another_rank_is_refused) {
-    refuse(inputs_with({"x", x}), {}, {"input \"x\" (i32[i, j])", "has 2 dims", "[6]", "one extent for each dim"});
+    refuse(inputs_with({"x", x}), {},
+           {"input \"x\" (i32[i, j])", "has 2 dims", "[6]", "one extent for each dim",
+            "bind a view with 2 extents, as in gf::view(pointer, {i, j})"});
 }
 
 TEST_F(BindingErrors, extents_that_disagree_are_refused_naming_dim_inputs_and_numbers) {
@@ -220,8 +248,53 @@ TEST_F(BindingErrors, rebinding_a_name_that_is_unknown_keeps_the_old_bindings) {
 TEST_F(BindingErrors, rebinding_other_extents_one_by_one_keeps_the_old_bindings) {
     gf::Prepared prepared = table.prepare(inputs());
     const std::array<std::int32_t, 2> two{10, 20};
-    expect_refused<gf::InvalidBinding>([&] { prepared.rebind("w", two); }, {"dim \"j\" is 3", "but 2 by input \"w\""});
+    expect_refused<gf::InvalidBinding>(
+        [&] { prepared.rebind("w", two); },
+        {"dim \"j\" is 3", "but 2 by input \"w\"", "in one rebind of {{\"x\", array}, {\"w\", array}}"});
     EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 920);
+
+    const std::vector<gf::Bindings> problems{inputs()};
+    gf::PreparedMany many = table.prepare_many(problems);
+    expect_refused<gf::InvalidBinding>([&] { many.rebind(0, "w", two); },
+                                       {"problem 0 of 1", "in one rebind of {{\"x\", array}, {\"w\", array}}"});
+}
+
+TEST_F(BindingErrors, rebinding_other_extents_names_the_extent_that_was_bound) {
+    auto with_extent = inputs();
+    with_extent.emplace_back("j", 3);
+    gf::Prepared prepared = table.prepare(with_extent);
+    const std::array<std::int32_t, 2> two{10, 20};
+    const gf::View narrow = gf::view(x.data(), {3, 2});
+    expect_refused<gf::InvalidBinding>(
+        [&] {
+            prepared.rebind({{"x", narrow}, {"w", two}});
+        },
+        {"dim \"j\" is 3 by the extent bound by name",
+         "in one rebind of {{\"x\", array}, {\"w\", array}, {\"j\", extent}}"});
+    prepared.rebind({{"x", narrow}, {"w", two}, {"j", 2}});
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), 2 * (9 * 10 + 12 * 20));
+}
+
+TEST_F(BindingErrors, a_moved_from_prepared_is_refused) {
+    gf::Prepared prepared = table.prepare(inputs());
+    const gf::Prepared taken = std::move(prepared);
+    expect_refused<gf::InvalidBinding>([&] { prepared.run(); }, {"a moved-from Prepared: ", "prepare another"});
+    expect_refused<gf::InvalidBinding>([&] { prepared.rebind("alpha", 3); }, {"a moved-from Prepared"});
+    expect_refused<gf::InvalidBinding>([&] { prepared.results(); }, {"a moved-from Prepared"});
+    prepared = table.prepare(inputs());
+    EXPECT_EQ(prepared.run().get<std::int64_t>("total"), table.run(inputs()).get<std::int64_t>("total"));
+
+    const std::vector<gf::Bindings> problems{inputs()};
+    gf::PreparedMany many = table.prepare_many(problems);
+    const gf::PreparedMany taken_many = std::move(many);
+    EXPECT_EQ(many.size(), 0u);
+    expect_refused<gf::InvalidBinding>([&] { many.run(); }, {"a moved-from PreparedMany"});
+    expect_refused<gf::InvalidBinding>([&] { many.rebind(0, "alpha", 3); }, {"a moved-from PreparedMany"});
+}
+
+TEST_F(BindingErrors, an_executable_is_whole_after_a_move) {
+    const gf::Executable taken = std::move(table);
+    EXPECT_EQ(table.run(inputs()).get<std::int64_t>("total"), taken.run(inputs()).get<std::int64_t>("total"));
 }
 
 TEST_F(BindingErrors, a_list_that_fails_at_its_end_rebinds_nothing) {
@@ -243,6 +316,13 @@ TEST(ExtentErrors, a_fixed_dim_refuses_another_extent) {
         },
         {"dim \"n\" is 3 by its declaration", "but 4 by input \"x\""});
     EXPECT_EQ(exe.run({{"x", three}}).get<std::int64_t>("total"), 6);
+    gf::Prepared prepared = exe.prepare({{"x", three}});
+    try {
+        prepared.rebind("x", four);
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const gf::InvalidBinding& error) {
+        EXPECT_EQ(error.fix(), "bind arrays whose extents agree") << "no rebind changes a declared extent";
+    }
 }
 
 TEST(ExtentErrors, a_dim_that_no_array_has_must_be_bound_by_name) {
@@ -352,6 +432,23 @@ TEST(ExtentErrors, a_scalar_that_becomes_infinite_as_f32_is_refused) {
         },
         {"run-time scalar \"alpha\" (f32)", "1e+300", "f32 does not hold"});
     EXPECT_EQ(exe.run({{"x", x}, {"alpha", 0.5}}).get<float>("y"), 1.5F);
+}
+
+TEST(ExtentErrors, an_integer_that_becomes_infinite_as_f16_is_refused) {
+    gf::Graph g;
+    g.output("y", g.scalar("alpha", gf::DType::f16) * 1);
+    const gf::Executable exe = gf::compile(g, {.device = "cpu"});
+    for (const gf::Literal large : {gf::Literal(100000), gf::Literal(-100000), gf::Literal(~std::uint64_t{0})}) {
+        gf::Bindings bindings{{"alpha", 0}};
+        bindings[0].scalar = large;
+        expect_refused<gf::InvalidBinding>([&] { exe.run(bindings); },
+                                           {"run-time scalar \"alpha\" (f16)", "f16 does not hold"});
+    }
+    EXPECT_EQ(exe.run({{"alpha", 65504}}).get_as<double>("y"), 65504);
+    EXPECT_EQ(exe.run({{"alpha", -std::numeric_limits<double>::infinity()}}).get_as<double>("y"),
+              -std::numeric_limits<double>::infinity());
+    const double nan = exe.run({{"alpha", std::numeric_limits<double>::quiet_NaN()}}).get_as<double>("y");
+    EXPECT_NE(nan, nan);
 }
 
 } // namespace

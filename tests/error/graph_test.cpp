@@ -168,7 +168,8 @@ TEST_F(GraphErrors, shift_of_floats) {
     refuse([&] { x << 1; }, {"shift_left", "integers", "cast"});
 }
 TEST_F(GraphErrors, bool_where_a_number_is_due) {
-    refuse([&] { -m; }, {"neg", "bool", "cast"});
+    refuse([&] { -m; },
+           {"neg(bool): it takes numbers, and the operand is bool", "i32(x)", "gf::cast(x, gf::DType::i32)"});
 }
 TEST_F(GraphErrors, choosing_by_a_number) {
     refuse([&] { select(x, w, w); }, {"select", "first operand is bool", "compare"});
@@ -180,7 +181,9 @@ TEST_F(GraphErrors, mask_that_is_not_bool) {
     refuse([&] { sum(x, {.where = k}); }, {"the mask of sum, k (i8[i])", "bool", "compare"});
 }
 TEST_F(GraphErrors, mask_with_a_dim_that_its_operand_lacks) {
-    refuse([&] { sum(w, {.where = m}); }, {"the mask of sum, m (bool[i])", "w (f32[j])", "dims"});
+    refuse([&] { sum(w, {.where = m}); },
+           {"the mask of sum, m (bool[i])", "its dims must be among those of its operand, w (f32[j])",
+            "select(mask, x, x)"});
 }
 TEST_F(GraphErrors, folding_some_dims) {
     refuse([&] { sum(x, over(j)); }, {"sum of x (f32[i, j])", "folding some dims is not supported yet", "every dim"});
@@ -212,6 +215,18 @@ TEST_F(GraphErrors, ddof_of_a_sum) {
 TEST_F(GraphErrors, accumulator_that_a_reduction_does_not_take) {
     refuse([&] { sum(x, {.accumulate = DType::boolean}); }, {"sum", "bool"});
     refuse([&] { min(x, {.accumulate = DType::f64}); }, {"min", "f64"});
+}
+
+TEST_F(GraphErrors, moved_from_graph) {
+    Graph taken = std::move(other);
+    EXPECT_EQ((foreign + 1).dag(), &taken.dag()) << "handles stay those of the graph that was moved";
+    test::expect_refused<InvalidGraph>([&] { other.dim("n"); }, {"a moved-from Graph", "it was moved to"});
+    test::expect_refused<InvalidGraph>([&] { other.output("y", foreign); }, {"a moved-from Graph"});
+    test::expect_refused<InvalidGraph>([&] { other.map(map_op::neg, std::array{Operand(foreign)}); }, {"a moved-from"});
+    test::expect_refused<InvalidGraph>([&] { static_cast<void>(Graph(other)); }, {"a moved-from Graph"});
+    test::expect_refused<InvalidGraph>([&] { to_text(other); }, {"a moved-from Graph"});
+    other = taken;
+    EXPECT_EQ(to_text(other), to_text(taken));
 }
 
 TEST_F(GraphErrors, values_of_another_graph) {

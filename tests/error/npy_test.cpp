@@ -92,7 +92,17 @@ const std::vector<OtherFormat>& other_formats() {
         {"PK\x03\x04" + std::string(20, '\7') + "PK\x05\x06" + std::string(18, '\0'), "a zip archive", "unpack it"},
         {"\x89HDF\r\n\x1a\n" + std::string(20, '\7'), "an HDF5 file", "h5py.File"},
         {"ARROW1" + std::string(20, '\7') + "ARROW1", "an Arrow file", "pandas.read_feather"},
-        {"day,t\n1,20.5\n2,21.25\n", "text, such as CSV", "numpy.loadtxt"}};
+        {"day,t\n1,20.5\n2,21.25\n", "text, such as CSV",
+         "numpy.loadtxt(path, delimiter=\",\")), with skiprows=1 where the first line names"},
+        {"\n [1, 2,\n 3, 4, 5, 6]", "JSON", "numpy.array(json.load(open(path))))"},
+        {"[[ -1, 2], [3, 4]]\n\n", "JSON", "numpy.array(json.load(open(path))))"},
+        {"[\n]              \n", "JSON", "numpy.array(json.load(open(path))))"},
+        {"[\"a\", \"b\", \"c\"]\n", "JSON", "numpy.array(json.load(open(path))))"},
+        {"[{\"x\": 1}, {\"x\": 2}]\n", "JSON", "json.load"},
+        {"[table]\ntimes = 1\n", "text, such as CSV", "numpy.loadtxt"},
+        {"[[points]]\nx = 10 \n", "text, such as CSV", "numpy.loadtxt"},
+        {"[                \n", "text, such as CSV", "numpy.loadtxt"},
+        {"{\"x\": [1, 2, 3, 4]}\n", "JSON", "numpy.array(json.load(open(path))[\"name\"]))"}};
     return formats;
 }
 

@@ -23,6 +23,24 @@ TEST(TextErrors, an_output_that_another_reads) {
     EXPECT_NO_THROW(gf::parse("f(x: f32[n]) let y = x * 2; -> y = y, s = sum(y)"));
 }
 TEST(TextErrors, empty_text) { refuse("", {"1:1: ", "the graph's name was expected", "the text ends"}); }
+TEST(TextErrors, an_expression_without_its_graph) {
+    for (const char* text : {"sum(x*x*x)", "s = sum(x*x*x)", "sum(x)", "(x + 1)", "-x", "x", "let d = x; sum(d)"})
+        refuse(text, {"1:", "write the whole graph, as in f(x: f32[n]) -> s = sum(x)"});
+}
+TEST(TextErrors, an_output_without_a_name) {
+    for (const char* output : {"sum(x)", "x", "s = sum(x), mean(x)", "(x + 1)", "2 * x"})
+        refuse(std::string("f(x: f32[n]) -> ") + output, {"1:", "name each output, as in s = sum(x)"});
+}
+TEST(TextErrors, a_let_among_the_outputs) {
+    refuse("f(x: f32[n]) -> s = let y = x", {"1:21: ", "'let' comes before '->'", "let name = value;"});
+    refuse("f(x: f32[n]) -> let y = x, s = sum(y)", {"1:17: ", "'let' comes before '->'", "let name = value;"});
+}
+TEST(TextErrors, a_comma_after_the_last_of_a_list) {
+    refuse("f(x: f32[n]) -> s = sum(x),", {"1:28: ", "an output's name was expected", "leave the last comma out"});
+    refuse("f(x: f32[n],) -> s = sum(x)", {"1:13: ", "a parameter's name was expected", "leave the last comma out"});
+    refuse("f([n],) -> s = sum(index(n))", {"1:7: ", "a parameter's name was expected", "leave the last comma out"});
+    refuse("f(x: f32[n,]) -> s = sum(x)", {"1:12: ", "a dim's name was expected", "leave the last comma out"});
+}
 TEST(TextErrors, truncated_text) {
     refuse("f(x: f32[n]) -> a = sum(x where", {"1:32: ", "a value was expected", "the text ends"});
 }
@@ -34,6 +52,12 @@ TEST(TextErrors, character_without_meaning) { refuse("f(x: f32[n]) -> a = x @ 1"
 TEST(TextErrors, operators_of_other_languages) {
     refuse("f(x: f32[n]) -> a = x > 0 ? x : -x", {"1:27: ", "'?' is not an operator", "select(condition, a, b)"});
     refuse("f(x: f32[n]) -> a = 1 + x ** 2", {"1:27: ", "'**' is not an operator", "pow(x, 2), or x * x"});
+    refuse("f(x: i32[n]) -> a = x // 2", {"1:23: ", "'//' is not an operator", "floor_div(a, b)"});
+    refuse("f(x: f32[n]) -> a = x ^ 2", {"bitwise_xor(f32, 2)", "pow(x, 2), or x * x"});
+    refuse("f(x: f32[n]) -> a = x > 0 and x < 1", {"1:27: ", "here is 'and'", "write '&&'"});
+    refuse("f(x: f32[n]) -> a = sum(x where x > 0 or x < 1)", {"here is 'or'", "write '||'"});
+    refuse("f(x: f32[n]) -> a = not x", {"1:21: ", "'not' is not a value here", "write '!'"});
+    refuse("f(x: f32[n]) -> a = not(x)", {"'not' is not a function", "here it is '!'"});
     refuse("f(x: f32[n]) -> a = x * * x", {"1:25: ", "a value was expected, and here is '*'"});
 }
 TEST(TextErrors, subscripts_and_slices) {
@@ -47,6 +71,10 @@ TEST(TextErrors, an_empty_list_of_dims) {
 }
 TEST(TextErrors, functions_by_other_names) {
     refuse("f(x: f32[n]) -> a = avg(x)", {"1:21: ", "'avg' is not a function; here it is 'mean'"});
+    refuse("f(x: f32[n]) -> a = square(x)", {"here it is 'x * x'"});
+    refuse("f(x: f32[n]) -> a = len(x)", {"here it is 'extent(n)'"});
+    refuse("f(x: f32[n]) -> a = size(x)", {"here it is 'extent(n)'"});
+    refuse("f(x: f32[n]) -> a = median(x)", {"'median' is not a function; gridfold ops lists all"});
     refuse("f(x: f32[n]) -> a = quantile(x)", {"'quantile' is not a function; gridfold ops lists all"});
 }
 TEST(TextErrors, unknown_function_with_the_nearest_one) {
@@ -54,6 +82,8 @@ TEST(TextErrors, unknown_function_with_the_nearest_one) {
 }
 TEST(TextErrors, unknown_value_with_the_nearest_one) {
     refuse("f(alpha: f32) -> a = alhpa + 1", {"1:22: ", "'alhpa' is not a value", "did you mean 'alpha'?"});
+    refuse("f(x: f32[n], w: f32[n]) -> a = y", {"'y' is not a value here; the values are w, x"});
+    refuse("f() -> a = y", {"'y' is not a value here; declare it as a parameter, or bind it"});
 }
 TEST(TextErrors, unknown_type) {
     refuse("f(x: float[n]) -> a = x", {"1:6: ", "'float' is not an element type", "f32 f64"});
@@ -71,7 +101,8 @@ TEST(TextErrors, have_place_rule_and_fix_as_fields) {
 
 TEST(TextErrors, unknown_dim) {
     refuse("f(x: f32[n]) -> a = index(m)", {"1:27: ", "'m' is not a dim"});
-    refuse("f(x: f32[n]) -> a = extent(m)", {"1:28: ", "'m' is not a dim"});
+    refuse("f(x: f32[n]) -> a = extent(m)", {"1:28: ", "'m' is not a dim here; the dims are n"});
+    refuse("f(a: f32) -> b = a + extent(m)", {"'m' is not a dim here; declare it, as in f([m], a: f32)"});
 }
 TEST(TextErrors, unknown_attribute) {
     refuse("f(x: f32[n]) -> a = sum(x, acumulate = f64)", {"1:28: ", "'acumulate' is not an attribute", "accumulate"});
@@ -87,6 +118,13 @@ TEST(TextErrors, chained_comparison) {
     refuse("f(x: i32[n]) -> a = x == x < 2", {"do not chain"});
 }
 TEST(TextErrors, number_without_a_type) { refuse("f() -> a = 3", {"1:12: ", "has no type", "f32(2)"}); }
+TEST(TextErrors, a_mask_that_is_always_true) {
+    refuse("f(x: f32[n]) -> a = sum(x where true)", {"1:33: ", "has no type", "bool(true)"});
+}
+TEST(TextErrors, counts_that_are_negative) {
+    refuse("f(x: f32[n]) -> a = variance(x, ddof = -1)", {"ddof, an integer from 0,", "here is '-'"});
+    refuse("f(x: f32[n = -1]) -> a = x", {"the dim's extent, an integer from 0,"});
+}
 TEST(TextErrors, number_with_a_suffix) { refuse("f(x: f32[n]) -> a = x + 0.5f", {"1:28: ", "no suffix", "f32(0.5)"}); }
 TEST(TextErrors, number_that_runs_into_something_else) {
     refuse("f(x: i64[n]) -> a = x + 0x1G", {"1:28: ", "no suffix"});

@@ -11,6 +11,10 @@
 
 #include "error/refusal.hpp"
 
+GRIDFOLD_EXACT_MAP(positive, 1, compare, "is a above 0?", a > T(0))
+GRIDFOLD_EXACT_MAP(nearer, 2, compare, "is a nearer to 0 than b?", abs(a) < abs(b))
+GRIDFOLD_EXACT_MAP(between, 3, compare, "is b in [a, c]?", a <= b && b <= c)
+
 namespace {
 
 using gf::test::expect_refused;
@@ -125,12 +129,91 @@ TEST(Eval, of_several_results_is_no_number) {
         {"2 results", "the only one", "get_as"});
 }
 
+TEST(Eval, own_maps_that_compare_get_all_their_operands) {
+    const std::vector<std::int64_t> i{-1, -3, 2, 5};
+    const std::vector<std::uint64_t> u{2, 2, 2, 9};
+    EXPECT_EQ(gf::eval<int>("count(positive(i))", {{"i", i}}, on_cpu), 2);
+    EXPECT_EQ(gf::eval<int>("count(nearer(i, u))", {{"i", i}, {"u", u}}, on_cpu), 2) << "-1 is nearer than 2";
+    EXPECT_EQ(gf::eval<int>("count(nearer(u, i))", {{"i", i}, {"u", u}}, on_cpu), 1);
+    EXPECT_EQ(gf::eval<int>("count(between(i, u, i64(1)))", {{"i", i}, {"u", u}}, on_cpu), 0) << "2 is above 1";
+}
+
+TEST(Eval, several_results_each_need_a_name) {
+    expect_refused<gf::InvalidGraph>(
+        [] {
+            gf::eval("sum(x), mean(x)", {{"x", x}}, on_cpu);
+        },
+        {"name each output, as in s = sum(x)"});
+}
+
+TEST(Eval, statements_end_with_a_semicolon_and_results_are_parted_by_commas) {
+    expect_refused<gf::InvalidGraph>(
+        [] {
+            gf::eval("s = sum(x); t = mean(x)", {{"x", x}}, on_cpu);
+        },
+        {"the statement 's = sum(x)'", "a ';' ends a let", "a comma between results"});
+    expect_refused<gf::InvalidGraph>(
+        [] {
+            gf::eval("let d = x, sum(d)", {{"x", x}}, on_cpu);
+        },
+        {"the statement 'let d = x, sum(d)'", "a let ends with ';'", "let d = x; s = sum(d)"});
+    expect_refused<gf::InvalidGraph>(
+        [] {
+            gf::eval("let d = x;", {{"x", x}}, on_cpu);
+        },
+        {"the expression: no result follows its last ';'"});
+}
+
+TEST(Eval, each_semicolon_ends_a_let) {
+    const auto refuse = [](const char* text, std::initializer_list<std::string_view> words) {
+        expect_refused<gf::InvalidGraph>([&] { gf::eval(text, {{"x", x}}, on_cpu); }, words);
+    };
+    refuse("sum(x); mean(x)", {"the statement 'sum(x)': ", "begins with no 'let'", "a comma between results"});
+    refuse("letter(x); mean(x)", {"the statement 'letter(x)': ", "begins with no 'let'"});
+    refuse("let d = x; d + 1; sum(d)", {"the statement 'd + 1': ", "begins with no 'let'"});
+    refuse("sum(x);", {"the statement 'sum(x)': ", "begins with no 'let'", "leave the ';' out"});
+    for (const char* text : {"; sum(x)", "let d = x;; sum(d)", ";"})
+        refuse(text, {"the statement '': ", "a ';' ends a let", "leave the ';' out"});
+}
+
+TEST(Eval, of_an_empty_text_is_refused) {
+    for (const char* text : {"", " \n", "# sum(x);"})
+        expect_refused<gf::InvalidGraph>(
+            [&] {
+                gf::eval(text, {{"x", x}}, on_cpu);
+            },
+            {"the expression: it is empty", "write one, as in sum(x)"});
+}
+
+TEST(Eval, a_number_that_the_arrays_type_does_not_hold_is_refused_with_the_full_form) {
+    const std::vector<std::int8_t> small{1, 2};
+    expect_refused<gf::InvalidBinding>(
+        [&] {
+            gf::eval("sum(x * a)", {{"x", small}, {"a", 1000}}, on_cpu);
+        },
+        {"the number \"a\"", "1000", "i8", "-128 to 127", "f(x: f32[n], y: f32[m]) -> s"});
+}
+
+TEST(Eval, a_number_that_would_become_infinite_is_refused_whatever_its_kind) {
+    const std::vector<gf::f16> halves{gf::f16(1.0F), gf::f16(1.0F)};
+    for (const gf::Literal large : {gf::Literal(100000), gf::Literal(~std::uint64_t{0}), gf::Literal(100000.0)}) {
+        gf::Bindings bindings{{"x", halves}, {"a", 0}};
+        bindings[1].scalar = large;
+        expect_refused<gf::InvalidBinding>([&] { gf::eval("sum(x * a)", bindings, on_cpu); },
+                                           {"the number \"a\"", "f16", "infinity", "f(x: f32[n], y: f32[m]) -> s"});
+    }
+    EXPECT_EQ(gf::eval<double>("max(x * a)", {{"x", halves}, {"a", 65504}}, on_cpu), 65504);
+    EXPECT_EQ(gf::eval<double>("max(x * a)", {{"x", halves}, {"a", INFINITY}}, on_cpu), INFINITY);
+}
+
 TEST(Eval, mistakes_in_the_text_are_shown_in_it) {
     expect_refused<gf::InvalidGraph>(
         [] {
             gf::eval("sum(z)", {{"x", x}}, on_cpu);
         },
-        {"'z' is not a value here", "did you mean 'x'?", "eval(x: f32[n])", "sum(z)"});
+        {"'z' is not a value here", "the values are x", "eval(x: f32[n])", "sum(z)"});
+    expect_refused<gf::InvalidGraph>([] { gf::eval("sum(x)", {}, on_cpu); },
+                                     {"'x' is not a value here", "declare it as a parameter, or bind it"});
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,30 @@
 #include <gridfold/core/error.hpp>
 #include <gridfold/ops/type_rule.hpp>
 
+#include "error/refusal.hpp"
 #include "own_ops.hpp"
+
+// redefined_ops.cpp has other definitions of these.
+GRIDFOLD_EXACT_MAP(defined_twice, 1, same, "a", a)
+GRIDFOLD_EXACT_MAP(defined_with_another_rule, 1, same, "a", a)
+#define SOME_NUMBER 3
+GRIDFOLD_EXACT_MAP(times_a_macro, 1, number, "a * SOME_NUMBER", a * T(SOME_NUMBER))
+// There it has the same tokens, with other blanks between them.
+GRIDFOLD_EXACT_MAP(spaced_otherwise, 2, number, "a + b, or a + 1", a < b ? a - -b : a + T(1))
+GRIDFOLD_REDUCTION(folded_the_same, "the sum",
+    static constexpr bool associative_and_commutative = true;
+    struct State { A sum; };
+    GRIDFOLD_FN static State identity() { return {A(0)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    GRIDFOLD_FN static A finalize(const State& s) { return s.sum; })
+GRIDFOLD_REDUCTION(folded_twice, "the sum",
+    static constexpr bool associative_and_commutative = true;
+    struct State { A sum; };
+    GRIDFOLD_FN static State identity() { return {A(0)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
+    GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    GRIDFOLD_FN static A finalize(const State& s) { return s.sum; })
 
 namespace {
 
@@ -72,13 +96,58 @@ R reduce(const gf::ReduceOp& row, DType accumulator, const std::vector<E>& x, st
 TEST(OwnOps, OfANameThatIsTakenAreRefusedAndAtTheStartIgnored) {
     const gf::MapOp other = gf::map_op::softplus;
     EXPECT_THROW(gf::register_op(other), gf::InvalidGraph);
-    EXPECT_FALSE(gf::detail::register_at_start(other));
+    EXPECT_FALSE(gf::detail::register_at_start(other, other));
     EXPECT_EQ(gf::find_map("softplus"), &gf::map_op::softplus);
     gf::register_op(gf::map_op::softplus); // registering the same row again is allowed
     const gf::ReduceOp reduction = gf::reduce_op::range;
     EXPECT_THROW(gf::register_op(reduction), gf::InvalidGraph);
-    EXPECT_FALSE(gf::detail::register_at_start(reduction));
+    EXPECT_FALSE(gf::detail::register_at_start(reduction, reduction.monoid->text));
     EXPECT_EQ(gf::find_reduction("range"), &gf::reduce_op::range);
+}
+
+TEST(OwnOps, ThatTwoFilesDefineDifferentlyAreRefused) {
+    gf::Graph g;
+    const gf::Value x = g.input<float>("x", {g.dim("n")});
+    gf::test::expect_refused<gf::InvalidGraph>([&] { gf::defined_twice(x); },
+                                               {"the map defined_twice", "two files", "rename one",
+                                                "\n    (1, same, exact) a", "\n    (1, same, exact) add(a, a)"});
+    gf::test::expect_refused<gf::InvalidGraph>(
+        [&] { gf::defined_with_another_rule(x); },
+        {"the map defined_with_another_rule", "two files", "\n    (1, same, exact) a", "\n    (1, number, exact) a"});
+    gf::test::expect_refused<gf::InvalidGraph>(
+        [&] { gf::times_a_macro(x); },
+        {"the map times_a_macro", "\n    (1, number, exact) a * T(3)", "\n    (1, number, exact) a * T(4)"});
+    gf::test::expect_refused<gf::InvalidGraph>(
+        [&] { gf::folded_twice(x); },
+        {"the reduction folded_twice", "two files", "in a header", "{ return s.sum; }", "{ return neg(s.sum); }"});
+    EXPECT_NO_THROW(gf::range(gf::softplus(x))) << "two files include one definition";
+    EXPECT_NO_THROW(gf::folded_the_same(gf::spaced_otherwise(x, x))) << "blanks between tokens mean nothing";
+}
+
+TEST(OwnOps, WhoseBlanksSeparateTokensDiffer) {
+    const auto is_refused = [&](std::string_view one, std::string_view other) {
+        static std::deque<std::string> names; // both outlive the registry's use of them
+        static std::deque<gf::MapOp> rows;
+        gf::MapOp& made = rows.emplace_back(gf::map_op::softplus);
+        made.name = names.emplace_back("blanks_" + std::to_string(names.size()));
+        made.expression = one;
+        gf::MapOp own = made;
+        own.expression = other;
+        gf::detail::register_at_start(made, own);
+        gf::Graph g;
+        const gf::Value x = g.input<float>("x", {g.dim("n")});
+        try {
+            gf::map(made, {x});
+            return false;
+        } catch (const gf::InvalidGraph&) {
+            return true;
+        }
+    };
+    EXPECT_FALSE(is_refused("a+T(1)", "a + T( 1 )"));
+    EXPECT_FALSE(is_refused("a < -a ? a : T(2)", "a<-a?a:T(2)"));
+    EXPECT_TRUE(is_refused("a + T(1)", "a + T(2)"));
+    EXPECT_TRUE(is_refused("sizeof a", "sizeofa"));
+    EXPECT_TRUE(is_refused("a-- - b", "a - --b"));
 }
 
 } // namespace
@@ -125,6 +194,21 @@ TEST(OwnMap, BuildsGraphsWithValuesAndNumbers) {
     EXPECT_EQ(gf::within(x, 0, 1).type(), DType::boolean);
     EXPECT_EQ(gf::range(x).type(), DType::f32);
     EXPECT_EQ(gf::range(x, {.where = x > 0, .accumulate = DType::f64}).type(), DType::f64);
+}
+
+TEST(OwnMap, ThatComparesComputesInThePromotedTypeOfAllItsOperands) {
+    gf::Graph g;
+    const auto n = g.dim("n");
+    const gf::Value i = g.input<std::int64_t>("i", {n}), u = g.input<std::uint64_t>("u", {n});
+    const auto compute = [&](const gf::Value& value) { return g.node(value.node()).compute; };
+    EXPECT_EQ(compute(gf::positive(i)), DType::i64);
+    // No integer type holds i64 and u64. The built-in comparisons alone know how to compare by sign first.
+    for (const gf::Value& value : {gf::closer(i, u), gf::closer(u, i), gf::within(i, u, 5), gf::within(u, 0, i)}) {
+        EXPECT_EQ(g.node(value.node()).kind, gf::NodeKind::map);
+        EXPECT_EQ(compute(value), DType::f64);
+    }
+    EXPECT_EQ(g.node(gf::closer(u, i).node()).map, &gf::map_op::closer);
+    EXPECT_EQ(g.operands(gf::within(i, u, 5).node()).size(), 3u);
 }
 
 TEST(OwnOps, KeepTheirBitsUnderContractingFlags) {
@@ -202,6 +286,8 @@ TEST(OwnReduction, SaysItsTypesAndWhatNothingIs) {
     EXPECT_EQ(gf::accumulator_type(gf::reduce_op::mean_of_squares, DType::u8, {}), DType::f64);
     EXPECT_EQ(gf::result_type(gf::reduce_op::range, DType::u8, DType::u64), DType::u64);
     EXPECT_EQ(gf::result_type(gf::reduce_op::mean_of_squares, DType::f16, DType::f32), DType::f32);
-    EXPECT_TRUE(gf::monoid_source(*gf::reduce_op::range.monoid)
-                    .starts_with("template <class E, class A> struct monoid_range {"));
+    const std::string_view text = gf::monoid_source(*gf::reduce_op::range.monoid);
+    EXPECT_TRUE(text.starts_with("template <class E, class A> struct monoid_range {"));
+    EXPECT_NE(text.find("GRIDFOLD_FN static State identity()"), std::string_view::npos)
+        << "the device's own mark is expanded there";
 }

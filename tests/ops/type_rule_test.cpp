@@ -123,8 +123,9 @@ TEST(TypeRule, SaysWhatIsWrongAndHowToMendIt) {
         gf::map_typing(gf::map_op::shift_left, std::vector<OperandType>{DType::i32, DType::f32});
         FAIL();
     } catch (const gf::InvalidGraph& error) {
-        EXPECT_EQ(std::string_view(error.what()), "shift_left(i32, f32): it shifts integers, and these compute in f64; "
-                                                  "cast the operands to one integer type");
+        EXPECT_EQ(std::string_view(error.what()),
+                  "shift_left(i32, f32): it shifts integers, and the operands' common type is f64; "
+                  "cast the operands to one integer type");
     }
     try {
         gf::map_typing(gf::map_op::add, std::vector<OperandType>{DType::u8, gf::Literal(-1)});

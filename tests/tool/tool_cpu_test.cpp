@@ -134,6 +134,7 @@ TEST_F(Tool, explains_in_words_text_dot_and_source) {
     EXPECT_NE(full.find("fold_slabs("), std::string::npos);
     EXPECT_EQ(full.find("load x"), std::string::npos) << "the compiler's text has no names";
     EXPECT_EQ(gridfold("explain --source=half " + graph).code, 1);
+    expect_failure(1, "explain --source full " + graph, {"write --source=full"});
 }
 
 TEST_F(Tool, says_its_version) {
@@ -150,7 +151,8 @@ TEST_F(Tool, lists_devices) {
 
 TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
     expect_failure(1, "", {"subcommand"});
-    expect_failure(1, "frobnicate", {"gridfold: "});
+    expect_failure(1, "frobnicate", {"'frobnicate' is not a command: they are devices, explain, run, ops; see"});
+    expect_failure(1, "runn @graph.txt x=x.npy", {"'runn' is not a command", "did you mean 'run'?"});
     expect_failure(1, "run", {"graph"});
     expect_failure(1, "run --fast 'f(x: i32[n]) -> s = sum(x)' x=x.npy", {"--fast"});
     expect_failure(1, "run 'f(x: i32[n]) -> s = sum(x' x=x.npy", {"1:"});
@@ -161,7 +163,14 @@ TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
     expect_failure(1, "run 'f(x: i32[n, m]) -> s = sum(x)' x=raw:i32:x.raw",
                    {"2 dims", "[8]", "x=raw:f32[100, 20]:path"});
     expect_failure(1, "run @graph.txt x=x.npy x=x.npy", {"bound twice"});
-    expect_failure(1, "run @graph.txt x=x.npy y=1", {"\"y\" is bound"});
+    expect_failure(1, "run @graph.txt x=x.npy y=1",
+                   {"y=1: ", "the graph has no input, run-time scalar or dim \"y\"", "it has x, n"});
+    expect_failure(1, "run 'f(temperature: i32[n]) -> s = sum(temperature)' temprature=x.npy",
+                   {"temprature=x.npy: ", "it has temperature, n", "did you mean 'temperature'?"});
+    expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1' x=x.npy y=y.npy",
+                   {"y=y.npy: \"y\" is an output of the graph", "write it with -o y=y.npy"});
+    expect_failure(1, "run @graph.txt x=x.npy c=c.npy",
+                   {"c=c.npy: \"c\" is a scalar output of the graph", "scalars are printed", "leave it out"});
     expect_failure(1, "run @graph.txt x", {"name=value"});
     expect_failure(1, "run @graph.txt x=nowhere.npy", {"nowhere.npy", "can't be read"});
     expect_failure(1, "run @graph.txt x=x.raw", {"not a .npy file"});
@@ -171,6 +180,9 @@ TEST_F(Tool, exits_with_1_for_the_users_mistake_and_prints_nothing_to_stdout) {
     expect_failure(1, "run 'f(x: i32[n], a: f32) -> s = sum(x * a)' x=x.npy a=half", {"a=half", "is not a number"});
     expect_failure(1, "run @graph.txt x=x.npy --device gpu", {"\"gpu\"", "\"cpu\""});
     expect_failure(1, "run @graph.txt x=x.npy -o c=c.npy", {"\"c\" is a scalar output"});
+    expect_failure(1, "run 'f(x: i32[n]) -> y = x, s = sum(x)' x=x.npy -o zz=z.npy",
+                   {"-o zz=z.npy: \"zz\" is not an output of the graph: they are y, s"});
+    expect_failure(1, "run 'f(x: i32[n]) -> result = x' x=x.npy -o resutl=z.npy", {"did you mean 'result'?"});
     expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1' x=x.npy -o y=nowhere/y.npy",
                    {"nowhere/y.npy", "can't be written"});
     expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1, z = x' x=x.npy -o y=y.npy -o z=y.npy",

@@ -66,8 +66,9 @@ TEST_F(ToolFiles, writes_one_array_to_stdout_and_nothing_else) {
 }
 
 TEST_F(ToolFiles, refuses_what_would_mix_with_the_array_on_stdout) {
-    expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1, s = sum(x)' x=x.npy -o y=-",
-                   {"-o y=-: stdout takes this array and nothing else", "\"s\" would be printed", "leave it out"});
+    expect_failure(
+        1, "run 'f(x: i32[n]) -> y = x + 1, s = sum(x)' x=x.npy -o y=-",
+        {"-o y=-: stdout takes this array and nothing else", "\"s\" would be printed", "; leave it out of the graph"});
     expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1, z = x' x=x.npy -o y=-", {"\"z\" would", "-o z=path.npy"});
     expect_failure(1, "run 'f(x: i32[n]) -> y = x + 1, z = x' x=x.npy -o y=- -o z=-", {"\"y\" goes to stdout already"});
     expect_failure(1, "run --json 'f(x: i32[n]) -> y = x + 1' x=x.npy -o y=-", {"--json prints there"});

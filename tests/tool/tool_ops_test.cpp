@@ -41,7 +41,8 @@ TEST_F(ToolOps, says_all_about_one) {
     expect_output("ops variance", "variance(a), a reduction: the mean squared distance from the mean, over n - ddof\n"
                                   "  operands         any type; where = mask (bool); ddof = integer\n"
                                   "  accumulates in   f64\n"
-                                  "  gives            f32 for f16, bf16 and f32; else f64, or by `accumulate = f64`\n"
+                                  "  gives            f32 for f16, bf16 and f32, f64 for other types; f64 for all with "
+                                  "`accumulate = f64`\n"
                                   "  all masked out   nan\n"
                                   "  an extent of 0   refused before anything runs\n"
                                   "  CPU and GPU      exact\n");
@@ -69,6 +70,21 @@ TEST_F(ToolOps, gives_what_nothing_folds_to) {
         EXPECT_NE(gridfold(std::string("ops ") + name).out.find(fmt::format("  all masked out   {}\n", value)),
                   std::string::npos)
             << name;
+}
+
+TEST_F(ToolOps, knows_functions_that_are_no_rows) {
+    expect_output("ops index", "index(n): the index along the dim n, as i64\n");
+    EXPECT_NE(gridfold("ops extent").out.find("extent(n): the extent of the dim n"), std::string::npos);
+    for (const char* type : {"f32", "u8", "bool"})
+        EXPECT_NE(gridfold(std::string("ops ") + type).out.find("a converted to that type"), std::string::npos) << type;
+}
+
+TEST_F(ToolOps, lists_what_is_given_where_all_is_masked_out_and_for_an_extent_of_0) {
+    const std::string list = gridfold("ops").out;
+    for (const char* line :
+         {"the sum; all masked out: 0; an extent of 0: the same\n",
+          "the arithmetic mean; all masked out: nan; an extent of 0: refused before anything runs\n"})
+        EXPECT_NE(list.find(line), std::string::npos) << line;
 }
 
 TEST_F(ToolOps, names_the_nearest_of_what_it_does_not_know) {

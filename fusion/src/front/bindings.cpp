@@ -3,29 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <gridfold/ops/type_rule.hpp>
-
 #include "front/number.hpp"
 
 namespace gf::detail {
 namespace {
-
-std::string literal_text(Literal literal) {
-    switch (literal.kind) {
-    case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
-    case Literal::Kind::integer: return fmt::format("{}", literal.integer);
-    case Literal::Kind::unsigned_integer: return fmt::format("{}", literal.unsigned_integer);
-    case Literal::Kind::floating: return fmt::format("{}", literal.floating);
-    }
-    return "";
-}
 
 bool is_array(const Slot& slot) { return slot.kind == SlotKind::input || slot.kind == SlotKind::output; }
 
@@ -43,12 +30,12 @@ void check_shape(const Signature& signature, const Slot& slot, const View& view)
             fmt::format("bind elements of {}, or declare it as {} and cast in the graph", to_text(slot.type),
                         to_text(view.type)));
     if (view.extents.rank() != static_cast<int>(slot.dims.size()))
-        throw InvalidBinding(fmt::format("{} has {} dim{}, but is bound to an array with extents {}",
-                                         describe(signature, slot), slot.dims.size(), slot.dims.size() == 1 ? "" : "s",
-                                         to_text(view.extents)),
-                             "a binding has one extent for each dim",
-                             fmt::format("bind a view with {} extent{}, as in gf::view(pointer, {{rows, columns}})",
-                                         slot.dims.size(), slot.dims.size() == 1 ? "" : "s"));
+        throw InvalidBinding(
+            fmt::format("{} has {} dim{}, but is bound to an array with extents {}", describe(signature, slot),
+                        slot.dims.size(), slot.dims.size() == 1 ? "" : "s", to_text(view.extents)),
+            "a binding has one extent for each dim",
+            fmt::format("bind a view with {} extent{}, as in gf::view(pointer, {{{}}})", slot.dims.size(),
+                        slot.dims.size() == 1 ? "" : "s", dim_names(signature, slot)));
     for (const std::int64_t extent : view.extents)
         if (extent < 0)
             throw InvalidBinding(
@@ -98,8 +85,24 @@ std::string first_source(const Signature& signature, const GivenSlots& given, Di
     return "nothing";
 }
 
+/// How to bind arrays of dim `dim` that agree. One rebind() changes an extent only if it binds everything that has it;
+/// none changes a declared extent.
+std::string to_agree(const Signature& signature, const GivenSlots& given, DimId dim, bool rebinding) {
+    std::string fix = "bind arrays whose extents agree";
+    if (!rebinding || signature.plan->dims[dim].extent) return fix;
+    std::string together;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const Slot& slot = signature.slots[i];
+        const bool is_extent = slot.dim == dim;
+        if (given[i].bound && (is_extent || std::ranges::find(slot.dims, dim) != slot.dims.end()))
+            together += fmt::format("{}{{\"{}\", {}}}", together.empty() ? "" : ", ", slot.name,
+                                    is_extent ? "extent" : "array");
+    }
+    return fix + fmt::format(", in one rebind of {{{}}}", together);
+}
+
 void agree(const Signature& signature, const GivenSlots& given, std::size_t slot, DimId dim, std::int64_t extent,
-           std::int64_t& known) {
+           std::int64_t& known, bool rebinding) {
     if (known < 0) known = extent;
     if (known == extent) return;
     const Slot& here = signature.slots[slot];
@@ -107,14 +110,15 @@ void agree(const Signature& signature, const GivenSlots& given, std::size_t slot
         fmt::format("dim \"{}\" is {} by {}, but {} by {}", signature.plan->dims[dim].name, known,
                     first_source(signature, given, dim), extent,
                     here.kind == SlotKind::dim ? "the extent bound by name" : describe(signature, here)),
-        "a dim has one extent", "bind arrays whose extents agree");
+        "a dim has one extent", to_agree(signature, given, dim, rebinding));
 }
 
-void find_extents(const Signature& signature, const GivenSlots& given, std::span<std::int64_t> extents) {
+void find_extents(const Signature& signature, const GivenSlots& given, std::span<std::int64_t> extents,
+                  bool rebinding) {
     const Plan& plan = *signature.plan;
     for (std::size_t i = 0; i < plan.dims.size(); ++i) extents[i] = plan.dims[i].extent.value_or(-1);
     const auto agree_on = [&](std::size_t slot, DimId dim, std::int64_t extent) {
-        agree(signature, given, slot, dim, extent, extents[dim.index()]);
+        agree(signature, given, slot, dim, extent, extents[dim.index()], rebinding);
     };
     for (std::size_t i = 0; i < given.size(); ++i)
         if (given[i].bound && signature.slots[i].dim.valid()) agree_on(i, signature.slots[i].dim, given[i].extent);
@@ -197,25 +201,16 @@ void check_overlap(const Signature& signature, const GivenSlots& given) {
     }
 }
 
-/// The value converted to the scalar's type. Floating types round, but not to infinity; others must represent it
-/// exactly.
-std::uint64_t scalar_bits(const Signature& signature, const Slot& slot, Literal value) {
-    std::optional<std::uint64_t> bits;
+/// The bytes of the value as one of the scalar's type. InvalidBinding if the type does not hold it.
+std::uint64_t bits_of(const Signature& signature, const Slot& slot, Literal value) {
     try {
-        bits = constant_bits(value, slot.type);
-    } catch (const InvalidGraph&) { // reported below, with the name
-    }
-    if (bits && slot.type == DType::boolean && constant_bits(value, DType::f64) != constant_bits(*bits, DType::f64))
-        bits.reset();
-    if (bits && value.kind == Literal::Kind::floating && std::isfinite(value.floating) &&
-        !std::isfinite(to_double(slot.type, *bits)))
-        bits.reset();
-    if (!bits)
+        return scalar_bits(value, slot.type);
+    } catch (const InvalidGraph&) { // GCOVR_EXCL_BR_LINE: gcovr counts other exceptions as a branch
         throw InvalidBinding(fmt::format("{} is bound to {}, which {} does not hold", describe(signature, slot),
                                          literal_text(value), to_text(slot.type)),
                              "a run-time scalar keeps its value",
                              fmt::format("bind one that fits, or declare \"{}\" with a wider type", slot.name));
-    return *bits;
+    }
 }
 
 } // namespace
@@ -271,7 +266,7 @@ void give(const Signature& signature, std::size_t slot, Literal value, GivenSlot
                              "an array is bound to a view of its elements",
                              fmt::format("bind an array, or declare \"{}\" as a run-time scalar", to.name));
     if (to.kind == SlotKind::scalar) {
-        given[slot] = {.bound = true, .bits = scalar_bits(signature, to, value)};
+        given[slot] = {.bound = true, .bits = bits_of(signature, to, value)};
         return;
     }
     const bool fits = value.kind == Literal::Kind::integer
@@ -302,7 +297,7 @@ void give(const Signature& signature, std::span<const Binding> bindings, Side si
 }
 
 void resolve(const Signature& signature, const GivenSlots& given, std::span<const std::int64_t> checked,
-             const OpenProblem& problem) {
+             const OpenProblem& problem, bool rebinding) {
     const Plan& plan = *signature.plan;
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
@@ -312,7 +307,7 @@ void resolve(const Signature& signature, const GivenSlots& given, std::span<cons
                                                        ? fmt::format("{{\"{}\", array}}", slot.name)
                                                        : fmt::format("{{\"{}\", 2}}", slot.name)));
     }
-    find_extents(signature, given, problem.extents);
+    find_extents(signature, given, problem.extents, rebinding);
     if (checked.empty() || !same_extents(checked, problem.extents)) check_sizes(signature, problem.extents);
     check_overlap(signature, given);
     std::ranges::fill(problem.arrays, BoundArray{});

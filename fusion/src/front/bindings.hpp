@@ -58,9 +58,9 @@ inline OpenProblem open_problem(const Plan& plan, Bound& bound, std::size_t numb
 
 /// Checks all bindings together (none missing, extents agree, outputs do not overlap) and writes them as a problem for
 /// the backend. Outputs that are not bound get null addresses. `checked`: the extents of a problem resolved before, or
-/// none; if they are equal, sizes are not checked again. Allocates nothing.
+/// none; if they are equal, sizes are not checked again. `rebinding`: for messages. Allocates nothing.
 void resolve(const Signature& signature, const GivenSlots& given, std::span<const std::int64_t> checked,
-             const OpenProblem& problem);
+             const OpenProblem& problem, bool rebinding = false);
 
 /// Throws InvalidBinding if a problem of one call writes memory that another reads or writes: they run at the same
 /// time.

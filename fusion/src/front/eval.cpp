@@ -10,16 +10,15 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/ops/nearest.hpp>
 #include <gridfold/ops/text.hpp>
+
+#include "front/number.hpp"
 
 namespace gf {
 namespace {
 
 constexpr const char* full_form = "write the whole graph, as in f(x: f32[n], y: f32[m]) -> s = sum(x) + sum(y)";
-
-bool is_name_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /// The text with comments replaced by blanks, so that searches do not match in them.
 std::string without_comments(std::string_view text) {
@@ -40,9 +39,45 @@ bool begins_with_name(std::string_view code) {
     };
     const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
     skip(is_blank);
-    if (skip(is_name_character) == 0) return false;
+    if (skip(detail::continues_name) == 0) return false;
     skip(is_blank);
     return code.starts_with('=') && !code.starts_with("==");
+}
+
+std::string_view trimmed(std::string_view code) {
+    constexpr std::string_view blanks = " \t\r\n";
+    code.remove_prefix(std::min(code.find_first_not_of(blanks), code.size()));
+    return code.substr(0, code.find_last_not_of(blanks) + 1);
+}
+
+/// True if `code` begins with the word let.
+bool begins_with_let(std::string_view code) {
+    return code.starts_with("let") && (code.size() == 3 || !detail::continues_name(code[3]));
+}
+
+/// Checks that ';' ends each let, and nothing else: in the graph's text it would be at another place.
+void check_statements(std::string_view code) {
+    const auto refused = [](std::string_view statement, const char* rule, const char* fix) {
+        constexpr std::size_t longest = 60;
+        return InvalidGraph(
+            fmt::format("the statement '{}{}'", statement.substr(0, longest), statement.size() > longest ? "…" : ""),
+            rule, fix);
+    };
+    if (trimmed(code).empty()) throw InvalidGraph("the expression", "it is empty", "write one, as in sum(x)");
+    for (std::size_t end = code.find(';'); end != std::string_view::npos; end = code.find(';')) {
+        const std::string_view statement = trimmed(code.substr(0, end));
+        code.remove_prefix(end + 1);
+        if (begins_with_let(statement)) continue;
+        throw refused(statement, "a ';' ends a let, and this begins with no 'let'",
+                      statement.empty() || trimmed(code).empty()
+                          ? "leave the ';' out"
+                          : "write a comma between results, or let before a name that others use");
+    }
+    const std::string_view results = trimmed(code);
+    if (results.empty())
+        throw InvalidGraph("the expression", "no result follows its last ';'", "end with one, as in s = sum(x)");
+    if (begins_with_let(results))
+        throw refused(results, "a let ends with ';', and results follow it", "write let d = x; s = sum(d)");
 }
 
 std::vector<const Binding*> arrays_of(const Bindings& bindings) {
@@ -89,16 +124,24 @@ DType type_of(const Binding& number, const std::vector<const Binding*>& arrays) 
             if (is_floating(type)) floating_types.push_back(type);
         }
     }
-    if (floating && floating_types.empty()) return DType::f64;
-    if (floating && floating_types.size() == 1) return floating_types[0];
-    if (!floating && types.empty()) return DType::i64;
-    if (!floating && types.size() == 1) return types[0];
-    throw InvalidBinding(fmt::format("the number \"{}\"", number.name),
-                         "a number has the element type of the arrays, and these have several", full_form);
+    const std::vector<DType>& candidates = floating ? floating_types : types;
+    if (candidates.empty()) return floating ? DType::f64 : DType::i64;
+    if (candidates.size() > 1)
+        throw InvalidBinding(fmt::format("the number \"{}\"", number.name),
+                             "a number has the element type of the arrays, and these have several", full_form);
+    try {
+        detail::scalar_bits(*number.scalar, candidates[0]);
+    } catch (const InvalidGraph& error) {
+        throw InvalidBinding(
+            fmt::format("the number \"{}\" has the arrays' element type: {}", number.name, error.subject()),
+            error.rule(), full_form);
+    }
+    return candidates[0];
 }
 
 /// The text of a graph for an expression or statements.
 std::string declare(std::string_view text, const std::string& code, const Bindings& bindings) {
+    check_statements(code);
     const std::vector<const Binding*> arrays = arrays_of(bindings);
     std::string parameters;
     for (const Binding& binding : bindings) {

@@ -72,10 +72,12 @@ private:
 } // namespace
 
 struct Prepared::Impl : ProblemSet {
+    static constexpr const char* owner = "Prepared";
     explicit Impl(std::shared_ptr<const Compiled> compiled) : ProblemSet(std::move(compiled), Count::one) {}
 };
 
 struct PreparedMany::Impl : ProblemSet {
+    static constexpr const char* owner = "PreparedMany";
     explicit Impl(std::shared_ptr<const Compiled> compiled) : ProblemSet(std::move(compiled), Count::many) {}
 };
 
@@ -90,6 +92,14 @@ template <class Wait> std::vector<Results> all_results(const ProblemSet& problem
     return results;
 }
 
+/// What a Prepared or PreparedMany has, unless it was moved from.
+template <class Impl> Impl& alive(const std::unique_ptr<Impl>& impl) {
+    if (!impl)
+        throw InvalidBinding(fmt::format("a moved-from {}", Impl::owner), "its bindings are gone",
+                             "use the one that it was moved to, or prepare another");
+    return *impl;
+}
+
 } // namespace
 
 Prepared::Prepared(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -97,20 +107,20 @@ Prepared::Prepared(Prepared&&) noexcept = default;
 Prepared& Prepared::operator=(Prepared&&) noexcept = default;
 Prepared::~Prepared() = default;
 
-void Prepared::rebind(std::string_view name, View array) { impl_->rebind(0, name, array); }
-void Prepared::rebind(std::string_view name, Literal scalar) { impl_->rebind(0, name, scalar); }
-void Prepared::rebind(const Bindings& bindings) { impl_->rebind(0, bindings); }
+void Prepared::rebind(std::string_view name, View array) { alive(impl_).rebind(0, name, array); }
+void Prepared::rebind(std::string_view name, Literal scalar) { alive(impl_).rebind(0, name, scalar); }
+void Prepared::rebind(const Bindings& bindings) { alive(impl_).rebind(0, bindings); }
 
 Results Prepared::run(StreamView stream) {
-    impl_->run(stream);
-    return impl_->results(0);
+    alive(impl_).run(stream);
+    return alive(impl_).results(0);
 }
 
-void Prepared::enqueue(StreamView stream) { impl_->enqueue(stream); }
+void Prepared::enqueue(StreamView stream) { alive(impl_).enqueue(stream); }
 
 Results Prepared::results() {
-    impl_->finish();
-    return impl_->results(0);
+    alive(impl_).finish();
+    return alive(impl_).results(0);
 }
 
 PreparedMany::PreparedMany(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -118,24 +128,24 @@ PreparedMany::PreparedMany(PreparedMany&&) noexcept = default;
 PreparedMany& PreparedMany::operator=(PreparedMany&&) noexcept = default;
 PreparedMany::~PreparedMany() = default;
 
-std::size_t PreparedMany::size() const noexcept { return impl_->size(); }
+std::size_t PreparedMany::size() const noexcept { return impl_ ? impl_->size() : 0; }
 
 void PreparedMany::rebind(std::size_t problem, std::string_view name, View array) {
-    impl_->rebind(problem, name, array);
+    alive(impl_).rebind(problem, name, array);
 }
 void PreparedMany::rebind(std::size_t problem, std::string_view name, Literal scalar) {
-    impl_->rebind(problem, name, scalar);
+    alive(impl_).rebind(problem, name, scalar);
 }
-void PreparedMany::rebind(std::size_t problem, const Bindings& bindings) { impl_->rebind(problem, bindings); }
+void PreparedMany::rebind(std::size_t problem, const Bindings& bindings) { alive(impl_).rebind(problem, bindings); }
 
 std::vector<Results> PreparedMany::run(StreamView stream) {
-    return all_results(*impl_, [&] { impl_->run(stream); });
+    return all_results(alive(impl_), [&] { alive(impl_).run(stream); });
 }
 
-void PreparedMany::enqueue(StreamView stream) { impl_->enqueue(stream); }
+void PreparedMany::enqueue(StreamView stream) { alive(impl_).enqueue(stream); }
 
 std::vector<Results> PreparedMany::results() {
-    return all_results(*impl_, [&] { impl_->finish(); });
+    return all_results(alive(impl_), [&] { alive(impl_).finish(); });
 }
 
 struct Executable::Impl {

@@ -1,11 +1,13 @@
-// A value's bytes as a number.
+// Numbers and their bytes.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <type_traits>
 
 #include <gridfold/core/dtype.hpp>
+#include <gridfold/ops/graph.hpp>
 
 namespace gf::detail {
 
@@ -19,5 +21,12 @@ inline double to_double(DType type, std::uint64_t bits) {
             return double{static_cast<float>(value)};
     });
 }
+
+/// The number as it is written, for messages.
+std::string literal_text(Literal literal);
+
+/// The bytes of a number bound to a run-time scalar of `type`, zero-extended. Floating types round it. InvalidGraph if
+/// that makes a finite number infinite, or if another type does not hold it exactly.
+std::uint64_t scalar_bits(Literal number, DType type);
 
 } // namespace gf::detail

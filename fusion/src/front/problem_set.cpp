@@ -58,7 +58,7 @@ void ProblemSet::resize(Bound& bound, std::size_t count) const {
 void ProblemSet::resolve(Bound& bound, std::size_t number, Results::Arrays* arrays) const {
     std::span<const std::int64_t> checked;
     if (number > 0) checked = problem_of(plan(), bound, number - 1).extents;
-    detail::resolve(compiled_->signature, given_, checked, open_problem(plan(), bound, number));
+    detail::resolve(compiled_->signature, given_, checked, open_problem(plan(), bound, number), &bound == &staged_);
     if (arrays != nullptr) place_outputs(bound, number, *arrays);
 }
 

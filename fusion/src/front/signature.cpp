@@ -30,11 +30,22 @@ bool can_name(Side side, SlotKind kind) {
     std::vector<std::string_view> names;
     for (const Slot& slot : signature.slots)
         if (can_name(side, slot.kind)) names.push_back(slot.name);
-    if (side == Side::outputs)
+    const auto refuse_scalar_output = [&] {
         for (const Output& output : signature.plan->outputs)
-            if (output.name == name)
+            if (output.name == name && !output.array.valid())
                 throw InvalidBinding(fmt::format("output \"{}\" is a scalar", name), "only array outputs are bound",
                                      fmt::format("leave it out, and read it from the results with get(\"{}\")", name));
+    };
+    if (side == Side::outputs) refuse_scalar_output(); // first: a dim may have the same name
+    for (const Slot& slot : signature.slots)
+        if (slot.name == name) {
+            const bool is_output = slot.kind == SlotKind::output;
+            throw InvalidBinding(
+                fmt::format("{} is bound as an {}", describe(signature, slot), is_output ? "input" : "output"),
+                is_output ? "outputs are bound in the second list" : "inputs are bound in the first list",
+                "bind it there, as in run(inputs, outputs)");
+        }
+    refuse_scalar_output();
     const std::string_view near = nearest(name, names);
     const char* what = side == Side::outputs ? "array output" : "input, run-time scalar or dim";
     throw InvalidBinding(
@@ -92,6 +103,12 @@ std::size_t find_slot(const Signature& signature, std::string_view name, Side si
     throw_unknown(signature, name, side);
 }
 
+std::string dim_names(const Signature& signature, const Slot& slot) {
+    std::string dims;
+    for (const DimId dim : slot.dims) dims += (dims.empty() ? "" : ", ") + signature.plan->dims[dim].name;
+    return dims;
+}
+
 std::string describe(const Signature& signature, const Slot& slot) {
     switch (slot.kind) {
     case SlotKind::dim: return fmt::format("dim \"{}\"", slot.name);
@@ -99,10 +116,8 @@ std::string describe(const Signature& signature, const Slot& slot) {
     case SlotKind::input:
     case SlotKind::output: break;
     }
-    std::string dims;
-    for (const DimId dim : slot.dims) dims += (dims.empty() ? "" : ", ") + signature.plan->dims[dim].name;
     return fmt::format("{} \"{}\" ({}[{}])", slot.kind == SlotKind::input ? "input" : "output", slot.name,
-                       to_text(slot.type), dims);
+                       to_text(slot.type), dim_names(signature, slot));
 }
 
 } // namespace gf::detail

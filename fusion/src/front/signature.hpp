@@ -47,6 +47,9 @@ enum class Side : std::uint8_t { inputs, outputs, both };
 /// the nearest name, if there is none.
 std::size_t find_slot(const Signature& signature, std::string_view name, Side side);
 
+/// The dims of an array: "i, j"
+std::string dim_names(const Signature& signature, const Slot& slot);
+
 /// `input "x" (f32[i, j])`, `scalar "alpha" (f32)`, `dim "n"`
 std::string describe(const Signature& signature, const Slot& slot);
 

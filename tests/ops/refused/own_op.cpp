@@ -1,5 +1,5 @@
-// A user's op that breaks a rule does not compile, and the compiler says which rule. WRONG chooses the mistake; without
-// it the file compiles.
+// A user's op that breaks a rule does not compile, and the compiler says which rule. WRONG chooses the mistake; with
+// none, 0 or less, the file compiles.
 #include <gridfold/ops/op_macros.hpp>
 
 #ifndef WRONG
@@ -19,6 +19,12 @@
 #define STATE struct State { A sum; A more[64]; };
 #elif WRONG == 4
 #define STATE struct State { i32 count; f64 sum; };
+#elif WRONG == 11
+#define STATE struct State { A sum; f64 count; };
+#elif WRONG == -1
+#define STATE struct State { A sum; u32 count, peaks; };
+#elif WRONG == -2
+#define STATE struct State { A sum, peak; f64 count; };
 #else
 #define STATE struct State { A sum; };
 #endif
@@ -52,6 +58,8 @@ GRIDFOLD_REDUCTION(total, "the sum", DECLARATION STATE
 GRIDFOLD_MAP(nonsense, 1, floating, "no such function", frobnicate(a))
 #elif WRONG == 9
 GRIDFOLD_MAP(binary, 1, floating, "b is no operand of a unary map", a + b)
+#elif WRONG == 12
+GRIDFOLD_MAP(quaternary, 4, floating, "a map has at most three operands", a)
 #elif WRONG == 10
 GRIDFOLD_MAP(f32, 1, floating, "reads as a cast", a)
 #else

@@ -67,7 +67,8 @@ struct Binding {
 using Bindings = std::vector<Binding>;
 
 /// An executable with bindings and everything a launch needs (workspace, intermediates, CUDA Graph, result slot).
-/// Move-only; one thread at a time. The Executable it came from may be destroyed before it.
+/// Move-only; one thread at a time. The Executable it came from may be destroyed before it. A moved-from one refuses
+/// every use but assignment (InvalidBinding).
 class Prepared {
 public:
     Prepared(Prepared&&) noexcept;
@@ -75,7 +76,8 @@ public:
     ~Prepared();
 
     /// Binds another array (or scalar value) to an input or output. Checked as in prepare(); an exception leaves the
-    /// old binding unchanged.
+    /// old binding unchanged. On a GPU the first array that is not aligned to 16 bytes may compile kernels, for all
+    /// uses of this Executable: bind one beforehand where that would come at a bad time.
     void rebind(std::string_view name, View array);
     void rebind(std::string_view name, Literal scalar);
     /// Changes several bindings at once: extents that change together must be bound together.
@@ -103,7 +105,7 @@ private:
 };
 
 /// Several problems of one executable, bound and ready to run together: on a GPU, in one launch a sweep. Each problem
-/// gets the same bits as alone. Move-only; one thread at a time.
+/// gets the same bits as alone. Move-only, as Prepared; one thread at a time. Moved from, it has no problems.
 class PreparedMany {
 public:
     PreparedMany(PreparedMany&&) noexcept;
@@ -113,7 +115,7 @@ public:
     /// The number of problems.
     std::size_t size() const noexcept;
     /// Prepared::rebind() for one problem, numbered from 0. Takes time in proportion to the bindings of all problems.
-    /// On a GPU it may compile kernels, if the launch becomes much larger or smaller.
+    /// On a GPU it may compile kernels, as Prepared::rebind() or if the launch becomes much larger or smaller.
     void rebind(std::size_t problem, std::string_view name, View array);
     void rebind(std::size_t problem, std::string_view name, Literal scalar);
     void rebind(std::size_t problem, const Bindings& bindings);
@@ -132,12 +134,16 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// A plan bound to a backend. Immutable; copies share it; any number of threads may call it at once.
+/// A plan bound to a backend. Immutable; copies share it, and a move copies; any number of threads may call it at once.
 class Executable {
 public:
-    /// Runs once. Outputs that are not bound are allocated in the inputs' kind of memory and owned by the Results;
-    /// later runs reuse the memory of destroyed Results. The Executable also keeps device copies of host arrays, one
-    /// set for each thread that was ever in run() at the same time as others.
+    Executable(const Executable&) = default;
+    Executable& operator=(const Executable&) = default;
+
+    /// Runs once. On a GPU it may compile kernels, as Prepared::rebind(). Outputs that are not bound are allocated in
+    /// the inputs' kind of memory and owned by the Results; later runs reuse the memory of destroyed Results. The
+    /// Executable also keeps device copies of host arrays, one set for each thread that was ever in run() at the same
+    /// time as others.
     Results run(const Bindings& inputs, const Bindings& outputs = {}, StreamView stream = {}) const;
     Prepared prepare(const Bindings& inputs, const Bindings& outputs = {}) const;
     /// Runs many problems, each with its own extents and scalars: on a GPU, in one launch a sweep (the first call
@@ -149,8 +155,9 @@ public:
     PreparedMany prepare_many(std::span<const Bindings> inputs, std::span<const Bindings> outputs = {}) const;
     /// The plan in words, sweep by sweep: the arrays it reads and writes, the reason for each sweep, and its cost.
     std::string explain() const;
-    /// The kernels that the cuda backend generates for the plan, one a sweep, for any device of this executable: the
-    /// sweeps alone, with the graph's names and the plan's instructions as comments; or, `full`, the whole text.
+    /// The kernels that the cuda backend generates for the plan and aligned arrays, one a sweep, for any device of this
+    /// executable: the sweeps alone, with the graph's names and the plan's instructions as comments; or, `full`, the
+    /// whole text.
     std::string source(bool full = false) const;
     const plan::Plan& plan() const;
     /// "cpu (AVX-512, 2 threads)", "cuda:0 (NVIDIA H200)"

@@ -166,6 +166,9 @@ private:
 /// A name is [A-Za-z_][A-Za-z0-9_]*, not an element type's and none of let where over by groups inf nan true false.
 /// Values (inputs, scalars, named values), dims and outputs have a namespace each; an output can't have the name of an
 /// input, because both are bound by name.
+///
+/// A Value or a Dim is a handle: it is valid while its graph lives. Moving a Graph keeps its handles. A copy is another
+/// graph, whose handles value() and dim_at() give. A moved-from Graph refuses every use but assignment (InvalidGraph).
 class Graph {
 public:
     explicit Graph(std::string name = "graph");
@@ -175,7 +178,7 @@ public:
     Graph& operator=(Graph&&) noexcept;
     ~Graph();
 
-    const std::string& name() const noexcept;
+    const std::string& name() const;
 
     /// Declares a dim. Its extent is fixed here or, without `extent`, bound at run time.
     Dim dim(std::string_view name, std::optional<std::int64_t> extent = {});
@@ -234,7 +237,7 @@ public:
         NodeId node;
     };
     std::span<const Output> outputs() const;
-    const Dag& dag() const noexcept { return *dag_; }
+    const Dag& dag() const;
 
     /// Appends a node as given and returns its number. Checks only that the operands, given by number, exist
     /// (InternalError). Passes rebuild a graph with it, node by node in topological order.
@@ -250,6 +253,7 @@ public:
 private:
     /// InvalidGraph unless the value is a scalar, or an array, of that type.
     void check_output(std::string_view name, const Value& value, DType type, bool is_array) const;
+    Dag& mutable_dag();
     std::unique_ptr<Dag> dag_;
 };
 

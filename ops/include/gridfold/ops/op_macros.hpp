@@ -73,14 +73,15 @@
     GRIDFOLD_EXACT_END                                                                                     \
     namespace gf::detail {                                                                                 \
     inline constexpr MonoidOp user_monoid_##name = UserReduction<device::monoid_##name>::monoid(           \
-        "monoid_" #name, "template <class E, class A> struct monoid_" #name " { " #__VA_ARGS__ " };\n");   \
+        "monoid_" #name, GRIDFOLD_DETAIL_MONOID_TEXT(#name, #__VA_ARGS__));                                \
     }                                                                                                      \
     namespace gf::reduce_op {                                                                              \
     inline constexpr ReduceOp name =                                                                       \
         detail::UserReduction<device::monoid_##name>::row(#name, detail::user_monoid_##name, doc);         \
     }                                                                                                      \
     namespace gf::detail {                                                                                 \
-    inline const bool reduction_##name##_is_registered = register_at_start(reduce_op::name);               \
+    [[maybe_unused]] static const bool reduction_##name##_is_registered =                                  \
+        register_at_start(reduce_op::name, GRIDFOLD_DETAIL_MONOID_TEXT(#name, #__VA_ARGS__));              \
     }                                                                                                      \
     namespace gf {                                                                                         \
     inline Value name(Value value, const ReduceOptions& options = {}) {                                    \
@@ -88,37 +89,40 @@
     }                                                                                                      \
     }
 
-#define GRIDFOLD_DETAIL_MAP(name, arity, rule, exact, ulps, doc, ...)                                      \
-    GRIDFOLD_EXACT_BEGIN                                                                                   \
-    namespace gf::device {                                                                                 \
-    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                          \
-    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");      \
-    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math"); \
-    struct map_##name {                                                                                    \
-        template <class T, class First, class Result>                                                      \
-        GRIDFOLD_FN static auto apply(GRIDFOLD_DETAIL_PARAMETERS_##arity)                                  \
-            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                \
-            return static_cast<Result>(__VA_ARGS__);                                                       \
-        }                                                                                                  \
-    };                                                                                                     \
-    }                                                                                                      \
-    GRIDFOLD_EXACT_END                                                                                     \
-    namespace gf::map_op {                                                                                 \
-    inline constexpr MapOp name = detail::UserMap<device::map_##name, TypeRule::rule, arity>::row(         \
-        #name, exact, ulps, doc, GRIDFOLD_DETAIL_TEXT(__VA_ARGS__));                                       \
-    }                                                                                                      \
-    namespace gf::detail {                                                                                 \
-    inline const bool map_##name##_is_registered = register_at_start(map_op::name);                        \
-    }                                                                                                      \
-    namespace gf {                                                                                         \
-    template <class... A>                                                                                  \
-        requires detail::MapOperands<arity, A...>                                                          \
-    Value name(const A&... operands) {                                                                     \
-        return map(map_op::name, {operands...});                                                           \
-    }                                                                                                      \
+#define GRIDFOLD_DETAIL_MAP(name, arity, rule, exact, ulps, doc, ...)                                           \
+    GRIDFOLD_EXACT_BEGIN                                                                                        \
+    namespace gf::device {                                                                                      \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                               \
+    static_assert(arity >= 1 && arity <= max_arity, "a map has 1, 2 or 3 operands");                            \
+    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");           \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");      \
+    struct map_##name {                                                                                         \
+        template <class T, class First, class Result>                                                           \
+        GRIDFOLD_FN static auto apply(GRIDFOLD_DETAIL_PARAMETERS_##arity)                                       \
+            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                     \
+            return static_cast<Result>(__VA_ARGS__);                                                            \
+        }                                                                                                       \
+    };                                                                                                          \
+    }                                                                                                           \
+    GRIDFOLD_EXACT_END                                                                                          \
+    namespace gf::map_op {                                                                                      \
+    inline constexpr MapOp name = GRIDFOLD_DETAIL_ROW(name, arity, rule, exact, ulps, doc, __VA_ARGS__);        \
+    }                                                                                                           \
+    namespace gf::detail {                                                                                      \
+    [[maybe_unused]] static const bool map_##name##_is_registered =                                             \
+        register_at_start(map_op::name, GRIDFOLD_DETAIL_ROW(name, arity, rule, exact, ulps, doc, __VA_ARGS__)); \
+    }                                                                                                           \
+    namespace gf {                                                                                              \
+    template <class... A>                                                                                       \
+        requires detail::MapOperands<arity, A...>                                                               \
+    Value name(const A&... operands) {                                                                          \
+        return map(map_op::name, {operands...});                                                                \
+    }                                                                                                           \
     }
 
-#define GRIDFOLD_DETAIL_TEXT(...) #__VA_ARGS__
+#define GRIDFOLD_DETAIL_ROW(name, arity, rule, exact, ulps, doc, ...) \
+    gf::detail::UserMap<gf::device::map_##name, gf::TypeRule::rule, arity>::row(#name, exact, ulps, doc, #__VA_ARGS__)
+#define GRIDFOLD_DETAIL_MONOID_TEXT(name, body) "template <class E, class A> struct monoid_" name " { " body " };\n"
 
 // The parameters of a map of each arity.
 #define GRIDFOLD_DETAIL_PARAMETERS_1 [[maybe_unused]] First a, T, T
@@ -174,9 +178,10 @@ inline constexpr bool fast_math = false;
 #endif
 
 /// Registers a row during the construction of globals, where nothing may throw. If several rows have one name, the text
-/// form uses the first.
-bool register_at_start(const MapOp& row) noexcept;
-bool register_at_start(const ReduceOp& row) noexcept;
+/// form uses the first. Every file that defines the op calls it with its own definition, the row or the monoid's text.
+/// The linker keeps the row of one file: where another defines the op differently, each use is an InvalidGraph.
+bool register_at_start(const MapOp& row, const MapOp& own) noexcept;
+bool register_at_start(const ReduceOp& row, std::string_view own) noexcept;
 
 /// True if the text form can use this name for an op.
 constexpr bool may_name_op(std::string_view name) {
@@ -191,8 +196,6 @@ constexpr bool may_name_op(std::string_view name) {
 
 /// A user's map: its kernels and its row. Body::apply<T, First, Result>(a, b, c) is the expression.
 template <class Body, TypeRule rule, int arity> struct UserMap {
-    static_assert(arity >= 1 && arity <= max_arity, "a map has 1, 2 or 3 operands");
-
     template <class T> using First = std::conditional_t<rule == TypeRule::select, bool, T>;
     template <class T> using Result = std::conditional_t<gives_bool(rule), bool, T>;
 
@@ -269,8 +272,9 @@ template <class M, class E> struct UserMonoid {
     static_assert(sizeof(State) <= 64 * 4, "a State has at most 64 words of 32 bits");
     static_assert(
         !std::is_trivially_copyable_v<State> || WholeWords<State>,
-        "a State is made of numbers, whole 32-bit words without padding, whatever A is: use Word<A> for what may be "
-        "smaller than a word, and beside an A a second A, an f64 or two u32 instead of an i64");
+        "a State is made of numbers, whole 32-bit words without padding, whatever A is (32 or 64 bits): as { A s; u32 "
+        "n, m; }, or { A s, t; f64 n; } with its As in pairs; no bool or smaller integer, and no lone A with an f64 or "
+        "i64");
 
     static_assert(
         !requires { typename M::OfBlock; },
