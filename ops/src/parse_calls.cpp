@@ -1,0 +1,131 @@
+// Calls of the text form: casts, index and extent, maps, and reductions with their attributes.
+#include "parser.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <gridfold/ops/nearest.hpp>
+
+#include "refusal.hpp"
+
+namespace gf::detail {
+
+namespace {
+
+bool is_attribute(const Token& word, bool followed_by_equals) {
+    if (word.kind != Token::Kind::name) return false;
+    const bool reserved = word.text == "where" || word.text == "over" || word.text == "by" || word.text == "groups";
+    return reserved || (followed_by_equals && (word.text == "accumulate" || word.text == "ddof"));
+}
+
+} // namespace
+
+Term Parser::parse_call(const Token& name) {
+    lexer_.take(); // "("
+    if (const auto type = dtype_from_text(name.text)) {
+        const Term operand = parse_expression();
+        expect(")", "an operator or ')' after what is cast");
+        return {value_at(name.position,
+                         [&] {
+                             return operand.operand.literal ? graph_.constant(*operand.operand.literal, *type)
+                                                            : graph_.cast(operand.operand.value, *type);
+                         }),
+                name.position};
+    }
+    if (name.text == "index" || name.text == "extent") {
+        const Dim dim = take_dim();
+        expect(")", "')' after the dim");
+        return {value_at(name.position, [&] { return name.text == "index" ? graph_.index(dim) : graph_.extent(dim); }),
+                name.position};
+    }
+    const MapOp* map = find_map(name.text);
+    const ReduceOp* reduction = find_reduction(name.text);
+    if (!map && !reduction) fail_unknown_function(name);
+    std::vector<Operand> operands;
+    do {
+        if (operands.size() == static_cast<std::size_t>(max_arity))
+            fail(lexer_.peek().position, fmt::format("a function takes at most {} operands", max_arity));
+        if (lexer_.peek().kind == Token::Kind::name && lexer_.peek_second().text == "=")
+            fail(lexer_.peek().position,
+                 fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate "
+                             "and ddof",
+                             in_quotes(lexer_.peek().text)));
+        operands.push_back(parse_expression().operand);
+    } while (!attribute_follows() && accept(","));
+    if (reduction && operands.size() == 1) return {parse_reduction(name, *reduction, operands[0]), name.position};
+    if (!map) fail(name.position, fmt::format("{} reduces one operand, and got {}", name.text, operands.size()));
+    expect(")", "an operator, ',' or ')'");
+    return {value_at(name.position, [&] { return graph_.map(*map, operands); }), name.position};
+}
+
+void Parser::fail_unknown_function(const Token& name) const {
+    std::vector<std::string_view> known{"index", "extent"};
+    for (const MapOp* row : all_maps()) known.push_back(row->name);
+    for (const ReduceOp* row : all_reductions()) known.push_back(row->name);
+    for (const DType type : all_dtypes()) known.push_back(to_text(type));
+    if (const std::string_view own = own_name(name.text); !own.empty())
+        fail(name.position, fmt::format("{} is not a function", in_quotes(name.text)),
+             fmt::format("here it is '{}'", own));
+    const std::string near = suggestion(name.text, known);
+    fail(name.position, fmt::format("{} is not a function", in_quotes(name.text)),
+         near.empty() ? "gridfold ops lists all, as does docs/ops.md" : near);
+}
+
+Dim Parser::take_dim() {
+    const Token name = take_name("a dim's name");
+    const auto dim = dims_.find(name.text);
+    if (dim != dims_.end()) return dim->second;
+    std::vector<std::string_view> known;
+    for (const auto& [text, position] : dims_)
+        if (known.size() < 1000) known.push_back(text);
+    fail(name.position, fmt::format("{} is not a dim here", in_quotes(name.text)),
+         suggest(name.text, std::move(known), "dims", "declare it, as in f([m], a: f32)"));
+}
+
+bool Parser::attribute_follows() const {
+    Lexer ahead = lexer_;
+    if (next_is(",")) ahead.take();
+    return is_attribute(ahead.peek(), ahead.peek_second().text == "=");
+}
+
+Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const Operand& operand) {
+    ReduceOptions options;
+    std::vector<std::string_view> given;
+    while (attribute_follows()) {
+        accept(",");
+        const Token word = lexer_.take();
+        if (std::find(given.begin(), given.end(), word.text) != given.end())
+            fail(word.position, fmt::format("{} is given twice", in_quotes(word.text)));
+        given.push_back(word.text);
+        accept("=");
+        if (word.text == "where") {
+            options.where = parse_value();
+        } else if (word.text == "over") {
+            options.over.push_back(take_dim());
+            while (next_is(",") && !attribute_follows()) {
+                lexer_.take(); // ","
+                options.over.push_back(take_dim());
+            }
+        } else if (word.text == "by") {
+            options.by = parse_value();
+        } else if (word.text == "groups") {
+            options.groups = take_integer("the number of groups, an integer from 0,");
+        } else if (word.text == "accumulate") {
+            options.accumulate = take_type();
+        } else {
+            const std::size_t position = lexer_.peek().position;
+            const std::int64_t ddof = take_integer("ddof, an integer from 0,");
+            if (ddof > std::numeric_limits<int>::max()) fail(position, "ddof does not fit 32 bits");
+            options.ddof = static_cast<int>(ddof);
+        }
+    }
+    expect(")", "an operator, ')' or one of where, over, by, groups, accumulate = and ddof =");
+    if (operand.literal)
+        fail(name.position, fmt::format("{} reduces a value, and a number by itself has no type", name.text),
+             "to count elements, use count of a bool value");
+    return value_at(name.position, [&] { return graph_.reduce(row, operand.value, options); });
+}
+
+} // namespace gf::detail
