@@ -1,6 +1,5 @@
 // The container: dims, inputs, names, outputs, nodes and their edges. Checks of maps and reductions are in build.cpp.
 #include <gridfold/ops/graph.hpp>
-#include <gridfold/ops/nearest.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +7,7 @@
 
 #include <gridfold/core/view.hpp>
 #include <gridfold/ops/dag.hpp>
+#include <gridfold/ops/nearest.hpp>
 
 #include "refusal.hpp"
 

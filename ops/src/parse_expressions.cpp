@@ -67,9 +67,8 @@ Term Parser::parse_prefix() {
     std::vector<Token> prefixes;
     while (lexer_.peek().kind == Token::Kind::symbol && find_operator(lexer_.peek().text, true)) {
         if (prefixes.size() == max_text_nodes)
-            fail(lexer_.peek().position, fmt::format("a graph has at most {} nodes, and these prefixes alone are as "
-                                                     "many",
-                                                     max_text_nodes));
+            fail(lexer_.peek().position,
+                 fmt::format("a graph has at most {} nodes, and these prefixes alone are as many", max_text_nodes));
         prefixes.push_back(lexer_.take());
     }
     Term term = parse_primary();

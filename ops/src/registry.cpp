@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <gridfold/core/error.hpp>
 #include <gridfold/ops/nearest.hpp>
 #include <gridfold/ops/op_macros.hpp>

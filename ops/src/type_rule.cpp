@@ -19,21 +19,11 @@ namespace {
 
 using detail::refusal;
 
-std::string in_words(Literal literal) {
-    switch (literal.kind) {
-    case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
-    case Literal::Kind::integer: return std::to_string(literal.integer);
-    case Literal::Kind::unsigned_integer: return std::to_string(literal.unsigned_integer);
-    case Literal::Kind::floating: return fmt::format("{}", literal.floating);
-    }
-    return {};
-}
-
 /// "add(f32, 3)"
 std::string in_words(const MapOp& row, std::span<const OperandType> operands) {
     std::vector<std::string> words;
     for (const OperandType& operand : operands)
-        words.push_back(operand.type ? std::string(to_text(*operand.type)) : in_words(*operand.literal));
+        words.push_back(operand.type ? std::string(to_text(*operand.type)) : to_text(*operand.literal));
     return fmt::format("{}({})", row.name, fmt::join(words, ", "));
 }
 
@@ -172,6 +162,16 @@ std::string_view to_text(TypeRule rule) {
     return "";
 }
 
+std::string to_text(Literal literal) {
+    switch (literal.kind) {
+    case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
+    case Literal::Kind::integer: return std::to_string(literal.integer);
+    case Literal::Kind::unsigned_integer: return std::to_string(literal.unsigned_integer);
+    case Literal::Kind::floating: return fmt::format("{}", literal.floating);
+    }
+    return {};
+}
+
 DType promote(DType a, DType b) {
     if (a == b || b == DType::boolean) return a;
     if (a == DType::boolean) return b;
@@ -242,7 +242,7 @@ std::uint64_t constant_bits(Literal literal, DType type) {
     return with_type(type, [&]<class T>(T) -> std::uint64_t {
         if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
             if (const auto value = integer_value<T>(literal)) return std::make_unsigned_t<T>(*value);
-            throw refusal(fmt::format("the number {}", in_words(literal)),
+            throw refusal(fmt::format("the number {}", to_text(literal)),
                           fmt::format("{} holds the whole numbers from {} to {}", to_text(type),
                                       std::numeric_limits<T>::min(), std::numeric_limits<T>::max()),
                           "cast the values that it meets to a type that holds it");

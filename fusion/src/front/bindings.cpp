@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/ops/type_rule.hpp>
+
 #include "front/number.hpp"
 
 namespace gf::detail {
@@ -207,7 +209,7 @@ std::uint64_t bits_of(const Signature& signature, const Slot& slot, Literal valu
         return scalar_bits(value, slot.type);
     } catch (const InvalidGraph&) { // GCOVR_EXCL_BR_LINE: gcovr counts other exceptions as a branch
         throw InvalidBinding(fmt::format("{} is bound to {}, which {} does not hold", describe(signature, slot),
-                                         literal_text(value), to_text(slot.type)),
+                                         to_text(value), to_text(slot.type)),
                              "a run-time scalar keeps its value",
                              fmt::format("bind one that fits, or declare \"{}\" with a wider type", slot.name));
     }
@@ -262,7 +264,7 @@ void give(const Signature& signature, std::size_t slot, const View& array, const
 void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given) {
     const Slot& to = signature.slots[slot];
     if (is_array(to))
-        throw InvalidBinding(fmt::format("{} is bound to the number {}", describe(signature, to), literal_text(value)),
+        throw InvalidBinding(fmt::format("{} is bound to the number {}", describe(signature, to), to_text(value)),
                              "an array is bound to a view of its elements",
                              fmt::format("bind an array, or declare \"{}\" as a run-time scalar", to.name));
     if (to.kind == SlotKind::scalar) {
@@ -273,7 +275,7 @@ void give(const Signature& signature, std::size_t slot, Literal value, GivenSlot
                           ? value.integer >= 0
                           : value.kind == Literal::Kind::unsigned_integer && value.unsigned_integer <= INT64_MAX;
     if (!fits)
-        throw InvalidBinding(fmt::format("{} is bound to {}", describe(signature, to), literal_text(value)),
+        throw InvalidBinding(fmt::format("{} is bound to {}", describe(signature, to), to_text(value)),
                              "an extent is an integer from 0 to 2^63 - 1", "bind such an integer");
     given[slot] = {.bound = true,
                    .extent = value.kind == Literal::Kind::integer ? value.integer

@@ -29,25 +29,19 @@ std::string without_comments(std::string_view text) {
     return code;
 }
 
-/// True if `code` begins with "name =" ("name ==" is a comparison).
-bool begins_with_name(std::string_view code) {
-    const auto skip = [&](auto&& wanted) {
-        std::size_t n = 0;
-        while (n < code.size() && wanted(code[n])) ++n;
-        code.remove_prefix(n);
-        return n;
-    };
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-    skip(is_blank);
-    if (skip(detail::continues_name) == 0) return false;
-    skip(is_blank);
-    return code.starts_with('=') && !code.starts_with("==");
-}
-
 std::string_view trimmed(std::string_view code) {
     constexpr std::string_view blanks = " \t\r\n";
     code.remove_prefix(std::min(code.find_first_not_of(blanks), code.size()));
     return code.substr(0, code.find_last_not_of(blanks) + 1);
+}
+
+/// True if `code` begins with "name =" ("name ==" is a comparison).
+bool begins_with_name(std::string_view code) {
+    const std::string_view begin = trimmed(code);
+    const auto* const end = std::ranges::find_if_not(begin, detail::continues_name);
+    if (end == begin.begin()) return false;
+    const std::string_view rest = trimmed({end, begin.end()});
+    return rest.starts_with('=') && !rest.starts_with("==");
 }
 
 /// True if `code` begins with the word let.

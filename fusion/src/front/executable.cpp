@@ -83,11 +83,11 @@ struct PreparedMany::Impl : ProblemSet {
 
 namespace {
 
-/// The results of all problems after calling `wait`. The list is allocated before that call.
-template <class Wait> std::vector<Results> all_results(const ProblemSet& problems, Wait&& wait) {
+/// The results of all problems after `wait(problems)`. The list is allocated before that call.
+template <class Wait> std::vector<Results> all_results(ProblemSet& problems, Wait&& wait) {
     std::vector<Results> results;
     results.reserve(problems.size());
-    wait();
+    wait(problems);
     for (std::size_t i = 0; i < problems.size(); ++i) results.push_back(problems.results(i));
     return results;
 }
@@ -112,15 +112,17 @@ void Prepared::rebind(std::string_view name, Literal scalar) { alive(impl_).rebi
 void Prepared::rebind(const Bindings& bindings) { alive(impl_).rebind(0, bindings); }
 
 Results Prepared::run(StreamView stream) {
-    alive(impl_).run(stream);
-    return alive(impl_).results(0);
+    Impl& problem = alive(impl_);
+    problem.run(stream);
+    return problem.results(0);
 }
 
 void Prepared::enqueue(StreamView stream) { alive(impl_).enqueue(stream); }
 
 Results Prepared::results() {
-    alive(impl_).finish();
-    return alive(impl_).results(0);
+    Impl& problem = alive(impl_);
+    problem.finish();
+    return problem.results(0);
 }
 
 PreparedMany::PreparedMany(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -139,13 +141,13 @@ void PreparedMany::rebind(std::size_t problem, std::string_view name, Literal sc
 void PreparedMany::rebind(std::size_t problem, const Bindings& bindings) { alive(impl_).rebind(problem, bindings); }
 
 std::vector<Results> PreparedMany::run(StreamView stream) {
-    return all_results(alive(impl_), [&] { alive(impl_).run(stream); });
+    return all_results(alive(impl_), [&](ProblemSet& problems) { problems.run(stream); });
 }
 
 void PreparedMany::enqueue(StreamView stream) { alive(impl_).enqueue(stream); }
 
 std::vector<Results> PreparedMany::results() {
-    return all_results(alive(impl_), [&] { alive(impl_).finish(); });
+    return all_results(alive(impl_), [](ProblemSet& problems) { problems.finish(); });
 }
 
 struct Executable::Impl {
@@ -177,7 +179,7 @@ std::vector<Results> Executable::run_many(std::span<const Bindings> inputs, std:
     const auto make = [&] { return std::make_unique<PreparedMany::Impl>(impl_->compiled); };
     return impl_->pool_of_many.with(make, [&](PreparedMany::Impl& prepared) {
         prepared.bind(inputs, outputs);
-        return all_results(prepared, [&] { prepared.run(stream); });
+        return all_results(prepared, [&](ProblemSet& problems) { problems.run(stream); });
     });
 }
 

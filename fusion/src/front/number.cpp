@@ -1,3 +1,4 @@
+// See number.hpp.
 #include "front/number.hpp"
 
 #include <cmath>
@@ -9,23 +10,13 @@
 
 namespace gf::detail {
 
-std::string literal_text(Literal literal) {
-    switch (literal.kind) {
-    case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
-    case Literal::Kind::integer: return fmt::format("{}", literal.integer);
-    case Literal::Kind::unsigned_integer: return fmt::format("{}", literal.unsigned_integer);
-    case Literal::Kind::floating: return fmt::format("{}", literal.floating);
-    }
-    return "";
-}
-
 std::uint64_t scalar_bits(Literal number, DType type) {
     const std::uint64_t bits = constant_bits(number, type);
     if (type == DType::boolean && constant_bits(number, DType::f64) != constant_bits(bits, DType::f64))
-        throw InvalidGraph(fmt::format("the number {}", literal_text(number)), "bool holds true, false, 0 and 1", "");
+        throw InvalidGraph(fmt::format("the number {}", to_text(number)), "bool holds true, false, 0 and 1", "");
     const bool is_finite = number.kind != Literal::Kind::floating || std::isfinite(number.floating);
     if (is_finite && !std::isfinite(to_double(type, bits)))
-        throw InvalidGraph(fmt::format("the number {}", literal_text(number)),
+        throw InvalidGraph(fmt::format("the number {}", to_text(number)),
                            fmt::format("{} would round it to infinity", to_text(type)), "");
     return bits;
 }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <type_traits>
 
 #include <gridfold/core/dtype.hpp>
@@ -21,9 +20,6 @@ inline double to_double(DType type, std::uint64_t bits) {
             return double{static_cast<float>(value)};
     });
 }
-
-/// The number as it is written, for messages.
-std::string literal_text(Literal literal);
 
 /// The bytes of a number bound to a run-time scalar of `type`, zero-extended. Floating types round it. InvalidGraph if
 /// that makes a finite number infinite, or if another type does not hold it exactly.

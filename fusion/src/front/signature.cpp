@@ -30,13 +30,10 @@ bool can_name(Side side, SlotKind kind) {
     std::vector<std::string_view> names;
     for (const Slot& slot : signature.slots)
         if (can_name(side, slot.kind)) names.push_back(slot.name);
-    const auto refuse_scalar_output = [&] {
-        for (const Output& output : signature.plan->outputs)
-            if (output.name == name && !output.array.valid())
-                throw InvalidBinding(fmt::format("output \"{}\" is a scalar", name), "only array outputs are bound",
-                                     fmt::format("leave it out, and read it from the results with get(\"{}\")", name));
-    };
-    if (side == Side::outputs) refuse_scalar_output(); // first: a dim may have the same name
+    for (const Output& output : signature.plan->outputs) // before the slots: a dim may have the same name
+        if (output.name == name && !output.array.valid())
+            throw InvalidBinding(fmt::format("output \"{}\" is a scalar", name), "only array outputs are bound",
+                                 fmt::format("leave it out, and read it from the results with get(\"{}\")", name));
     for (const Slot& slot : signature.slots)
         if (slot.name == name) {
             const bool is_output = slot.kind == SlotKind::output;
@@ -45,7 +42,6 @@ bool can_name(Side side, SlotKind kind) {
                 is_output ? "outputs are bound in the second list" : "inputs are bound in the first list",
                 "bind it there, as in run(inputs, outputs)");
         }
-    refuse_scalar_output();
     const std::string_view near = nearest(name, names);
     const char* what = side == Side::outputs ? "array output" : "input, run-time scalar or dim";
     throw InvalidBinding(

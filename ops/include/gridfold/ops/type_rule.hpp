@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <gridfold/core/dtype.hpp>
@@ -15,6 +16,8 @@ namespace gf {
 
 /// The name of a rule, as in a map's definition.
 std::string_view to_text(TypeRule rule);
+/// A number or truth value as messages show it.
+std::string to_text(Literal literal);
 
 /// The common type of `a` and `b`, as NumPy 2 promotes arrays. bf16 promotes with bool and 8-bit integers to bf16, with
 /// f16, f32 and 16-bit integers to f32, with wider types to f64.
