@@ -143,8 +143,8 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
     const bool in_large_grid = small_blocks && blocks >= tuned::large_grid;
     const int least = small_blocks ? tuned::width_of_many : tuned::least_width;
     const int bytes_wanted = in_large_grid ? tuned::bytes_of_many : tuned::load_bytes;
-    int width = touches_arrays(sweep) ? std::clamp(bytes_wanted / widest, least, tuned::most_width)
-                                      : tuned::least_width; // defect: width
+    int width = tuned::least_width;
+    if (touches_arrays(sweep)) width = std::clamp(bytes_wanted / widest, least, tuned::most_width); // defect: width
     // Each of a thread's elements in a slab is a lane with its own states, except in folds that are exact in any order.
     // The states must fit into a thread's 255 registers.
     while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words)
