@@ -1,0 +1,148 @@
+// exp, exp2, expm1, sinh, cosh, tanh and sigmoid. Depends on real.cuh.
+// x = n ln 2 + r with |r| ≤ ln 2 / 2, where n ln 2 is subtracted in two parts (Cody and Waite); e^r is a polynomial,
+// and e^x = 2^n e^r. What subtracts (expm1, sinh …) keeps r and the two summands as pairs.
+// Source of the methods: Muller, Elementary Functions, chapters 3 and 11.
+#pragma once
+
+GRIDFOLD_EXACT_BEGIN
+namespace GRIDFOLD_NAMESPACE::elementary {
+
+// By scripts/fit-functions: begin
+/// (e^x − 1 − x) / x², for |x| ≤ ln 2 / 2
+GRIDFOLD_FN f32 exp_rest(f32 x) {
+    return polynomial(x, 0x1p-1f, 0x1.55549p-3f, 0x1.5554d2p-5f, 0x1.123ab8p-7f, 0x1.6d66p-10f);
+}
+GRIDFOLD_FN f64 exp_rest(f64 x) {
+    return polynomial(x, 0x1p-1, 0x1.555555555555cp-3, 0x1.5555555555557p-5, 0x1.111111110e9d3p-7,
+                      0x1.6c16c16c156bap-10, 0x1.a01a01b45a48ep-13, 0x1.a01a01ab7c83cp-16, 0x1.71ddee369b7dap-19,
+                      0x1.27e4d0228fbffp-22, 0x1.af6eece6a374cp-26, 0x1.1f85e3f2b03cdp-29);
+}
+/// (2^x − 1 − x ln 2) / x², for |x| ≤ 1/2
+GRIDFOLD_FN f32 exp2_rest(f32 x) {
+    return polynomial(x, 0x1.ebfbep-3f, 0x1.c6af86p-5f, 0x1.3b2a4p-7f, 0x1.5f054ap-10f, 0x1.442daep-13f);
+}
+GRIDFOLD_FN f64 exp2_rest(f64 x) {
+    return polynomial(x, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0c3p-5, 0x1.3b2ab6fba4d9fp-7, 0x1.5d87fe78a48dp-10,
+                      0x1.430912f89bce3p-13, 0x1.ffcbfc6b3ec78p-17, 0x1.62c021a3db458p-20, 0x1.b524f0284a1bcp-24,
+                      0x1.e4d0fdd6eb784p-28, 0x1.e9e66f19d668cp-32, 0x1.c259a0cdaa794p-36);
+}
+/// (cosh r − 1) / x with x = r², for |r| ≤ ln 2 / 2
+GRIDFOLD_FN f32 cosh_rest(f32 x) { return polynomial(x, 0x1p-1f, 0x1.5554e6p-5f, 0x1.6d4f08p-10f); }
+GRIDFOLD_FN f64 cosh_rest(f64 x) {
+    return polynomial(x, 0x1p-1, 0x1.5555555555558p-5, 0x1.6c16c16c15009p-10, 0x1.a01a01ad77e9fp-16,
+                      0x1.27e4cc25087ccp-22, 0x1.1f8bb7fd0015dp-29);
+}
+/// (sinh r − r) / (r x) with x = r², for |r| ≤ ln 2 / 2
+GRIDFOLD_FN f32 sinh_rest(f32 x) { return polynomial(x, 0x1.555556p-3f, 0x1.110fcp-7f, 0x1.a2ddd4p-13f); }
+GRIDFOLD_FN f64 sinh_rest(f64 x) {
+    return polynomial(x, 0x1.5555555555555p-3, 0x1.1111111111383p-7, 0x1.a01a019ea4d7dp-13, 0x1.71de406907a4cp-19,
+                      0x1.ae4d48490533bp-26, 0x1.81f3d68125d1bp-33);
+}
+// By scripts/fit-functions: end
+
+/// ln 2. In f32 the high part has so few bits that n · high is exact for every n in exp's range.
+template <class T>
+inline constexpr Pair<T> ln2 = {constant<T>(0x1.62e430p-1f, 0x1.62e42fefa39efp-1),
+                                constant<T>(-0x1.05c610p-29f, 0x1.abc9e3b39803fp-56)};
+/// What e^x overflows from and vanishes below, rounded outwards.
+template <class T> inline constexpr T exp_least = constant<T>(-104, -746);
+template <class T> inline constexpr T exp_most = constant<T>(89, 710);
+
+/// x = n ln 2 + r, |r| ≤ ln 2 / 2. exponent = n + 2 bias, as an integer.
+template <class T> struct Reduced {
+    Bits<T> exponent;
+    Pair<T> r;
+};
+/// shifted = n + to_whole
+template <class T> GRIDFOLD_FN Bits<T> exponent_of(T shifted) {
+    return to_bits(shifted) - to_bits(Real<T>::to_whole) + Bits<T>(2 * Real<T>::bias);
+}
+template <class T> GRIDFOLD_FN Reduced<T> reduced_by_ln2(T x) {
+    const T shifted = fma(x, constant<T>(0x1.715476p+0f, 0x1.71547652b82fep+0), Real<T>::to_whole),
+            n = shifted - Real<T>::to_whole;
+    const T first = fma(n, -ln2<T>.high, x); // exact
+    const T high = fma(n, -ln2<T>.low, first);
+    return {exponent_of(shifted), {high, fma(n, -ln2<T>.low, first - high)}};
+}
+/// a · 2^n, where exponent = n + 2 bias. By two factors: the result may be denormal or infinite. |n| < 2 bias
+template <class T> GRIDFOLD_FN T scaled(T a, Bits<T> exponent) {
+    const Bits<T> half = exponent >> 1;
+    return a * from_bits(Bits<T>(half << Real<T>::fraction)) *
+           from_bits(Bits<T>((exponent - half) << Real<T>::fraction));
+}
+/// 2^n, where exponent = n + 2 bias; 0 for n ≤ −bias. n ≤ bias
+template <class T> GRIDFOLD_FN T power_of_2(Bits<T> exponent) {
+    const T power = from_bits(Bits<T>((exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
+    return pick(Int<T>(exponent) > Int<T>(Real<T>::bias), power, T(0));
+}
+/// exponent of the reciprocal: −n + 2 bias
+template <class T> GRIDFOLD_FN Bits<T> reciprocal(Bits<T> exponent) { return Bits<T>(4 * Real<T>::bias) - exponent; }
+/// e^r − 1 − r.high
+template <class T> GRIDFOLD_FN T exp_tail(Pair<T> r) { return fma(r.high * r.high, exp_rest(r.high), r.low); }
+
+template <class T> GRIDFOLD_FN T exp(T x) {
+    const Reduced<T> e = reduced_by_ln2(between(x, exp_least<T>, exp_most<T>));
+    const T r = e.r.high;
+    return scaled(fma(r * r, exp_rest(r), r) + T(1), e.exponent);
+}
+template <class T> GRIDFOLD_FN T exp2(T x) {
+    x = between(x, constant<T>(-150, -1076), constant<T>(128, 1024));
+    const T shifted = x + Real<T>::to_whole, r = x - (shifted - Real<T>::to_whole);
+    return scaled(fma(r, ln2<T>.high, fma(r, ln2<T>.low, r * r * exp2_rest(r))) + T(1), exponent_of(shifted));
+}
+/// 2^n ((1 − 2^−n) + (e^r − 1))
+template <class T> GRIDFOLD_FN T expm1(T x) {
+    const Reduced<T> e = reduced_by_ln2(between(x, constant<T>(-30, -60), exp_most<T>));
+    const Pair<T> whole = ordered_sum(T(1), -power_of_2<T>(reciprocal<T>(e.exponent))), s = sum(whole.high, e.r.high);
+    const T y = scaled(s.high + (exp_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
+    return pick(x == T(0), x, y);
+}
+
+/// sinh (sign −1) or cosh (sign 1) of x ≥ 0: 2^(n−1) ((1 + sign 2^−2n) cosh r + (1 − sign 2^−2n) sinh r)
+template <int sign, class T> GRIDFOLD_FN T hyperbolic(T x) {
+    const Reduced<T> e = reduced_by_ln2(between(x, T(0), constant<T>(90, 711)));
+    const T r = e.r.high, z = r * r,
+            power = T(sign) * power_of_2<T>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent));
+    const Pair<T> of_cosh = ordered_sum(T(1), power), of_sinh = ordered_sum(T(1), -power);
+    const Pair<T> first = product(of_sinh.high, r), s = sum(of_cosh.high, first.high);
+    const T sinh_tail = fma(of_sinh.high, fma(z * r, sinh_rest(z), e.r.low), fma(of_sinh.low, r, first.low));
+    const T tail = fma(of_cosh.high, z * cosh_rest(z), sinh_tail) + of_cosh.low;
+    return scaled(s.high + (tail + s.low), e.exponent - 1);
+}
+template <class T> GRIDFOLD_FN T sinh(T x) { return with_sign_of(x, hyperbolic<-1>(abs(x))); }
+template <class T> GRIDFOLD_FN T cosh(T x) { return hyperbolic<1>(abs(x)); }
+
+/// (e^2a − 1) / (e^2a + 1) for a = |x|, both divided by 2^n
+template <class T> GRIDFOLD_FN T tanh(T x) {
+    const Reduced<T> e = reduced_by_ln2(T(2) * between(abs(x), T(0), constant<T>(11, 21)));
+    const T power = power_of_2<T>(reciprocal<T>(e.exponent)), tail = exp_tail(e.r);
+    const Pair<T> minus = ordered_sum(T(1), -power), plus = ordered_sum(T(1), power);
+    const Pair<T> n = sum(minus.high, e.r.high), d = sum(plus.high, e.r.high);
+    const Pair<T> q =
+        quotient(ordered_sum(n.high, n.low + (minus.low + tail)), ordered_sum(d.high, d.low + (plus.low + tail)));
+    return with_sign_of(x, q.high + q.low);
+}
+/// For a = −|x|: e^a / (1 + e^a) of a negative x, 1 / (1 + e^a) else
+template <class T> GRIDFOLD_FN T sigmoid(T x) {
+    const Reduced<T> e = reduced_by_ln2(between(-abs(x), exp_least<T>, T(0)));
+    const Pair<T> first = ordered_sum(T(1), e.r.high), g = ordered_sum(first.high, exp_tail(e.r) + first.low);
+    const T power = power_of_2<T>(e.exponent);
+    const Pair<T> d = sum(T(1), g.high * power);
+    const bool negative = x < T(0);
+    const Pair<T> n = {pick(negative, g.high, T(1)), pick(negative, g.low, T(0))};
+    const Pair<T> q = quotient(n, Pair<T>{d.high, fma(g.low, power, d.low)});
+    return scaled(q.high + q.low, negative ? e.exponent : Bits<T>(2 * Real<T>::bias));
+}
+
+} // namespace GRIDFOLD_NAMESPACE::elementary
+
+namespace GRIDFOLD_NAMESPACE {
+GRIDFOLD_FUNCTION_1(exp)
+GRIDFOLD_FUNCTION_1(exp2)
+GRIDFOLD_FUNCTION_1(expm1)
+GRIDFOLD_FUNCTION_1(sinh)
+GRIDFOLD_FUNCTION_1(cosh)
+GRIDFOLD_FUNCTION_1(tanh)
+GRIDFOLD_FUNCTION_1(sigmoid)
+} // namespace GRIDFOLD_NAMESPACE
+GRIDFOLD_EXACT_END

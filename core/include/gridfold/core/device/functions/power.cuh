@@ -1,0 +1,122 @@
+// pow, cbrt and hypot. Depends on logarithm.cuh.
+// a^b = 2^(b log2 a), with log2 a as a pair that has some 10 bits more than T. cbrt: m^(-1/3) by a polynomial and
+// Householder's iteration. hypot: the root of squares without error.
+// Source of the methods: Muller, Elementary Functions, chapters 5 and 9.
+#pragma once
+
+GRIDFOLD_EXACT_BEGIN
+namespace GRIDFOLD_NAMESPACE::elementary {
+
+// By scripts/fit-functions: begin
+/// (log2((1 + s) / (1 − s)) / s − 2 / ln 2 − 2 / (3 ln 2) x) / x² with x = s²
+GRIDFOLD_FN f32 pow_rest(f32 x) { return polynomial(x, 0x1.27770ep-1f, 0x1.a5bbf4p-2f, 0x1.59ef08p-2f); }
+GRIDFOLD_FN f64 pow_rest(f64 x) {
+    return polynomial(x, 0x1.2776c50ef9bfcp-1, 0x1.a61762a7aede2p-2, 0x1.484b13d6ac7c4p-2, 0x1.0c9a853b3b388p-2,
+                      0x1.c68ee932870dbp-3, 0x1.8a09bf7ea9781p-3, 0x1.58fc2189edb67p-3, 0x1.61f6d42b282f6p-3);
+}
+/// x^(-1/3) within 2^-10 or so, for x in [1/2, 4]
+GRIDFOLD_FN f32 inverse_cbrt(f32 x) {
+    return polynomial(x, 0x1.cb950ep0f, -0x1.80d76ep0f, 0x1.06db32p0f, -0x1.8e359ep-2f, 0x1.30d5f8p-4f,
+                      -0x1.6fc978p-8f);
+}
+GRIDFOLD_FN f64 inverse_cbrt(f64 x) {
+    return polynomial(x, 0x1.cb950ecc234fbp0, -0x1.80d77113edbc5p0, 0x1.06db363587bf3p0, -0x1.8e35a74b19e56p-2,
+                      0x1.30d60028737f9p-4, -0x1.6fc9807054c0dp-8);
+}
+// By scripts/fit-functions: end
+
+/// 2 / ln 2 and 2 / (3 ln 2)
+template <class T>
+inline constexpr Pair<T> log2_first = {constant<T>(0x1.715476p1f, 0x1.71547652b82fep1),
+                                       constant<T>(0x1.4ae0cp-25f, 0x1.777d0ffda0d24p-55)};
+template <class T>
+inline constexpr Pair<T> log2_third = {constant<T>(0x1.ec709ep-1f, 0x1.ec709dc3a03fdp-1),
+                                       constant<T>(-0x1.e2fe02p-28f, 0x1.d27f05548af0cp-55)};
+
+/// log2(x), for 0 < x < infinity
+template <class T> GRIDFOLD_FN Pair<T> log2_pair(T x) {
+    const Binary<T> b = binary(x);
+    const Pair<T> s = quotient(Pair<T>{b.m - T(1), T(0)}, sum(b.m, T(1))), z = product(s, s);
+    const Pair<T> third = ordered_sum(log2_third<T>.high, fma(z.high, pow_rest(z.high), log2_third<T>.low)),
+                  v = product(z, third);
+    const Pair<T> first = ordered_sum(log2_first<T>.high, v.high);
+    const Pair<T> l = product(s, Pair<T>{first.high, first.low + (v.low + log2_first<T>.low)}),
+                  h = ordered_sum(b.exponent, l.high);
+    return ordered_sum(h.high, h.low + l.low);
+}
+/// 2^p
+template <class T> GRIDFOLD_FN T exp2_of_pair(Pair<T> p) {
+    const T x = between(p.high, constant<T>(-151, -1077), constant<T>(129, 1025)), shifted = x + Real<T>::to_whole;
+    const Pair<T> r = sum(x - (shifted - Real<T>::to_whole), p.low);
+    const T tail = fma(r.low, ln2<T>.high, fma(r.high, ln2<T>.low, r.high * r.high * exp2_rest(r.high)));
+    return scaled(fma(r.high, ln2<T>.high, tail) + T(1), exponent_of(shifted));
+}
+/// Whether size is a whole number, for size ≥ 0; infinity is.
+template <class T> GRIDFOLD_FN bool is_whole(T size) {
+    return size >= Real<T>::two_fraction || (size + Real<T>::two_fraction) - Real<T>::two_fraction == size;
+}
+/// A square is a · a, rounded once.
+template <class T> GRIDFOLD_FN T pow(T a, T b) {
+    const T base = abs(a), size = abs(b);
+    Pair<T> l = log2_pair(base);
+    const bool ordinary = base < infinity<T>() && base != T(0);
+    l.high = pick(ordinary, l.high, pick(base == T(0), -infinity<T>(), base));
+    Pair<T> p = product(l.high, b);
+    p.low = pick(ordinary && abs(p.high) < T(2 * Real<T>::bias), fma(l.low, b, p.low), T(0));
+    const T y = exp2_of_pair(p);
+    // A negative base: whole exponents only, of which odd ones keep the sign.
+    const bool whole = is_whole(size), odd = whole && !is_whole(T(0.5) * size);
+    const T is_signed = pick(odd, with_sign_of(a, y), y);
+    const T result = pick(a < T(0) && base < infinity<T>() && !whole, quiet_nan<T>(), is_signed);
+    const bool is_one = a == T(1) || b == T(0) || (base == T(1) && size == infinity<T>());
+    return pick(b == T(2), a * a, pick(is_one, T(1), result));
+}
+
+/// A better approximation r of m^(-1/3): the third order of Householder's iteration.
+template <class T> GRIDFOLD_FN T better_inverse_cbrt(T m, T r) {
+    const T h = fma(-m * r * r, r, T(1));
+    return fma(r * h, fma(h, T(2.0 / 9), T(1.0 / 3)), r);
+}
+/// a = 2^3k m; its root is 2^k m^(1/3), corrected once by m − y³.
+template <class T> GRIDFOLD_FN T cbrt(T x) {
+    constexpr int digits = Real<T>::fraction + 1, up = digits + (3 - digits % 3) % 3; // a multiple of 3
+    const T a = abs(x);
+    const bool denormal = a < Real<T>::least_normal;
+    const Bits<T> bits =
+        to_bits(pick(denormal, a * from_bits(Bits<T>(Bits<T>(Real<T>::bias + up) << Real<T>::fraction)), a));
+    const T exponent = from_bits(Bits<T>((bits >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
+                       (Real<T>::two_fraction + T(Real<T>::bias));
+    const Bits<T> k = to_bits(fma(exponent, T(1.0 / 3), Real<T>::to_whole)) - to_bits(Real<T>::to_whole);
+    const T m = from_bits(Bits<T>(bits - ((k + k + k) << Real<T>::fraction)));
+    T r = better_inverse_cbrt(m, inverse_cbrt(m));
+    if constexpr (sizeof(T) == 8) r = better_inverse_cbrt(m, r);
+    const T y = m * r * r;
+    const Pair<T> square = product(y, y);
+    const T rest = fma(-square.high, y, m) - square.low * y;
+    const Bits<T> biased = k + Bits<T>(Real<T>::bias) - (denormal ? Bits<T>(up / 3) : Bits<T>(0));
+    const T root = fma(rest, r * r * T(1.0 / 3), y) * from_bits(Bits<T>(biased << Real<T>::fraction));
+    return with_sign_of(x, pick(a < infinity<T>() && a != T(0), root, a));
+}
+
+/// Both are scaled by a power of 2 where the squares would overflow or vanish.
+template <class T> GRIDFOLD_FN T hypot(T x, T y) {
+    constexpr T big = constant<T>(0x1p60f, 0x1p500), factor = constant<T>(0x1p80f, 0x1p600);
+    const T a = abs(x), b = abs(y), more = pick(a < b, b, a), less = pick(a < b, a, b);
+    const bool is_big = more > big, is_small = more < T(1) / big;
+    const T down = pick(is_big, T(1) / factor, pick(is_small, factor, T(1))),
+            back = pick(is_big, factor, pick(is_small, T(1) / factor, T(1)));
+    const Pair<T> p = product(more * down, more * down), q = product(less * down, less * down),
+                  t = ordered_sum(p.high, q.high);
+    const Pair<T> s = root(Pair<T>{t.high, t.low + (p.low + q.low)});
+    const T result = pick(x != x || y != y, quiet_nan<T>(), (s.high + s.low) * back);
+    return pick(a == infinity<T>() || b == infinity<T>(), infinity<T>(), result);
+}
+
+} // namespace GRIDFOLD_NAMESPACE::elementary
+
+namespace GRIDFOLD_NAMESPACE {
+GRIDFOLD_FUNCTION_1(cbrt)
+GRIDFOLD_FUNCTION_2(pow)
+GRIDFOLD_FUNCTION_2(hypot)
+} // namespace GRIDFOLD_NAMESPACE
+GRIDFOLD_EXACT_END

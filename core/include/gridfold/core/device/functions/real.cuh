@@ -1,0 +1,110 @@
+// What the elementary functions are built from: the bits of f32 and f64, polynomials, and numbers of twice the
+// precision as pairs. Only + − × ÷, sqrt, fma and operations on integers, which give the same bits on every CPU and
+// GPU, and no branch, so that loops vectorise. Depends on mathematics.cuh.
+//
+// Each file of this folder defines templates over f32 and f64 in the namespace `elementary`, and exports its functions
+// at its end. A kernel's text contains a file only if it needs one of them (core/device_text.hpp).
+//
+// Source of the error-free sums and products: Muller et al., Handbook of Floating-Point Arithmetic, chapter 4.
+#pragma once
+
+/// Exports functions of one and two operands to the prelude's namespace.
+#define GRIDFOLD_FUNCTION_1(name)                               \
+    GRIDFOLD_FN f32 name(f32 x) { return elementary::name(x); } \
+    GRIDFOLD_FN f64 name(f64 x) { return elementary::name(x); }
+#define GRIDFOLD_FUNCTION_2(name)                                         \
+    GRIDFOLD_FN f32 name(f32 x, f32 y) { return elementary::name(x, y); } \
+    GRIDFOLD_FN f64 name(f64 x, f64 y) { return elementary::name(x, y); }
+
+GRIDFOLD_EXACT_BEGIN
+namespace GRIDFOLD_NAMESPACE::elementary {
+
+template <class T> struct Real;
+template <> struct Real<f32> {
+    using Bits = u32;
+    using Int = i32;
+    static constexpr int fraction = 23, bias = 127;
+    static constexpr f32 two_fraction = 0x1p23f, least_normal = 0x1p-126f;
+    static constexpr f32 to_whole =
+        0x1.8p23f; ///< x + to_whole − to_whole is the whole number nearest to x, for |x| < 2^22
+};
+template <> struct Real<f64> {
+    using Bits = u64;
+    using Int = i64;
+    static constexpr int fraction = 52, bias = 1023;
+    static constexpr f64 two_fraction = 0x1p52, least_normal = 0x1p-1022;
+    static constexpr f64 to_whole = 0x1.8p52;
+};
+template <class T> using Bits = typename Real<T>::Bits;
+template <class T> using Int = typename Real<T>::Int;
+
+/// The constant of this type.
+template <class T> GRIDFOLD_FN constexpr T constant(f32 of_f32, f64 of_f64) {
+    if constexpr (sizeof(T) == 4)
+        return of_f32;
+    else
+        return of_f64;
+}
+
+/// yes or no, without a branch: chosen by bits, as compilers keep the branch of `? :` where an operand is computed.
+template <class T> GRIDFOLD_FN T pick(bool condition, T yes, T no) {
+#if defined(__CUDA_ARCH__)
+    return condition ? yes : no;
+#else
+    const Bits<T> mask = Bits<T>(0) - Bits<T>(condition);
+    return from_bits(Bits<T>((to_bits(yes) & mask) | (to_bits(no) & ~mask)));
+#endif
+}
+/// x limited to low … high; NaN stays NaN.
+template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
+/// size with the sign of x, for size ≥ 0.
+template <class T> GRIDFOLD_FN T with_sign_of(T x, T size) {
+    return from_bits(Bits<T>(to_bits(size) | (to_bits(x) & to_bits(T(-0.0)))));
+}
+/// c[0] + c[1] x + c[2] x² + …
+template <class T> GRIDFOLD_FN T polynomial(T, T c) { return c; }
+template <class T, class... Rest> GRIDFOLD_FN T polynomial(T x, T c, Rest... rest) {
+    return fma(x, polynomial(x, rest...), c);
+}
+
+/// high + low, not evaluated: |low| is at most half a unit in the last place of high, or a little more.
+template <class T> struct Pair {
+    T high, low;
+};
+
+/// a + b without error.
+template <class T> GRIDFOLD_FN Pair<T> sum(T a, T b) {
+    const T s = a + b, t = s - a;
+    return {s, (a - (s - t)) + (b - t)};
+}
+/// a + b without error, for |a| ≥ |b| or a = 0.
+template <class T> GRIDFOLD_FN Pair<T> ordered_sum(T a, T b) {
+    const T s = a + b;
+    return {s, b - (s - a)};
+}
+/// a · b without error, unless the low part is denormal.
+template <class T> GRIDFOLD_FN Pair<T> product(T a, T b) {
+    const T p = a * b;
+    return {p, fma(a, b, -p)};
+}
+template <class T> GRIDFOLD_FN Pair<T> product(Pair<T> a, Pair<T> b) {
+    const Pair<T> p = product(a.high, b.high);
+    return {p.high, fma(a.high, b.low, fma(a.low, b.high, p.low))};
+}
+/// n / d, where d and the quotient are normal numbers.
+template <class T> GRIDFOLD_FN Pair<T> quotient(Pair<T> n, Pair<T> d) {
+    const T inverse = T(1) / d.high, q = n.high * inverse;
+    const T rest = fma(-q, d.low, fma(-q, d.high, n.high) + n.low);
+    return {q, rest * inverse};
+}
+/// sqrt(a), 0 for 0.
+template <class T> GRIDFOLD_FN Pair<T> root(Pair<T> a) {
+    const T s = sqrt(a.high), rest = fma(-s, s, a.high) + a.low;
+    return {s, pick(s == T(0), T(0), rest * (T(0.5) / s))};
+}
+
+} // namespace GRIDFOLD_NAMESPACE::elementary
+GRIDFOLD_EXACT_END

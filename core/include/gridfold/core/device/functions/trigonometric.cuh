@@ -1,0 +1,217 @@
+// sin, cos, tan, asin, acos, atan and atan2. Depends on exponential.cuh (scaled).
+// x = n π/2 + r with |r| ≤ π/4. Up to quick_limit, π/2 is subtracted in three parts (Cody and Waite); beyond, x is
+// multiplied by as much of 2/π as it needs (Payne and Hanek). Sine and cosine of r are polynomials. The inverse
+// functions are reduced to polynomials around 0 by a square root, or by the arc tangent of a difference.
+// Source of the methods: Muller, Elementary Functions, chapter 11; Payne and Hanek, 1983.
+#pragma once
+
+GRIDFOLD_EXACT_BEGIN
+namespace GRIDFOLD_NAMESPACE::elementary {
+
+// By scripts/fit-functions: begin
+/// (sin r − r) / (r x) with x = r², for |r| ≤ π/4
+GRIDFOLD_FN f32 sin_rest(f32 x) { return polynomial(x, -0x1.555544p-3f, 0x1.1106cap-7f, -0x1.991e08p-13f); }
+GRIDFOLD_FN f64 sin_rest(f64 x) {
+    return polynomial(x, -0x1.5555555555547p-3, 0x1.111111110f575p-7, -0x1.a01a019badf43p-13, 0x1.71de351f647f5p-19,
+                      -0x1.ae5e1fe1ccfefp-26, 0x1.5d7e5207de80bp-33);
+}
+/// (cos r − 1 + x / 2) / x² with x = r², for |r| ≤ π/4
+GRIDFOLD_FN f32 cos_rest(f32 x) { return polynomial(x, 0x1.55554ap-5f, -0x1.6c0c14p-10f, 0x1.99de6ep-16f); }
+GRIDFOLD_FN f64 cos_rest(f64 x) {
+    return polynomial(x, 0x1.5555555555549p-5, -0x1.6c16c16c14bfp-10, 0x1.a01a019c2a6aap-16, -0x1.27e4f7aa1b1f6p-22,
+                      0x1.1ee9abcfc9ef3p-29, -0x1.8f8ddcce2b3e4p-37);
+}
+/// (asin a − a) / (a x) with x = a², for |a| ≤ 1/2
+GRIDFOLD_FN f32 asin_rest(f32 x) {
+    return polynomial(x, 0x1.5555c8p-3f, 0x1.3302p-4f, 0x1.747c76p-5f, 0x1.8c340cp-6f, 0x1.59674cp-5f);
+}
+GRIDFOLD_FN f64 asin_rest(f64 x) {
+    return polynomial(x, 0x1.555555555538ep-3, 0x1.333333336ebedp-4, 0x1.6db6db42508c9p-5, 0x1.f1c72c47008bfp-6,
+                      0x1.6e89f2e3bc292p-6, 0x1.1c6bf6cc2c5cap-6, 0x1.c6fc15229cff5p-7, 0x1.8ece38e6813c5p-7,
+                      0x1.ab6c433d78263p-8, 0x1.4039ae186f4f1p-6, -0x1.0a4145bbce7b9p-6, 0x1.0593c358a2159p-5);
+}
+/// (atan a − a) / (a x) with x = a², for |a| ≤ tan(π/8)
+GRIDFOLD_FN f32 atan_rest(f32 x) {
+    return polynomial(x, -0x1.555454p-2f, 0x1.9924d4p-3f, -0x1.1c379ep-3f, 0x1.49e3b8p-4f);
+}
+GRIDFOLD_FN f64 atan_rest(f64 x) {
+    return polynomial(x, -0x1.555555555553dp-2, 0x1.9999999995863p-3, -0x1.24924922ad0a8p-3, 0x1.c71c70e5e1e0dp-4,
+                      -0x1.745cf8d63f84dp-4, 0x1.3b1118a0698b1p-4, -0x1.10ebb24d2aefap-4, 0x1.df0eeee9ccb02p-5,
+                      -0x1.9cd109e9ad46fp-5, 0x1.37d12bbabbe33p-5, -0x1.2560459daf3a8p-6);
+}
+// By scripts/fit-functions: end
+
+/// π/2 as high + low, and what is left.
+template <class T>
+inline constexpr Pair<T> half_pi = {constant<T>(0x1.921fb6p0f, 0x1.921fb54442d18p0),
+                                    constant<T>(-0x1.777a5cp-25f, 0x1.1a62633145c07p-54)};
+template <class T> inline constexpr T half_pi_rest = constant<T>(-0x1.ee59dap-50f, -0x1.f1976b7ed8fbcp-110);
+
+/// x = quadrant π/2 + r, |r| ≤ π/4; quadrant modulo 4 in its lowest bits.
+template <class T> struct Angle {
+    Bits<T> quadrant;
+    Pair<T> r;
+};
+/// Where quick_angle is precise to.
+template <class T> inline constexpr T quick_limit = constant<T>(0x1p17f, 0x1p40);
+template <class T> GRIDFOLD_FN Angle<T> quick_angle(T x) {
+    const T shifted = fma(x, constant<T>(0x1.45f306p-1f, 0x1.45f306dc9c883p-1), Real<T>::to_whole),
+            n = shifted - Real<T>::to_whole;
+    const T first = fma(n, -half_pi<T>.high, x); // exact
+    const Pair<T> second = product(n, -half_pi<T>.low), s = sum(first, second.high);
+    return {to_bits(shifted), ordered_sum(s.high, s.low + fma(n, -half_pi_rest<T>, second.low))};
+}
+/// 32 bits of 2/π, from the bit of weight 2^(31 − bit) downwards.
+GRIDFOLD_FN u32 bits_of_two_over_pi(u32 bit) {
+    static constexpr u32 words[] = {0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
+                                    0x3c439041u, 0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau,
+                                    0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u, 0x2ebb4484u, 0xe99c7026u,
+                                    0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu, 0x1ff897ffu,
+                                    0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u,
+                                    0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u,
+                                    0x1f8d5d08u, 0x56033046u, 0xfc7b6babu, 0xf0cfbc20u, 0x9af4361du};
+    const u64 two = u64(words[bit / 32]) << 32 | words[bit / 32 + 1];
+    return u32((two << (bit % 32)) >> 32);
+}
+/// For quick_limit ≤ |x| < infinity. x = mantissa · 2^exponent. Bits of 2/π whose product with x is a multiple of 4 are
+/// left out, and those too small to matter. What is left is multiplied in words of 32 bits, modulo 4.
+template <class T> GRIDFOLD_FN Angle<T> large_angle(T x) {
+    constexpr int words = sizeof(T) == 4 ? 3 : 6;
+    const Bits<T> bits = to_bits(abs(x)), leading = Bits<T>(1) << Real<T>::fraction;
+    const int exponent = int(bits >> Real<T>::fraction) - Real<T>::bias - Real<T>::fraction;
+    const u64 mantissa = (bits & (leading - 1)) | leading;
+    u32 turns[words]; // the product, in units of π/2: 2 bits before the point
+    u64 carry = 0;
+    for (int i = words - 1; i >= 0; --i) {
+        const u32 at = u32(exponent + 30 + 32 * i);
+        const u64 low = u64(bits_of_two_over_pi(at)) * u32(mantissa);
+        carry += low;
+        u64 overflow = carry < low;
+        if (sizeof(T) == 8 && i + 1 < words) {
+            const u64 high = u64(bits_of_two_over_pi(at + 32)) * u32(mantissa >> 32);
+            carry += high;
+            overflow += carry < high;
+        }
+        turns[i] = u32(carry);
+        carry = carry >> 32 | overflow << 32;
+    }
+    // The nearest quadrant, and the signed rest as a sum of whole numbers.
+    const u32 quadrant = ((turns[0] >> 29) + 1) >> 1;
+    const i64 rest = i64(u64(turns[0] - (quadrant << 30)) << 32 | turns[1]);
+    const T first = T(rest), second = T(rest - i64(first));
+    Pair<T> r;
+    if constexpr (sizeof(T) == 4)
+        r = ordered_sum(first, second + T(turns[2]) * 0x1p-32f);
+    else {
+        const Pair<T> below = sum(second, T(u64(turns[2]) << 32 | turns[3]) * 0x1p-64);
+        const Pair<T> s = ordered_sum(first, below.high);
+        r = ordered_sum(s.high, s.low + (below.low + T(turns[4]) * 0x1p-96));
+    }
+    r = product(Pair<T>{r.high * T(0x1p-62f), r.low * T(0x1p-62f)}, half_pi<T>);
+    r = ordered_sum(r.high, r.low);
+    return x < T(0) ? Angle<T>{Bits<T>(0) - quadrant, {-r.high, -r.low}} : Angle<T>{quadrant, r};
+}
+template <class T> GRIDFOLD_FN Angle<T> angle(T x) {
+    return abs(x) >= quick_limit<T> && abs(x) < infinity<T>() ? large_angle(x) : quick_angle(x);
+}
+/// sin(a.r) = a.r.high + sin_tail, cos(a.r) = cosine + cos_tail
+template <class T> struct Legs {
+    T sin_tail, cosine, cos_tail;
+};
+template <class T> GRIDFOLD_FN Legs<T> legs(Pair<T> a) {
+    const T r = a.high, x = r * r, half = T(0.5) * x, cosine = T(1) - half;
+    return {fma(r * x, sin_rest(x), fma(-half, a.low, a.low)), cosine,
+            ((T(1) - cosine) - half) + fma(x * x, cos_rest(x), -r * a.low)};
+}
+template <class T> GRIDFOLD_FN T sine(Angle<T> a) {
+    const Legs<T> l = legs(a.r);
+    const T y = pick((a.quadrant & 1) != 0, l.cosine + l.cos_tail, a.r.high + l.sin_tail);
+    return from_bits(Bits<T>(to_bits(y) ^ ((a.quadrant >> 1) << (bits_of<T> - 1))));
+}
+template <class T> GRIDFOLD_FN T sin(T x) { return pick(x == T(0), x, sine(angle(x))); }
+template <class T> GRIDFOLD_FN T cos(T x) {
+    const Angle<T> a = angle(x);
+    return sine(Angle<T>{a.quadrant + 1, a.r});
+}
+template <class T> GRIDFOLD_FN T tan(T x) {
+    const Angle<T> a = angle(x);
+    const Legs<T> l = legs(a.r);
+    const Pair<T> s = ordered_sum(a.r.high, l.sin_tail), c = ordered_sum(l.cosine, l.cos_tail);
+    const bool odd = (a.quadrant & 1) != 0;
+    const Pair<T> n = {pick(odd, -c.high, s.high), pick(odd, -c.low, s.low)},
+                  d = {pick(odd, s.high, c.high), pick(odd, s.low, c.low)};
+    const Pair<T> q = quotient(n, d);
+    return pick(x == T(0), x, q.high + q.low);
+}
+
+/// asin(|x|) = s + tail for |x| ≤ 1/2, else π/2 − 2 (s + tail)
+template <class T> struct ArcSine {
+    bool small;
+    T s, tail;
+};
+template <class T> GRIDFOLD_FN ArcSine<T> arc_sine(T x) {
+    const T a = abs(x);
+    const bool small = a <= T(0.5);
+    const T z = pick(small, a * a, T(0.5) - T(0.5) * a);
+    const Pair<T> r = root(Pair<T>{z, T(0)});
+    const T s = pick(small, a, r.high);
+    return {small, s, fma(s * z, asin_rest(z), pick(small, T(0), r.low))};
+}
+template <class T> GRIDFOLD_FN T asin(T x) {
+    const ArcSine<T> a = arc_sine(x);
+    const Pair<T> h = ordered_sum(half_pi<T>.high, T(-2) * a.s);
+    return with_sign_of(x, pick(a.small, a.s + a.tail, h.high + (h.low + fma(T(-2), a.tail, half_pi<T>.low))));
+}
+/// multiple · π/2 + factor · (s + tail)
+template <class T> GRIDFOLD_FN T acos(T x) {
+    const ArcSine<T> a = arc_sine(x);
+    const bool negative = x < T(0);
+    const T multiple = pick(a.small, T(1), pick(negative, T(2), T(0)));
+    const T factor = pick(a.small, pick(negative, T(1), T(-1)), pick(negative, T(-2), T(2)));
+    const Pair<T> h = sum(multiple * half_pi<T>.high, factor * a.s);
+    return h.high + (h.low + fma(factor, a.tail, multiple * half_pi<T>.low));
+}
+
+/// atan(n / d) for n, d ≥ 0, not both 0: of n / d, of (n − d) / (n + d) and π/4, or of −d / n and π/2.
+template <class T> GRIDFOLD_FN Pair<T> arc_tangent(T n, T d) {
+    constexpr T tan_of_8th = T(0.4142135623730951), tan_of_3_8ths = T(2.414213562373095);
+    const bool low = n <= tan_of_8th * d, high = n > tan_of_3_8ths * d;
+    const Pair<T> minus = sum(n, -d), plus = sum(n, d);
+    const Pair<T> over = {pick(low, n, pick(high, -d, minus.high)), pick(low || high, T(0), minus.low)};
+    const Pair<T> under = {pick(low, d, pick(high, n, plus.high)), pick(low || high, T(0), plus.low)};
+    const Pair<T> q = quotient(over, under);
+    const T x = q.high * q.high, tail = fma(q.high * x, atan_rest(x), q.low);
+    const T multiple = pick(low, T(0), pick(high, T(1), T(0.5)));
+    const Pair<T> h = sum(multiple * half_pi<T>.high, q.high);
+    return {h.high, h.low + (multiple * half_pi<T>.low + tail)};
+}
+template <class T> GRIDFOLD_FN T atan(T x) {
+    const T a = abs(x), most = T(0x1p100f); // the arc of any larger is π/2, rounded
+    const Pair<T> r = arc_tangent(pick(a > most, most, a), T(1));
+    return with_sign_of(x, r.high + r.low);
+}
+template <class T> GRIDFOLD_FN T atan2(T y, T x) {
+    const T a = abs(y), b = abs(x), most = pick(a < b, b, a);
+    // Both are scaled so that the larger is near 1, by two factors, as one may overflow.
+    const Bits<T> exponent = Bits<T>(3 * Real<T>::bias) - (to_bits(most) >> Real<T>::fraction);
+    const bool infinite = most == infinity<T>(), zero = most == T(0);
+    const T n = pick(infinite, pick(a == infinity<T>(), T(1), T(0)), scaled(a, exponent));
+    const T d = pick(infinite, pick(b == infinity<T>(), T(1), T(0)), pick(zero, T(1), scaled(b, exponent)));
+    const Pair<T> r = arc_tangent(n, d), h = ordered_sum(T(2) * half_pi<T>.high, -r.high);
+    const bool back = (to_bits(x) >> (bits_of<T> - 1)) != 0;
+    const T result = pick(back, h.high + ((h.low + T(2) * half_pi<T>.low) - r.low), r.high + r.low);
+    return pick(x != x || y != y, quiet_nan<T>(), with_sign_of(y, result));
+}
+
+} // namespace GRIDFOLD_NAMESPACE::elementary
+
+namespace GRIDFOLD_NAMESPACE {
+GRIDFOLD_FUNCTION_1(sin)
+GRIDFOLD_FUNCTION_1(cos)
+GRIDFOLD_FUNCTION_1(tan)
+GRIDFOLD_FUNCTION_1(asin)
+GRIDFOLD_FUNCTION_1(acos)
+GRIDFOLD_FUNCTION_1(atan)
+GRIDFOLD_FUNCTION_2(atan2)
+} // namespace GRIDFOLD_NAMESPACE
+GRIDFOLD_EXACT_END
