@@ -128,11 +128,12 @@ public:
     Subject(const oracle::Case& test, const std::vector<const Defect*>& defects)
         : plan_(fuse(test.graph)), kernels_(kernels_of(plan_)) {
         std::vector<std::string> sources{kernels_.at(0).source};
-        for (const Defect* defect : defects)
-            if (sources[0].find(defect->from) != std::string::npos) {
-                shown_.push_back(defect);
-                sources.push_back(edited(sources[0], defect->from, defect->to));
-            }
+        for (const Defect* defect : defects) {
+            const seeded::Edit edit = seeded::edit(*defect);
+            if (sources[0].find(edit.from) == std::string::npos) continue;
+            shown_.push_back(defect);
+            sources.push_back(edited(sources[0], edit.from, edit.to));
+        }
         if (kernels_.size() != 1) throw std::logic_error("a graph under test is one sweep");
         module_ = std::make_unique<HostModule>(sources);
         add_launches(test);

@@ -35,7 +35,7 @@ std::string replaced(const std::string& text, const Defect& defect) {
         if (!marked) out += line + '\n';
         if (marked && !goes_on) {
             ++places;
-            out += defect.to;
+            out += defect.lines;
         }
         before = line;
     }
@@ -55,26 +55,26 @@ std::vector<Defect> read_catalogue() {
         const bool in_kernel = line.starts_with(kernel);
         if (line.empty() || line.starts_with('#')) continue;
         if (in_kernel || line.starts_with(tree)) {
-            defects.push_back({in_kernel, line.substr(in_kernel ? kernel.size() : tree.size()), {}, {}, {}, {}, {}});
+            defects.push_back({in_kernel, line.substr(in_kernel ? kernel.size() : tree.size()), {}, {}, {}, {}});
             std::getline(lines, line);
             const std::size_t at = line.find(" @ ");
             if (at == std::string::npos) throw std::runtime_error("a seeded defect has no FILE @ PLACE: " + line);
             defects.back().file = line.substr(0, at);
             defects.back().marker = line.substr(at + 3);
         } else if (!defects.empty() && line.starts_with("+ ")) {
-            defects.back().to.append(line, 2).append("\n");
+            defects.back().lines.append(line, 2).append("\n");
         } else if (!defects.empty() && line.starts_with(survives)) {
             defects.back().survives = line.substr(survives.size());
         } else {
             throw std::runtime_error("the catalogue of seeded defects: no such line is known: " + line);
         }
     }
-    for (Defect& defect : defects) {
-        const std::string text = contents(source_tree() / defect.file);
-        defect.from = embedded(text);
-        defect.to = embedded(replaced(text, defect));
-    }
     return defects;
+}
+
+Edit edit(const Defect& defect) {
+    const std::string text = contents(source_tree() / defect.file);
+    return {embedded(text), embedded(replaced(text, defect))};
 }
 
 } // namespace gf::seeded

@@ -19,11 +19,20 @@ struct Defect {
     bool in_kernel; ///< the edit also applies to a generated kernel's text
     std::string name, file;
     std::string marker;   ///< the edited lines end in `// defect: ` and this
-    std::string from, to; ///< the whole file's embedded text, without and with the defect
+    std::string lines;    ///< what they are replaced by
     std::string survives; ///< why no test without a GPU finds it; "" if one does
 };
 
-/// Throws std::runtime_error for a catalogue of another format, and for a marker that is not at exactly one place.
+/// Throws std::runtime_error for a catalogue of another format.
 std::vector<Defect> read_catalogue();
+
+/// A whole file's embedded text, without and with a defect.
+struct Edit {
+    std::string from, to;
+};
+
+/// Throws std::runtime_error if the defect's marker is not at exactly one place. That is so while scripts/seeded-bugs
+/// tests it: a test that calls this for a defect of the kind [tree] would find each of them.
+Edit edit(const Defect& defect);
 
 } // namespace gf::seeded
