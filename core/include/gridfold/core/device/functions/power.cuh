@@ -8,13 +8,14 @@ GRIDFOLD_EXACT_BEGIN
 namespace GRIDFOLD_NAMESPACE::elementary {
 
 // By scripts/fit-functions: begin
-/// (log2((1 + s) / (1 − s)) / s − 2 / ln 2 − 2 / (3 ln 2) x) / x² with x = s²
+/// (log2((1 + s) / (1 − s)) / s − 2 / ln 2 − 2 / (3 ln 2) x) / x² with x = s², for (1 + s) / (1 − s) in
+/// [sqrt(1/2), sqrt(2))
 GRIDFOLD_FN f32 pow_rest(f32 x) { return polynomial(x, 0x1.27770ep-1f, 0x1.a5bbf4p-2f, 0x1.59ef08p-2f); }
 GRIDFOLD_FN f64 pow_rest(f64 x) {
     return polynomial(x, 0x1.2776c50ef9bfcp-1, 0x1.a61762a7aede2p-2, 0x1.484b13d6ac7c4p-2, 0x1.0c9a853b3b388p-2,
                       0x1.c68ee932870dbp-3, 0x1.8a09bf7ea9781p-3, 0x1.58fc2189edb67p-3, 0x1.61f6d42b282f6p-3);
 }
-/// x^(-1/3) within 2^-10 or so, for x in [1/2, 4]
+/// x^(-1/3) with a relative error of 2^-8.3, for x in [1/2, 4]
 GRIDFOLD_FN f32 inverse_cbrt(f32 x) {
     return polynomial(x, 0x1.cb950ep0f, -0x1.80d76ep0f, 0x1.06db32p0f, -0x1.8e359ep-2f, 0x1.30d5f8p-4f,
                       -0x1.6fc978p-8f);

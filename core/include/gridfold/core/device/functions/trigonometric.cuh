@@ -61,6 +61,7 @@ template <class T> GRIDFOLD_FN Angle<T> quick_angle(T x) {
     const Pair<T> second = product(n, -half_pi<T>.low), s = sum(first, second.high);
     return {to_bits(shifted), ordered_sum(s.high, s.low + fma(n, -half_pi_rest<T>, second.low))};
 }
+// By scripts/fit-functions: begin
 /// 32 bits of 2/π, from the bit of weight 2^(31 − bit) downwards.
 GRIDFOLD_FN u32 bits_of_two_over_pi(u32 bit) {
     static constexpr u32 words[] = {0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
@@ -73,6 +74,7 @@ GRIDFOLD_FN u32 bits_of_two_over_pi(u32 bit) {
     const u64 two = u64(words[bit / 32]) << 32 | words[bit / 32 + 1];
     return u32((two << (bit % 32)) >> 32);
 }
+// By scripts/fit-functions: end
 /// For quick_limit ≤ |x| < infinity. x = mantissa · 2^exponent. Bits of 2/π whose product with x is a multiple of 4 are
 /// left out, and those too small to matter. What is left is multiplied in words of 32 bits, modulo 4.
 template <class T> GRIDFOLD_FN Angle<T> large_angle(T x) {
