@@ -93,10 +93,6 @@ std::string as_call(const MapOp& map) {
     return fmt::format("{}({})", map.name, operands[map.arity - 1]);
 }
 
-/// The bound on the difference between the CPU and a GPU.
-std::string error_bound(const MapOp& map) { return map.facts.exact ? "exact" : fmt::format("{} ulps", map.ulps); }
-std::string error_bound(const ReduceOp& row) { return row.ulps == 0 ? "exact" : fmt::format("{} ulps", row.ulps); }
-
 /// The result of the reduction if its mask accepts nothing.
 std::string of_nothing(const ReduceOp& row) {
     const auto given = [&](std::string_view type) {
@@ -120,8 +116,7 @@ constexpr std::string_view other_functions[][3] = {
     {"extent", "extent(n)", "the extent of the dim n, as i64; where no value has the name, n alone means the same"},
 };
 
-constexpr std::string_view bounds_note = "\"exact\" means that the CPU and every GPU give the same bits; else their "
-                                         "difference is bounded, in units in the last place.";
+constexpr std::string_view same_bits = "The CPU and every GPU give the same bits.";
 
 std::string describe(const MapOp& map) {
     const RuleWords& rule = words_of(map.rule);
@@ -129,10 +124,9 @@ std::string describe(const MapOp& map) {
     return fmt::format("{}{}, a map: {}\n"
                        "  operands     {}\n"
                        "  computed in  {}\n"
-                       "  gives        {}\n"
-                       "  CPU and GPU  {}\n",
+                       "  gives        {}\n",
                        as_call(map), symbol.empty() ? "" : fmt::format(" or {}", symbol), map.doc, rule.operands,
-                       rule.computed, rule.gives, error_bound(map));
+                       rule.computed, rule.gives);
 }
 
 std::string describe(const ReduceOp& row) {
@@ -141,10 +135,9 @@ std::string describe(const ReduceOp& row) {
                        "  accumulates in   {}\n"
                        "  gives            {}\n"
                        "  all masked out   {}\n"
-                       "  an extent of 0   {}\n"
-                       "  CPU and GPU      {}\n",
+                       "  an extent of 0   {}\n",
                        row.name, row.doc, row.takes_ddof ? "; ddof = integer" : "", words_of(row.accumulator),
-                       words_of(row.result), of_nothing(row), of_no_extent(row), error_bound(row));
+                       words_of(row.result), of_nothing(row), of_no_extent(row));
 }
 
 /// Cells as a line of a Markdown table.
@@ -166,19 +159,17 @@ std::string list_ops() {
     std::string text = "Maps: what is computed for each element\n";
     for (const MapOp* const map : all_maps()) {
         const std::string symbol = as_operator(*map);
-        text += fmt::format("  {:<20} {:<7} {:<9} {:<8} {}\n", as_call(*map), symbol, to_text(map->rule),
-                            error_bound(*map), map->doc);
+        text += fmt::format("  {:<20} {:<7} {:<9} {}\n", as_call(*map), symbol, to_text(map->rule), map->doc);
     }
-    for (const auto& [function, call, doc] : other_functions) text += fmt::format("  {:<46} {}\n", call, doc);
+    for (const auto& [function, call, doc] : other_functions) text += fmt::format("  {:<38} {}\n", call, doc);
     text += "\nReductions: what is folded over all elements, or over those where a mask holds: sum(x where x > 0)\n";
     for (const ReduceOp* const row : all_reductions())
-        text +=
-            fmt::format("  {:<20} {:<17} {}; all masked out: {}; an extent of 0: {}\n", fmt::format("{}(a)", row->name),
-                        error_bound(*row), row->doc, of_nothing(*row), of_no_extent(*row));
+        text += fmt::format("  {:<38} {}; all masked out: {}; an extent of 0: {}\n", fmt::format("{}(a)", row->name),
+                            row->doc, of_nothing(*row), of_no_extent(*row));
     text += "\nThe types that a map takes, computes in and gives:\n";
     for (const RuleWords& rule : rules)
         text += fmt::format("  {:<10} {} -> {} -> {}\n", to_text(rule.rule), rule.operands, rule.computed, rule.gives);
-    return text + fmt::format("\n{}\nAll about one: gridfold ops NAME\n", bounds_note);
+    return text + fmt::format("\n{}\nAll about one: gridfold ops NAME\n", same_bits);
 }
 
 std::string describe_ops(const std::string& name) {
@@ -219,11 +210,11 @@ std::string ops_page() {
         "`gridfold ops` prints this list, and `gridfold ops NAME` all about one operation.\n\n"
         "## Maps\n\n"
         "A map computes a value for each element. ";
-    text += fmt::format("{}\n\n", bounds_note);
-    text += "| map | operator | types | CPU and GPU | gives |\n| --- | --- | --- | --- | --- |\n";
+    text += fmt::format("{} [functions.md](functions.md) bounds the errors of elementary functions.\n\n", same_bits);
+    text += "| map | operator | types | gives |\n| --- | --- | --- | --- |\n";
     for (const MapOp* const map : all_maps())
-        text += table_line({code(as_call(*map)), code(as_operator(*map)), std::string(to_text(map->rule)),
-                            error_bound(*map), std::string(map->doc)});
+        text += table_line(
+            {code(as_call(*map)), code(as_operator(*map)), std::string(to_text(map->rule)), std::string(map->doc)});
     text += "\nThe types, by name:\n\n"
             "| types | operands | computed in | result |\n| --- | --- | --- | --- |\n";
     for (const RuleWords& rule : rules)
@@ -235,13 +226,12 @@ std::string ops_page() {
     text += "\n## Reductions\n\n"
             "A reduction folds all elements of its operand, or those where a mask holds: `sum(x where x > 0)`. Where "
             "nothing is left to fold, it gives what \"all masked out\" says.\n\n"
-            "| reduction | accumulates in | result | all masked out | extent of 0 | CPU and GPU | gives |\n"
-            "| --- | --- | --- | --- | --- | --- | --- |\n";
+            "| reduction | accumulates in | result | all masked out | extent of 0 | gives |\n"
+            "| --- | --- | --- | --- | --- | --- |\n";
     for (const ReduceOp* const row : all_reductions())
-        text +=
-            table_line({code(fmt::format("{}(a{})", row->name, row->takes_ddof ? ", ddof = 0" : "")),
-                        std::string(words_of(row->accumulator)), std::string(words_of(row->result)), of_nothing(*row),
-                        std::string(of_no_extent(*row)), error_bound(*row), std::string(row->doc)});
+        text += table_line({code(fmt::format("{}(a{})", row->name, row->takes_ddof ? ", ddof = 0" : "")),
+                            std::string(words_of(row->accumulator)), std::string(words_of(row->result)),
+                            of_nothing(*row), std::string(of_no_extent(*row)), std::string(row->doc)});
     return text;
 }
 

@@ -12,13 +12,12 @@ namespace gf {
 namespace {
 
 // The words of map.def's facts column.
-enum : unsigned { none = 0, commutative = 1, associative = 2, idempotent = 4, inexact = 8 };
+enum : unsigned { none = 0, commutative = 1, associative = 2, idempotent = 4 };
 
 constexpr Facts facts_of(unsigned words) {
     return {.commutative = (words & commutative) != 0,
             .associative = (words & associative) != 0,
-            .idempotent = (words & idempotent) != 0,
-            .exact = (words & inexact) == 0};
+            .idempotent = (words & idempotent) != 0};
 }
 
 enum class MapPosition : int {
@@ -66,12 +65,16 @@ namespace monoid_op {
 } // namespace
 
 namespace map_op {
-#define GRIDFOLD_MAP_OP(name, arity, rule, facts, ulps, low, high, doc, ...)        \
-    constinit const MapOp name{#name,          arity,                               \
-                               TypeRule::rule, facts_of(facts),                     \
-                               ulps,           low,                                 \
-                               high,           doc,                                 \
-                               #__VA_ARGS__,   static_cast<int>(MapPosition::name), \
+#define GRIDFOLD_MAP_OP(name, arity, rule, facts, low, high, doc, ...) \
+    constinit const MapOp name{#name,                                  \
+                               arity,                                  \
+                               TypeRule::rule,                         \
+                               facts_of(facts),                        \
+                               low,                                    \
+                               high,                                   \
+                               doc,                                    \
+                               #__VA_ARGS__,                           \
+                               static_cast<int>(MapPosition::name),    \
                                nullptr};
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
@@ -79,20 +82,19 @@ namespace map_op {
 
 namespace reduce_op {
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
-    static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                                   \
-    constinit const ReduceOp name{#name,                                                                            \
-                                  &monoid_op::monoid,                                                               \
-                                  AccumulatorRule::accumulator,                                                     \
-                                  ResultRule::result,                                                               \
-                                  OnEmpty::on_empty,                                                                \
-                                  takes_ddof,                                                                       \
-                                  needs_elements,                                                                   \
-                                  ulps,                                                                             \
-                                  doc,                                                                              \
-                                  #__VA_ARGS__,                                                                     \
-                                  static_cast<int>(ReducePosition::name),                                           \
-                                  nullptr,                                                                          \
+#define GRIDFOLD_REDUCE_OP(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, doc, ...) \
+    static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                             \
+    constinit const ReduceOp name{#name,                                                                      \
+                                  &monoid_op::monoid,                                                         \
+                                  AccumulatorRule::accumulator,                                               \
+                                  ResultRule::result,                                                         \
+                                  OnEmpty::on_empty,                                                          \
+                                  takes_ddof,                                                                 \
+                                  needs_elements,                                                             \
+                                  doc,                                                                        \
+                                  #__VA_ARGS__,                                                               \
+                                  static_cast<int>(ReducePosition::name),                                     \
+                                  nullptr,                                                                    \
                                   nullptr};
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP

@@ -108,7 +108,7 @@ std::string without_blanks(std::string_view tokens) {
 
 /// A map's definition but for its documentation: "(1, same, exact) a + T(1)".
 std::string definition(const MapOp& row) {
-    return fmt::format("({}, {}{}) {}", row.arity, to_text(row.rule), row.facts.exact ? ", exact" : "", row.expression);
+    return fmt::format("({}, {}) {}", row.arity, to_text(row.rule), row.expression);
 }
 /// A reduction's is the text of its monoid.
 std::string definition(std::string_view monoid_text) { return std::string(monoid_text); }

@@ -119,19 +119,19 @@ void expect_reduction(const gf::ReduceOp& row, gf::ReduceOptions options, bool m
 // The expected result of each reduction of reduce.def: its finalize tokens applied to the canonical state.
 namespace gf::device {
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, ulps, doc, ...) \
-    struct Reduction_##id {                                                                                        \
-        static constexpr bool takes_ddof = takes_ddof_;                                                            \
-        static const ReduceOp& row() { return reduce_op::id; }                                                     \
-        template <class E> using A = decltype(value_of_accumulator<E, AccumulatorRule::accumulator>());            \
-        template <class E> using R = decltype(value_of_result<E, A<E>, ResultRule::result>());                     \
-        template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) {     \
-            using M = monoid<E, A<E>>;                                                                             \
-            using R = Reduction_##id::R<E>;                                                                        \
-            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                               \
-            const auto s = canonical<M>(x, n, mask);                                                               \
-            return static_cast<R>(__VA_ARGS__);                                                                    \
-        }                                                                                                          \
+#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, doc, ...)   \
+    struct Reduction_##id {                                                                                    \
+        static constexpr bool takes_ddof = takes_ddof_;                                                        \
+        static const ReduceOp& row() { return reduce_op::id; }                                                 \
+        template <class E> using A = decltype(value_of_accumulator<E, AccumulatorRule::accumulator>());        \
+        template <class E> using R = decltype(value_of_result<E, A<E>, ResultRule::result>());                 \
+        template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) { \
+            using M = monoid<E, A<E>>;                                                                         \
+            using R = Reduction_##id::R<E>;                                                                    \
+            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                           \
+            const auto s = canonical<M>(x, n, mask);                                                           \
+            return static_cast<R>(__VA_ARGS__);                                                                \
+        }                                                                                                      \
     };
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP

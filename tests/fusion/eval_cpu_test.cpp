@@ -11,9 +11,9 @@
 
 #include "error/refusal.hpp"
 
-GRIDFOLD_EXACT_MAP(positive, 1, compare, "is a above 0?", a > T(0))
-GRIDFOLD_EXACT_MAP(nearer, 2, compare, "is a nearer to 0 than b?", abs(a) < abs(b))
-GRIDFOLD_EXACT_MAP(between, 3, compare, "is b in [a, c]?", a <= b && b <= c)
+GRIDFOLD_MAP(positive, 1, compare, "is a above 0?", a > T(0))
+GRIDFOLD_MAP(nearer, 2, compare, "is a nearer to 0 than b?", abs(a) < abs(b))
+GRIDFOLD_MAP(between, 3, compare, "is b in [a, c]?", a <= b && b <= c)
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "fusion/user_graph.hpp"
 
 // A map whose kernel reads from a null address.
-GRIDFOLD_EXACT_MAP(at_null_of_many, 1, number, "what is at address a",
+GRIDFOLD_MAP(at_null_of_many, 1, number, "what is at address a",
                    a + *reinterpret_cast<const volatile T*>(u64(0)))
 
 namespace gf {

@@ -93,11 +93,12 @@ const std::string& tables_text() {
             (row->monoid->builtin < 0 ? own : built_in).insert(gf::monoid_source(*row->monoid));
             reductions += reduce_kernels(*row);
         }
-        std::string all = gf::detail::prelude_text();
+        std::string all;
         for (const std::string_view source : built_in) all += source;
         all += "namespace gf::device {\n";
         for (const std::string_view source : own) all += source;
-        return all + maps + reductions + "}\n";
+        all += maps + reductions + "}\n";
+        return gf::detail::prelude_text() + gf::detail::function_text(all) + all;
     }();
     return text;
 }

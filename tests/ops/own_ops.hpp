@@ -5,15 +5,15 @@
 
 GRIDFOLD_MAP(softplus, 1, floating, "log(1 + exp(a))", maximum(a, T(0)) + log1p(exp(-abs(a))))
 
-GRIDFOLD_EXACT_MAP(lerp, 3, quotient, "a, moved by the share c of the way to b", a + (b - a) * c)
+GRIDFOLD_MAP(lerp, 3, quotient, "a, moved by the share c of the way to b", a + (b - a) * c)
 
-GRIDFOLD_EXACT_MAP(within, 3, compare, "is a in [b, c]?", b <= a && a <= c)
+GRIDFOLD_MAP(within, 3, compare, "is a in [b, c]?", b <= a && a <= c)
 
-GRIDFOLD_EXACT_MAP(positive, 1, compare, "is a above 0?", a > T(0))
+GRIDFOLD_MAP(positive, 1, compare, "is a above 0?", a > T(0))
 
-GRIDFOLD_EXACT_MAP(closer, 2, compare, "is a closer to 0 than b?", abs(a) < abs(b))
+GRIDFOLD_MAP(closer, 2, compare, "is a closer to 0 than b?", abs(a) < abs(b))
 
-GRIDFOLD_EXACT_MAP(low_bit, 1, same, "the lowest bit set: a meaning for integers only", T(neg(a) & a))
+GRIDFOLD_MAP(low_bit, 1, same, "the lowest bit set: a meaning for integers only", T(neg(a) & a))
 
 GRIDFOLD_REDUCTION(range, "the largest element less the smallest",
     static constexpr bool associative_and_commutative = true;

@@ -5,11 +5,11 @@
 // In own_ops_test.cpp it is 3.
 #define SOME_NUMBER 4
 
-GRIDFOLD_EXACT_MAP(defined_twice, 1, same, "twice a", add(a, a))
-GRIDFOLD_EXACT_MAP(defined_with_another_rule, 1, number, "a", a)
-GRIDFOLD_EXACT_MAP(times_a_macro, 1, number, "a * SOME_NUMBER", a * T(SOME_NUMBER))
+GRIDFOLD_MAP(defined_twice, 1, same, "twice a", add(a, a))
+GRIDFOLD_MAP(defined_with_another_rule, 1, number, "a", a)
+GRIDFOLD_MAP(times_a_macro, 1, number, "a * SOME_NUMBER", a * T(SOME_NUMBER))
 // clang-format off
-GRIDFOLD_EXACT_MAP(spaced_otherwise,2,number,"another documentation",a<b?a- -b:a+T(1))
+GRIDFOLD_MAP(spaced_otherwise,2,number,"another documentation",a<b?a- -b:a+T(1))
 // clang-format on
 GRIDFOLD_REDUCTION(folded_the_same, "a sum, laid out otherwise",
     static   constexpr bool associative_and_commutative=true;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <gridfold/core/device_text.hpp>
 #include <gridfold/core/view.hpp>
 
 namespace gf::oracle {
@@ -210,17 +211,16 @@ private:
     void map() {
         const bool choosing = profile_.scalars > 0.3 && random_.chance(0.5);
         const MapOp& row = choosing ? map_op::select : *random_.pick(all_maps());
-        if (row.builtin < 0 || (options_.inexact == Inexact::never && !row.facts.exact)) return map();
-        const bool last = options_.inexact == Inexact::last && !row.facts.exact;
+        if (row.builtin < 0 || (!options_.functions && detail::calls_functions(row.expression))) return map();
         std::vector<Operand> operands;
         int stage = 0;
         for (std::size_t slot = 0; slot < static_cast<std::size_t>(row.arity); ++slot) {
             if (slot > 0 && random_.chance(0.2)) {
                 operands.emplace_back(0);
-                operands.back().literal = last ? Literal(row.low + (row.high - row.low) * 0.25) : literal();
+                operands.back().literal = literal();
                 continue;
             }
-            if (!last && random_.chance(0.16)) { // the constants and equal operands that simplify looks for
+            if (random_.chance(0.16)) { // the constants and equal operands that simplify looks for
                 if (slot > 0 && operands[slot - 1].literal == std::nullopt && random_.chance(0.5) &&
                     suits(row.rule, slot, operands[slot - 1].value.type()))
                     operands.push_back(operands[slot - 1]);
@@ -228,21 +228,13 @@ private:
                     operands.emplace_back(constant(constant_type(row.rule, slot)));
                 continue;
             }
-            Candidate operand =
-                any_of([&](DType type) { return last ? is_floating(type) : suits(row.rule, slot, type); });
+            const Candidate operand = any_of([&](DType type) { return suits(row.rule, slot, type); });
             stage = std::max(stage, operand.stage);
-            if (last) {
-                const Operand clamped[] = {operand.value, row.low, row.high};
-                operand.value = graph().map(map_op::clamp, clamped);
-            }
             operands.emplace_back(operand.value);
         }
         const Value value = graph().map(row, operands);
-        if (last)
-            last_.push_back(value);
-        else
-            keep(value, stage);
-        if (!last && row.arity == 1 && suits(row.rule, 0, value.type()) && random_.chance(0.1)) {
+        keep(value, stage);
+        if (row.arity == 1 && suits(row.rule, 0, value.type()) && random_.chance(0.1)) {
             const Operand again[] = {value};
             keep(graph().map(row, again), stage);
         }
@@ -256,18 +248,12 @@ private:
 
     void reduce() {
         const ReduceOp& row = *random_.pick(all_reductions());
-        if (row.builtin < 0 || (options_.inexact == Inexact::never && row.ulps > 0)) return reduce();
+        if (row.builtin < 0 || (!options_.functions && &row == &reduce_op::logsumexp)) return reduce();
         if (profile_.hollow && row.needs_elements) return reduce();
-        const bool last = options_.inexact == Inexact::last && row.ulps > 0;
         Candidate operand = any();
         for (int attempt = 0; attempt < 8 && (operand.dims.empty() || operand.stage >= profile_.stages); ++attempt)
             operand = random_.chance(profile_.scalars) ? random_.pick(candidates_) : any();
         if (operand.stage >= profile_.stages) return;
-        if (last) {
-            if (!is_floating(operand.value.type())) operand.value = graph().cast(operand.value, DType::f32);
-            const Operand clamped[] = {operand.value, -20.0, 20.0};
-            operand.value = graph().map(map_op::clamp, clamped);
-        }
         ReduceOptions how;
         int stage = operand.stage;
         if (random_.chance(std::max(0.35, profile_.nothing))) {
@@ -278,10 +264,7 @@ private:
         if (random_.chance(0.3)) how.accumulate = random_.chance(0.7) ? DType::f64 : random_.pick(all_dtypes());
         if (row.takes_ddof) how.ddof = static_cast<int>(random_.between(0, 2));
         const Value value = graph().reduce(row, operand.value, how);
-        if (last)
-            last_.push_back(value);
-        else
-            keep(value, stage + 1);
+        keep(value, stage + 1);
     }
 
     /// A bool value whose dims are among the operand's: an existing one, or a comparison.
@@ -319,8 +302,6 @@ private:
     void yield_outputs() {
         std::set<NodeId> nodes;
         const auto most = static_cast<std::size_t>(profile_.most_outputs);
-        for (const Value& value : last_)
-            if (nodes.size() < most) nodes.insert(value.node());
         for (auto candidate = candidates_.rbegin(); candidate != candidates_.rend(); ++candidate) {
             const NodeId node = candidate->value.node();
             const NodeKind kind = graph().node(node).kind;
@@ -342,7 +323,6 @@ private:
     const Profile& profile_;
     Case test_;
     std::vector<Candidate> candidates_;
-    std::vector<Value> last_; ///< values that may only be outputs
 };
 
 } // namespace

@@ -9,15 +9,8 @@
 
 namespace gf::oracle {
 
-/// The allowed places of functions whose bits differ between backends (exp, logsumexp …).
-enum class Inexact : std::uint8_t {
-    never,
-    last,     ///< only outputs, with operands in the row's interval: results can be compared within the row's ulps
-    anywhere, ///< everywhere, for backends that call the same libm
-};
-
 struct GenerateOptions {
-    Inexact inexact = Inexact::anywhere;
+    bool functions = true;              ///< elementary functions (exp, logsumexp …) are allowed
     std::int64_t max_elements = 70'000; ///< most elements of a domain
     int max_steps = 12;                 ///< most rows that are applied
 };

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include <gridfold/core/device/prelude.cuh>
 #include <gridfold/fusion/order.hpp>
 
 namespace gf::oracle {
@@ -147,7 +148,7 @@ template <class A> A log_sum_exp(const Elements& x, DType accumulator) {
     struct State {
         A largest, sum;
     };
-    const auto below = [](A value, A from) { return value == from ? A(1) : std::exp(value - from); };
+    const auto below = [](A value, A from) { return value == from ? A(1) : device::exp(value - from); };
     const auto accumulate = [&](State s, std::int64_t i) {
         const A value = x.as<A>(i, accumulator);
         if (value > s.largest) return State{value, s.sum * below(s.largest, value) + A(1)};
@@ -158,7 +159,7 @@ template <class A> A log_sum_exp(const Elements& x, DType accumulator) {
         return State{largest, s.sum * below(s.largest, largest) + t.sum * below(t.largest, largest)};
     };
     const State s = canonical(x, always(State{-std::numeric_limits<A>::infinity(), A(0)}), accumulate, combine);
-    return s.largest + std::log(s.sum);
+    return s.largest + device::log(s.sum);
 }
 
 Bits floating(double value, DType type) { return convert(to_bits(value), DType::f64, type); }

@@ -23,8 +23,8 @@
 namespace gf::oracle {
 namespace {
 
-// Small graphs, because compilation time grows with the kernel; functions of libm, the slowest, only in a few graphs.
-constexpr GenerateOptions exact{.inexact = Inexact::never, .max_steps = 3}, inexact{.max_steps = 3};
+// Small graphs, because compilation time grows with the kernel; elementary functions, the slowest, only in a few graphs.
+constexpr GenerateOptions short_ones{.functions = false, .max_steps = 3}, any{.max_steps = 3};
 
 struct Compilation {
     std::string graph;
@@ -92,7 +92,7 @@ TEST(RandomKernels, compile_for_every_architecture) {
     std::vector<Compilation> compilations;
     Coverage coverage;
     for (std::uint64_t i = 0; i < graph_count(200); ++i)
-        add_kernels(compilations, oracle::generate(first_seed() + i, i % 8 == 0 ? inexact : exact, coverage),
+        add_kernels(compilations, oracle::generate(first_seed() + i, i % 8 == 0 ? any : short_ones, coverage),
                     {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"});
     const std::vector<std::string> errors = compile_all(compilations);
     fmt::print("count: {} random graphs through NVRTC for 5 architectures\ncount: {} compilations by NVRTC\n",
@@ -114,9 +114,8 @@ std::set<std::string> spilling(Which which, cuda::Problems problems, std::int64_
     Coverage coverage;
     constexpr std::uint64_t graphs = 100;
     for (std::uint64_t seed = 1; seed <= graphs; ++seed)
-        add_kernels(compilations,
-                    oracle::generate(seed, {.inexact = seed % 8 == 0 ? Inexact::anywhere : Inexact::never}, coverage),
-                    {"sm_90"}, which, problems, blocks);
+        add_kernels(compilations, oracle::generate(seed, {.functions = seed % 8 == 0}, coverage), {"sm_90"}, which,
+                    problems, blocks);
     std::set<std::string> found;
     const auto look = [&](const Compilation& compilation, const nvrtc::Compiled& compiled) {
         ASSERT_NE(compiled.log.find(" bytes spill stores"), std::string::npos) << compiled.log;

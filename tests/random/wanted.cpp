@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <gridfold/core/device_text.hpp>
 #include <gridfold/core/error.hpp>
 #include <gridfold/core/view.hpp>
 #include <gridfold/ops/type_rule.hpp>
@@ -194,10 +195,10 @@ void want_branches(std::vector<std::string>& wanted) {
 std::vector<std::string> rows(const GenerateOptions& options) {
     std::vector<std::string> wanted{"other constant", "other index", "other mask", "rank 1", "rank 2", "rank 3"};
     for (const MapOp* row : all_maps())
-        if (row->builtin >= 0 && (row->facts.exact || options.inexact != Inexact::never))
+        if (row->builtin >= 0 && (options.functions || !detail::calls_functions(row->expression)))
             wanted.push_back(fmt::format("map {}", row->name));
     for (const ReduceOp* row : all_reductions())
-        if (row->builtin >= 0 && (row->ulps == 0 || options.inexact != Inexact::never))
+        if (row->builtin >= 0 && (options.functions || row != &reduce_op::logsumexp))
             wanted.push_back(fmt::format("reduce {}", row->name));
     for (const DType type : all_dtypes())
         for (const char* role : {"input", "scalar", "compute", "cast to", "store", "yield"})
@@ -206,7 +207,7 @@ std::vector<std::string> rows(const GenerateOptions& options) {
 }
 
 std::vector<std::string> everything() {
-    std::vector<std::string> wanted = rows({.inexact = Inexact::anywhere});
+    std::vector<std::string> wanted = rows({});
     want_combinations(wanted);
     want_branches(wanted);
     return wanted;

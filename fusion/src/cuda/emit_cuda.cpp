@@ -21,7 +21,9 @@ Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule) {
     // Without the sweep's name and number: sweeps of one form share one kernel and one cache entry, if their scalars
     // have the same numbers.
     Emitter emitter(plan, sweep, schedule, Writer::Notes::none);
-    const std::string text = "// One grid-stride kernel, written by gridfold.\n" + emitter.library() + emitter.sweep();
+    const std::string code = emitter.monoids() + emitter.sweep();
+    const std::string text = "// One grid-stride kernel, written by gridfold.\n" + detail::device_text() +
+                             detail::function_text(code) + code;
     Kernel kernel = emitter.kernel();
     kernel.source = text;
     return kernel;
@@ -39,7 +41,7 @@ std::vector<std::string> compiler_options(bool fast_math) {
     // Lambdas of the device text have no execution space specifier.
     std::vector<std::string> options{"--std=c++17", "--device-as-default-execution-space"};
     if (fast_math)
-        options.emplace_back("--use_fast_math");
+        options.insert(options.end(), {"--use_fast_math", "--define-macro=GRIDFOLD_FAST_MATH"});
     else
         options.insert(options.end(),
                        {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"}); // defect: fmad

@@ -38,8 +38,8 @@ std::string Emitter::sweep() {
     return out_.take();
 }
 
-std::string Emitter::library() const {
-    std::string text = detail::device_text();
+std::string Emitter::monoids() const {
+    std::string text;
     std::set<std::string_view> written;
     for (const Fold& f : sweep_.folds)
         if (f.monoid->builtin >= 0 && written.insert(monoid_source(*f.monoid)).second) text += monoid_source(*f.monoid);

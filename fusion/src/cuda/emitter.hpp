@@ -19,8 +19,8 @@ public:
     Kernel kernel();
     /// The text that differs between kernels: maps, struct Sweep and the entry point.
     std::string sweep();
-    /// The text before the sweep: the device text and the monoids that the sweep uses.
-    std::string library() const;
+    /// The built-in monoids that the sweep uses.
+    std::string monoids() const;
 
 private:
     /// A comment: the sweep's number, domain and reason.

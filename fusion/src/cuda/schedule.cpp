@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include <gridfold/core/device_text.hpp>
 #include <gridfold/fusion/order.hpp>
 
 #include "cuda/parameters.hpp"
@@ -54,11 +55,12 @@ bool touches_arrays(const Sweep& sweep) {
            std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::load; });
 }
 
-/// True if the kernel calls CUDA's mathematical functions.
-bool calls_functions(const Sweep& sweep) {
-    return std::ranges::any_of(sweep.code,
-                               [](const Instruction& i) { return i.opcode == Opcode::map && !i.map->facts.exact; });
+bool is_elementary(const Instruction& i) {
+    return i.opcode == Opcode::map && detail::calls_functions(i.map->expression);
 }
+
+/// True if the kernel computes elementary functions.
+bool calls_functions(const Sweep& sweep) { return std::ranges::any_of(sweep.code, is_elementary); }
 
 /// Words of the parameters and of values computed from them, in kernels whose parameters are not in constant memory.
 int parameter_words(const Plan& plan, const Sweep& sweep) {
@@ -89,7 +91,7 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
     const auto is_called = [](const Instruction& i) {
         if (!is_per_element(i) || i.opcode != Opcode::map || size_of(i.compute) < 8) return false;
         const bool divides = i.map == &map_op::divide || i.map == &map_op::floor_div || i.map == &map_op::remainder;
-        return divides || !i.map->facts.exact;
+        return divides || is_elementary(i);
     };
     return std::max(words + (bytes + 3) / 4 + 4 * width * int(std::ranges::count_if(sweep.code, is_called)), 1);
 }

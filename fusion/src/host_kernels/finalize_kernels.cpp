@@ -11,16 +11,16 @@ namespace kernels {
 
 /// The finalize tokens of each reduction, in one struct a row.
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator_, result_, on_empty, takes_ddof, needs_elements, ulps, doc, ...) \
-    struct id##_reduction {                                                                                         \
-        static constexpr AccumulatorRule accumulator = AccumulatorRule::accumulator_;                               \
-        static constexpr ResultRule result = ResultRule::result_;                                                   \
-        template <class E, class A, class R>                                                                        \
-        static void finalize(const void* state, [[maybe_unused]] f64 ddof, void* out) {                             \
-            using M = monoid<E, A>;                                                                                 \
-            const auto& s = *static_cast<const typename M::State*>(state);                                          \
-            *static_cast<R*>(out) = static_cast<R>(__VA_ARGS__);                                                    \
-        }                                                                                                           \
+#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator_, result_, on_empty, takes_ddof, needs_elements, doc, ...) \
+    struct id##_reduction {                                                                                   \
+        static constexpr AccumulatorRule accumulator = AccumulatorRule::accumulator_;                         \
+        static constexpr ResultRule result = ResultRule::result_;                                             \
+        template <class E, class A, class R>                                                                  \
+        static void finalize(const void* state, [[maybe_unused]] f64 ddof, void* out) {                       \
+            using M = monoid<E, A>;                                                                           \
+            const auto& s = *static_cast<const typename M::State*>(state);                                    \
+            *static_cast<R*>(out) = static_cast<R>(__VA_ARGS__);                                              \
+        }                                                                                                     \
     };
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP

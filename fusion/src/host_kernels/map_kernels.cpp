@@ -9,7 +9,7 @@ MapKernel map_kernel_by_scalar(int map, int compute);
 namespace kernels {
 
 /// The expression of each map, in one struct a row.
-#define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, ulps, low, high, doc, ...)                           \
+#define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, low, high, doc, ...)                                 \
     template <class T> struct id##_map {                                                               \
         static constexpr int arity = arity_;                                                           \
         static constexpr TypeRule rule = TypeRule::rule_;                                              \

@@ -42,7 +42,6 @@ std::optional<Bits> cast_constant(DType from, DType to, Bits bits) {
 }
 
 std::optional<Bits> map_constants(const Graph& graph, const Node& node, const std::vector<NodeId>& operands) {
-    if (!node.map->facts.exact) return {};
     const MapKernel kernel = cpu::map_kernel(*node.map, value_type(node.compute));
     if (kernel == nullptr) return {};
     std::array<Bits, max_arity> held{};

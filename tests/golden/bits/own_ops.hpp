@@ -4,8 +4,8 @@
 
 #include <gridfold/gridfold.hpp>
 
-GRIDFOLD_EXACT_MAP(leaky, 1, number, "a, or a tenth of it where negative", a > T(0) ? a : a / T(10))
-GRIDFOLD_EXACT_MAP(huber, 2, floating, "Huber's loss of a, linear beyond b",
+GRIDFOLD_MAP(leaky, 1, number, "a, or a tenth of it where negative", a > T(0) ? a : a / T(10))
+GRIDFOLD_MAP(huber, 2, floating, "Huber's loss of a, linear beyond b",
                    abs(a) <= b ? T(0.5) * a * a : b * (abs(a) - T(0.5) * b))
 
 // clang-format off

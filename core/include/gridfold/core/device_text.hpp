@@ -22,6 +22,13 @@ std::string_view parts_text();
 std::string_view combine_text();
 std::string_view publish_text();
 std::string_view flat_text();
+std::string_view real_text();
+std::string_view exponential_text();
+std::string_view logarithm_text();
+std::string_view power_text();
+std::string_view trigonometric_text();
+std::string_view error_function_text();
+std::string_view cuda_text();
 
 inline std::string joined(std::initializer_list<std::string_view> parts) {
     std::string text;
@@ -29,15 +36,21 @@ inline std::string joined(std::initializer_list<std::string_view> parts) {
     return text;
 }
 
-/// The parts of prelude.cuh, in the order that it includes them.
+/// The parts of prelude.cuh that every kernel has, in the order that it includes them.
 inline std::string prelude_text() {
     return joined({types_text(), arithmetic_text(), mathematics_text(), conversions_text()});
 }
 
-/// The whole device text, each part after those that it depends on.
+/// The text that every kernel has, each part after those that it depends on.
 inline std::string device_text() {
     return joined({prelude_text(), slots_text(), fold_text(), warp_text(), loads_text(), lanes_text(), kernel_text(),
                    parts_text(), combine_text(), publish_text(), flat_text()});
 }
+
+/// The definitions of the elementary functions that `code` calls, with those that they depend on, or all of CUDA's if
+/// GRIDFOLD_FAST_MATH is defined; "" if it calls none. Belongs after prelude_text().
+std::string function_text(std::string_view code);
+/// True if `code` calls an elementary function.
+bool calls_functions(std::string_view code);
 
 } // namespace gf::detail

@@ -19,7 +19,6 @@ struct Facts {
     bool commutative = false; ///< f(a, b) = f(b, a), bit for bit
     bool associative = false; ///< on integers and bool
     bool idempotent = false;  ///< f(a, a) = a; for one operand: f(f(a)) = f(a)
-    bool exact = true;        ///< the CPU and the GPU give the same bits
 };
 
 inline constexpr int max_arity = 3;
@@ -31,7 +30,6 @@ struct MapOp {
     int arity;
     TypeRule rule;
     Facts facts;
-    double ulps;      ///< error bound, in units in the last place of the result, if facts.exact is false
     double low, high; ///< generated tests draw operands from [low, high]
     std::string_view doc;
     std::string_view expression; ///< its body: C++ tokens in T, a, b, c and the functions of prelude.cuh
@@ -83,7 +81,6 @@ struct ReduceOp {
     OnEmpty on_empty;
     bool takes_ddof;
     bool needs_elements; ///< undefined over nothing: an extent of 0 is an error before anything runs
-    double ulps;         ///< bound on the difference of CPU and GPU if finalising is not exact; 0 = same bits
     std::string_view doc;
     /// C++ tokens in s (the State), M (the monoid), R (the result type; f32 for f16 and bf16) and ddof
     std::string_view finalize;

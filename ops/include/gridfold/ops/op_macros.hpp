@@ -42,14 +42,42 @@
 #include <gridfold/ops/host/folds.hpp>
 #include <gridfold/ops/op.hpp>
 
-/// A map that may use the prelude's inexact functions: the CPU and the GPU agree within 8 ulps.
+/// A map.
 ///   name  a C++ identifier that no built-in map has     arity  1, 2 or 3
 ///   rule  a TypeRule                                    then the documentation and the expression
-#define GRIDFOLD_MAP(name, arity, rule, doc, ...) GRIDFOLD_DETAIL_MAP(name, arity, rule, false, 8, doc, __VA_ARGS__)
+#define GRIDFOLD_MAP(name, arity, rule, doc, ...)                                                          \
+    GRIDFOLD_EXACT_BEGIN                                                                                   \
+    namespace gf::device {                                                                                 \
+    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                          \
+    static_assert(arity >= 1 && arity <= max_arity, "a map has 1, 2 or 3 operands");                       \
+    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");      \
+    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math"); \
+    struct map_##name {                                                                                    \
+        template <class T, class First, class Result>                                                      \
+        GRIDFOLD_FN static auto apply(GRIDFOLD_DETAIL_PARAMETERS_##arity)                                  \
+            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                \
+            return static_cast<Result>(__VA_ARGS__);                                                       \
+        }                                                                                                  \
+    };                                                                                                     \
+    }                                                                                                      \
+    GRIDFOLD_EXACT_END                                                                                     \
+    namespace gf::map_op {                                                                                 \
+    inline constexpr MapOp name = GRIDFOLD_DETAIL_ROW(name, arity, rule, doc, __VA_ARGS__);                \
+    }                                                                                                      \
+    namespace gf::detail {                                                                                 \
+    [[maybe_unused]] static const bool map_##name##_is_registered =                                        \
+        register_at_start(map_op::name, GRIDFOLD_DETAIL_ROW(name, arity, rule, doc, __VA_ARGS__));         \
+    }                                                                                                      \
+    namespace gf {                                                                                         \
+    template <class... A>                                                                                  \
+        requires detail::MapOperands<arity, A...>                                                          \
+    Value name(const A&... operands) {                                                                     \
+        return map(map_op::name, {operands...});                                                           \
+    }                                                                                                      \
+    }
 
-/// A map that uses only exact functions (those that map.def does not mark inexact): the same bits everywhere.
-#define GRIDFOLD_EXACT_MAP(name, arity, rule, doc, ...) \
-    GRIDFOLD_DETAIL_MAP(name, arity, rule, true, 0, doc, __VA_ARGS__)
+/// The name that GRIDFOLD_MAP had for maps without elementary functions, whose bits were not yet the same everywhere.
+#define GRIDFOLD_EXACT_MAP GRIDFOLD_MAP
 
 /// A reduction over E, the element type (bool, integers, f32, f64), with the accumulator type A: the body of a struct
 /// template over both. Required: State, identity, accumulate, combine, finalize as above, and the declaration that
@@ -58,7 +86,6 @@
 ///   static constexpr bool floating_accumulator = true; A is f32 or f64 (else also i64 for bool and integers, u64)
 ///   static constexpr bool exact_in_any_order = true;   any order of the elements gives the same state, bit by bit, for
 ///                                                      this E and A: a thread keeps few States, not one a lane
-///   static constexpr double ulps = 4;                  the allowed difference of CPU and GPU (else 0: same bits)
 /// `accumulate` chooses A = f64, as for sum. A macro in the tokens, other than GRIDFOLD_FN, does not reach the device.
 #define GRIDFOLD_REDUCTION(name, doc, ...)                                                                 \
     GRIDFOLD_EXACT_BEGIN                                                                                   \
@@ -89,39 +116,8 @@
     }                                                                                                      \
     }
 
-#define GRIDFOLD_DETAIL_MAP(name, arity, rule, exact, ulps, doc, ...)                                           \
-    GRIDFOLD_EXACT_BEGIN                                                                                        \
-    namespace gf::device {                                                                                      \
-    using outside_for_##name = gridfold_ops_are_defined_outside_of_any_namespace;                               \
-    static_assert(arity >= 1 && arity <= max_arity, "a map has 1, 2 or 3 operands");                            \
-    static_assert(gf::detail::may_name_op(#name), "the text form has another meaning for this name");           \
-    static_assert(!gf::detail::fast_math, "a file that defines ops must be compiled without -ffast-math");      \
-    struct map_##name {                                                                                         \
-        template <class T, class First, class Result>                                                           \
-        GRIDFOLD_FN static auto apply(GRIDFOLD_DETAIL_PARAMETERS_##arity)                                       \
-            -> decltype(static_cast<Result>(__VA_ARGS__)) {                                                     \
-            return static_cast<Result>(__VA_ARGS__);                                                            \
-        }                                                                                                       \
-    };                                                                                                          \
-    }                                                                                                           \
-    GRIDFOLD_EXACT_END                                                                                          \
-    namespace gf::map_op {                                                                                      \
-    inline constexpr MapOp name = GRIDFOLD_DETAIL_ROW(name, arity, rule, exact, ulps, doc, __VA_ARGS__);        \
-    }                                                                                                           \
-    namespace gf::detail {                                                                                      \
-    [[maybe_unused]] static const bool map_##name##_is_registered =                                             \
-        register_at_start(map_op::name, GRIDFOLD_DETAIL_ROW(name, arity, rule, exact, ulps, doc, __VA_ARGS__)); \
-    }                                                                                                           \
-    namespace gf {                                                                                              \
-    template <class... A>                                                                                       \
-        requires detail::MapOperands<arity, A...>                                                               \
-    Value name(const A&... operands) {                                                                          \
-        return map(map_op::name, {operands...});                                                                \
-    }                                                                                                           \
-    }
-
-#define GRIDFOLD_DETAIL_ROW(name, arity, rule, exact, ulps, doc, ...) \
-    gf::detail::UserMap<gf::device::map_##name, gf::TypeRule::rule, arity>::row(#name, exact, ulps, doc, #__VA_ARGS__)
+#define GRIDFOLD_DETAIL_ROW(name, arity, rule, doc, ...) \
+    gf::detail::UserMap<gf::device::map_##name, gf::TypeRule::rule, arity>::row(#name, doc, #__VA_ARGS__)
 #define GRIDFOLD_DETAIL_MONOID_TEXT(name, body) "template <class E, class A> struct monoid_" name " { " body " };\n"
 
 // The parameters of a map of each arity.
@@ -238,13 +234,11 @@ template <class Body, TypeRule rule, int arity> struct UserMap {
         false, "the map's expression compiles for no type T that its rule gives: it may use T, as many of a, b, c as "
                "its arity says, and the functions of gridfold/core/device/prelude.cuh");
 
-    static constexpr MapOp row(std::string_view name, bool exact, double ulps, std::string_view doc,
-                               std::string_view expression) {
+    static constexpr MapOp row(std::string_view name, std::string_view doc, std::string_view expression) {
         return {.name = name,
                 .arity = arity,
                 .rule = rule,
-                .facts = {.exact = exact},
-                .ulps = ulps,
+                .facts = {},
                 .low = -10,
                 .high = 10,
                 .doc = doc,
@@ -304,13 +298,6 @@ template <template <class, class> class Monoid> struct UserReduction {
     static constexpr bool needs_elements = requires { requires Sample::needs_elements; };
     static constexpr AccumulatorRule rule =
         requires { requires Sample::floating_accumulator; } ? AccumulatorRule::floating : AccumulatorRule::sum;
-    static constexpr double ulps() {
-        if constexpr (requires { Sample::ulps; })
-            return Sample::ulps;
-        else
-            return 0;
-    }
-
     /// Calls f<M, E>() with the monoid for a pair of types that accumulator_type() allows.
     template <class F> static auto with_monoid(DType element, DType accumulator, F f) {
         return with_value_type(element, [&]<class E>(E) {
@@ -351,7 +338,6 @@ template <template <class, class> class Monoid> struct UserReduction {
                 .on_empty = needs_elements ? OnEmpty::undefined : OnEmpty::value,
                 .takes_ddof = false,
                 .needs_elements = needs_elements,
-                .ulps = ulps(),
                 .doc = doc,
                 .finalize = "M::finalize(s)",
                 .builtin = -1,

@@ -1,7 +1,8 @@
-// Rounding, division and mathematics. Depends on arithmetic.cuh.
+// Rounding, division, square roots and integer powers. Depends on arithmetic.cuh.
 #pragma once
 
-// Calls a function of the mathematics library by its C name, without any header on either side.
+// Calls a function of the mathematics library by its C name, without any header on either side. Only functions whose
+// result is exact or correctly rounded: they give the same bits everywhere.
 #if defined(__CUDA_ARCH__)
 #define GRIDFOLD_LIBM(function) ::function
 #else
@@ -68,7 +69,7 @@ template <class T> GRIDFOLD_FN T floor_div(T a, T b) {
     }
 }
 
-// Mathematics, exact -------------------------------------------------------------------------------------------------
+// Roots and powers --------------------------------------------------------------------------------------------------
 
 GRIDFOLD_MATH_1(sqrt)
 /// 1 / sqrt(a): two exact operations, never the approximation.
@@ -79,36 +80,6 @@ GRIDFOLD_FN f32 fma(f32 a, f32 b, f32 c) { return GRIDFOLD_LIBM(fmaf)(a, b, c); 
 GRIDFOLD_FN f64 fma(f64 a, f64 b, f64 c) { return GRIDFOLD_LIBM(fma)(a, b, c); }
 template <class T> GRIDFOLD_FN T fma(T a, T b, T c) { return add(mul(a, b), c); }
 
-// Mathematics, by the libraries: the sides differ by the ulps that map.def states ------------------------------------
-
-GRIDFOLD_MATH_1(cbrt)
-GRIDFOLD_MATH_1(exp)
-GRIDFOLD_MATH_1(exp2)
-GRIDFOLD_MATH_1(expm1)
-GRIDFOLD_MATH_1(log)
-GRIDFOLD_MATH_1(log2)
-GRIDFOLD_MATH_1(log10)
-GRIDFOLD_MATH_1(log1p)
-GRIDFOLD_MATH_1(sin)
-GRIDFOLD_MATH_1(cos)
-GRIDFOLD_MATH_1(tan)
-GRIDFOLD_MATH_1(asin)
-GRIDFOLD_MATH_1(acos)
-GRIDFOLD_MATH_1(atan)
-GRIDFOLD_MATH_1(sinh)
-GRIDFOLD_MATH_1(cosh)
-GRIDFOLD_MATH_1(tanh)
-GRIDFOLD_MATH_1(asinh)
-GRIDFOLD_MATH_1(acosh)
-GRIDFOLD_MATH_1(atanh)
-GRIDFOLD_MATH_1(erf)
-GRIDFOLD_MATH_1(erfc)
-GRIDFOLD_MATH_2(hypot)
-GRIDFOLD_MATH_2(atan2)
-
-/// a^b. A square is a · a: rounded once, and without a call.
-GRIDFOLD_FN f32 pow(f32 a, f32 b) { return b == 2.0f ? a * a : GRIDFOLD_LIBM(powf)(a, b); }
-GRIDFOLD_FN f64 pow(f64 a, f64 b) { return b == 2.0 ? a * a : GRIDFOLD_LIBM(pow)(a, b); }
 /// a^b of integers, wrapping. A negative exponent (where NumPy raises) gives the truncated quotient: 0 unless a is ±1.
 template <class T> GRIDFOLD_FN T pow(T a, T b) {
     if constexpr (is_signed<T>) {
@@ -120,12 +91,6 @@ template <class T> GRIDFOLD_FN T pow(T a, T b) {
         square *= square;
     }
     return T(power);
-}
-
-/// 1 / (1 + e^−a) without overflow.
-template <class T> GRIDFOLD_FN T sigmoid(T a) {
-    const T e = exp(-abs(a));
-    return (a < T(0) ? e : T(1)) / (T(1) + e);
 }
 
 } // namespace GRIDFOLD_NAMESPACE
