@@ -8,7 +8,7 @@
 
 // Huber's loss: a square near 0, a line beyond `b`. Every device gives the same bits.
 GRIDFOLD_MAP(huber, 2, floating, "Huber's loss of a, linear beyond b",
-                   abs(a) <= b ? T(0.5) * a * a : b * (abs(a) - T(0.5) * b))
+             abs(a) <= b ? T(0.5) * a * a : b * (abs(a) - T(0.5) * b))
 
 // The element of largest magnitude, with its sign. Combining gives the state farther from 0, on ties the positive one.
 GRIDFOLD_REDUCTION(

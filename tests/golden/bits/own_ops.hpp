@@ -6,7 +6,7 @@
 
 GRIDFOLD_MAP(leaky, 1, number, "a, or a tenth of it where negative", a > T(0) ? a : a / T(10))
 GRIDFOLD_MAP(huber, 2, floating, "Huber's loss of a, linear beyond b",
-                   abs(a) <= b ? T(0.5) * a * a : b * (abs(a) - T(0.5) * b))
+             abs(a) <= b ? T(0.5) * a * a : b * (abs(a) - T(0.5) * b))
 
 // clang-format off
 GRIDFOLD_REDUCTION(range, "the largest element less the smallest",

@@ -33,8 +33,7 @@ struct Options {
     /// false: one sweep a node with materialised intermediates, for debugging and for comparison. Same bits.
     bool fuse = true;
     /// Also runs the unfused graph on the CPU after every run() and compares every output; a difference throws
-    /// InternalError. On cuda, an output that depends on an inexact map (exp …) is compared within the bound that
-    /// follows from the rows' ulps, and not compared if none does: explain() says which. Not together with fast_math.
+    /// InternalError. Compared by bits, on every device. Not together with fast_math.
     bool verify = false;
     /// Gives up the same-bits contract: contraction and faster, less exact functions.
     bool fast_math = false;
