@@ -1,5 +1,6 @@
 // The maps of map.def as kernels over arrays, for the instruction set that this file is compiled for.
 #include "host_kernels/division.hpp"
+#include "host_kernels/strips.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
 
@@ -42,11 +43,28 @@ template <class T> struct Body<select_map<T>, T> : select_map<T> {
     GRIDFOLD_FN static T apply(A a, T b, T c) { return choose(a != 0, b, c); }
 };
 
-template <class Map, class T> void apply(void* out, const void* a, const void* b, const void* c, std::size_t n) {
-    auto* r = static_cast<typename Map::R*>(out);
-    const auto* x = static_cast<const typename Map::A*>(a);
-    const auto* y = static_cast<const T*>(b);
-    const auto* z = static_cast<const T*>(c);
+/// A function of angles without its branch for large ones, and with it.
+template <class Map, class T> inline constexpr bool is_of_angles = false;
+#define GRIDFOLD_OF_ANGLES(name)                                                                               \
+    template <class T>                                                                                         \
+        requires is_floating<T>                                                                                \
+    struct Body<name##_map<T>, T> : name##_map<T> {                                                            \
+        GRIDFOLD_FN static T apply(T a, T, T) { return elementary::name<elementary::Operands::not_large>(a); } \
+        GRIDFOLD_FN static T apply_to_any(T a) { return elementary::name(a); }                                 \
+    };                                                                                                         \
+    template <class T> inline constexpr bool is_of_angles<Body<name##_map<T>, T>, T> = is_floating<T>;
+GRIDFOLD_OF_ANGLES(sin)
+GRIDFOLD_OF_ANGLES(cos)
+GRIDFOLD_OF_ANGLES(tan)
+#undef GRIDFOLD_OF_ANGLES
+
+/// Whether a map is an elementary function, for which loops go over strips.
+template <class Map> inline constexpr bool is_function = Map::rule == TypeRule::floating;
+template <class T> inline constexpr bool is_function<Body<pow_map<T>, T>> = is_floating<T>;
+
+template <class Map, class T>
+[[gnu::always_inline]] inline void loop(typename Map::R* r, const typename Map::A* x, const T* y, const T* z,
+                                        std::size_t n) {
     GRIDFOLD_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
         if constexpr (Map::arity == 1)
@@ -56,6 +74,27 @@ template <class Map, class T> void apply(void* out, const void* a, const void* b
         else
             r[i] = Map::apply(x[i], y[i], z[i]);
     }
+}
+
+template <class Map, class T> void apply(void* out, const void* a, const void* b, const void* c, std::size_t n) {
+    auto* r = static_cast<typename Map::R*>(out);
+    const auto* x = static_cast<const typename Map::A*>(a);
+    const auto* y = static_cast<const T*>(b);
+    const auto* z = static_cast<const T*>(c);
+    const auto part = [=](std::size_t first, std::size_t count) {
+        if constexpr (is_of_angles<Map, T>)
+            repaired(
+                r + first, x + first, count, [](T angle) { return Map::apply(angle, T{}, T{}); },
+                [](T angle) { return Map::apply_to_any(angle); });
+        else
+            loop<Map>(r + first, x + first, Map::arity == 1 ? y : y + first, z, count);
+    };
+    if constexpr (!is_function<Map> || !is_floating<T>)
+        loop<Map>(r, x, y, z, n);
+    else if constexpr (Map::arity == 1)
+        for_strips(n, part, x);
+    else
+        for_strips(n, part, x, y);
 }
 
 template <class T, class F> [[gnu::always_inline]] inline void apply_one(void* out, const void* a, std::size_t n, F f) {
@@ -102,7 +141,13 @@ template <class T> struct ByScalar<pow_map<T>, T> {
         if (exponent == T(2))
             apply_one<T>(out, a, n, [](T x) { return mul(x, x); });
         else
-            apply_one<T>(out, a, n, [exponent](T x) { return pow(x, exponent); });
+            for_strips(
+                n,
+                [=](std::size_t first, std::size_t count) {
+                    apply_one<T>(static_cast<T*>(out) + first, static_cast<const T*>(a) + first, count,
+                                 [exponent](T x) { return pow(x, exponent); });
+                },
+                static_cast<const T*>(a));
     }
 };
 

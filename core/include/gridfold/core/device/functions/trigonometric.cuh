@@ -113,8 +113,13 @@ template <class T> GRIDFOLD_FN Angle<T> large_angle(T x) {
     r = ordered_sum(r.high, r.low);
     return x < T(0) ? Angle<T>{Bits<T>(0) - quadrant, {-r.high, -r.low}} : Angle<T>{quadrant, r};
 }
-template <class T> GRIDFOLD_FN Angle<T> angle(T x) {
-    return abs(x) >= quick_limit<T> && abs(x) < infinity<T>() ? large_angle(x) : quick_angle(x);
+template <class T> GRIDFOLD_FN bool is_large(T x) { return abs(x) >= quick_limit<T> && abs(x) < infinity<T>(); }
+/// Which operands a function takes: any, or those only that are not large, without a branch, so that loops vectorise.
+enum class Operands { any, not_large };
+template <Operands operands, class T> GRIDFOLD_FN Angle<T> angle(T x) {
+    if constexpr (operands == Operands::any)
+        if (is_large(x)) return large_angle(x);
+    return quick_angle(x);
 }
 /// sin(a.r) = a.r.high + sin_tail, cos(a.r) = cosine + cos_tail
 template <class T> struct Legs {
@@ -130,13 +135,15 @@ template <class T> GRIDFOLD_FN T sine(Angle<T> a) {
     const T y = pick((a.quadrant & 1) != 0, l.cosine + l.cos_tail, a.r.high + l.sin_tail);
     return from_bits(Bits<T>(to_bits(y) ^ ((a.quadrant >> 1) << (bits_of<T> - 1))));
 }
-template <class T> GRIDFOLD_FN T sin(T x) { return pick(x == T(0), x, sine(angle(x))); }
-template <class T> GRIDFOLD_FN T cos(T x) {
-    const Angle<T> a = angle(x);
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sin(T x) {
+    return pick(x == T(0), x, sine(angle<operands>(x)));
+}
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cos(T x) {
+    const Angle<T> a = angle<operands>(x);
     return sine(Angle<T>{a.quadrant + 1, a.r});
 }
-template <class T> GRIDFOLD_FN T tan(T x) {
-    const Angle<T> a = angle(x);
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T tan(T x) {
+    const Angle<T> a = angle<operands>(x);
     const Legs<T> l = legs(a.r);
     const Pair<T> s = ordered_sum(a.r.high, l.sin_tail), c = ordered_sum(l.cosine, l.cos_tail);
     const bool odd = (a.quadrant & 1) != 0;
@@ -146,30 +153,28 @@ template <class T> GRIDFOLD_FN T tan(T x) {
     return pick(x == T(0), x, q.high + q.low);
 }
 
-/// asin(|x|) = s + tail for |x| ≤ 1/2, else π/2 − 2 (s + tail)
+/// asin(a) = s + tail where a is small: at most 1/2; else π/2 − 2 (s + tail)
 template <class T> struct ArcSine {
-    bool small;
     T s, tail;
 };
-template <class T> GRIDFOLD_FN ArcSine<T> arc_sine(T x) {
-    const T a = abs(x);
-    const bool small = a <= T(0.5);
+template <class T> GRIDFOLD_FN ArcSine<T> arc_sine(T a, bool small) {
     const T z = pick(small, a * a, T(0.5) - T(0.5) * a);
     const Pair<T> r = root(Pair<T>{z, T(0)});
     const T s = pick(small, a, r.high);
-    return {small, s, fma(s * z, asin_rest(z), pick(small, T(0), r.low))};
+    return {s, fma(s * z, asin_rest(z), pick(small, T(0), r.low))};
 }
 template <class T> GRIDFOLD_FN T asin(T x) {
-    const ArcSine<T> a = arc_sine(x);
+    const bool small = abs(x) <= T(0.5);
+    const ArcSine<T> a = arc_sine(abs(x), small);
     const Pair<T> h = ordered_sum(half_pi<T>.high, T(-2) * a.s);
-    return with_sign_of(x, pick(a.small, a.s + a.tail, h.high + (h.low + fma(T(-2), a.tail, half_pi<T>.low))));
+    return with_sign_of(x, pick(small, a.s + a.tail, h.high + (h.low + fma(T(-2), a.tail, half_pi<T>.low))));
 }
 /// multiple · π/2 + factor · (s + tail)
 template <class T> GRIDFOLD_FN T acos(T x) {
-    const ArcSine<T> a = arc_sine(x);
-    const bool negative = x < T(0);
-    const T multiple = pick(a.small, T(1), pick(negative, T(2), T(0)));
-    const T factor = pick(a.small, pick(negative, T(1), T(-1)), pick(negative, T(-2), T(2)));
+    const bool small = abs(x) <= T(0.5), negative = x < T(0);
+    const ArcSine<T> a = arc_sine(abs(x), small);
+    const T multiple = pick(small, T(1), pick(negative, T(2), T(0)));
+    const T factor = pick(small, pick(negative, T(1), T(-1)), pick(negative, T(-2), T(2)));
     const Pair<T> h = sum(multiple * half_pi<T>.high, factor * a.s);
     return h.high + (h.low + fma(factor, a.tail, multiple * half_pi<T>.low));
 }

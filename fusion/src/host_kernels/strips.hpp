@@ -1,0 +1,40 @@
+// Loops of elementary functions over strips of elements that fit the first-level cache.
+#pragma once
+
+#include "host_kernels/element_types.hpp"
+
+namespace GRIDFOLD_NAMESPACE::kernels {
+
+template <class T> inline constexpr std::size_t strip = 1024 / sizeof(T);
+
+/// Calls f(first, count) for strip after strip, and prefetches the operands of the next but one: where a line takes long
+/// to compute, hardware prefetchers do not run ahead of memory. The operands after the last may be those of the next
+/// call, as the rows of the tiles of a slab lie one behind the other.
+template <class T, class F>
+[[gnu::always_inline]] inline void for_strips(std::size_t n, F f, const T* x, const T* y = nullptr) {
+    constexpr std::size_t line = 64 / sizeof(T);
+    for (std::size_t first = 0; first < n; first += strip<T>) {
+        for (std::size_t i = first + 2 * strip<T>; i < first + 3 * strip<T>; i += line) {
+            __builtin_prefetch(x + i);
+            if (y != nullptr) __builtin_prefetch(y + i);
+        }
+        f(first, n - first < strip<T> ? n - first : strip<T>);
+    }
+}
+
+/// r[i] = quick(x[i]), in a loop that vectorises, then any(x[i]) where is_large(x[i]), one by one. n ≤ strip
+template <class T, class Quick, class Any>
+[[gnu::always_inline]] inline void repaired(T* r, const T* x, std::size_t n, Quick quick, Any any) {
+    T operands[strip<T>]; // r may be x
+    elementary::Bits<T> has_large = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        operands[i] = x[i];
+        has_large |= elementary::Bits<T>(elementary::is_large(x[i]));
+    }
+    for (std::size_t i = 0; i < n; ++i) r[i] = quick(operands[i]);
+    if (has_large != 0)
+        for (std::size_t i = 0; i < n; ++i)
+            if (elementary::is_large(operands[i])) r[i] = any(operands[i]);
+}
+
+} // namespace GRIDFOLD_NAMESPACE::kernels
