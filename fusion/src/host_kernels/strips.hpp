@@ -7,9 +7,9 @@ namespace GRIDFOLD_NAMESPACE::kernels {
 
 template <class T> inline constexpr std::size_t strip = 1024 / sizeof(T);
 
-/// Calls f(first, count) for strip after strip, and prefetches the operands of the next but one: where a line takes long
-/// to compute, hardware prefetchers do not run ahead of memory. The operands after the last may be those of the next
-/// call, as the rows of the tiles of a slab lie one behind the other.
+/// Calls f(first, count) for strip after strip, and prefetches the operands of the next but one: where a line takes
+/// long to compute, hardware prefetchers do not run ahead of memory. The operands after the last may be those of the
+/// next call, as the rows of the tiles of a slab lie one behind the other.
 template <class T, class F>
 [[gnu::always_inline]] inline void for_strips(std::size_t n, F f, const T* x, const T* y = nullptr) {
     constexpr std::size_t line = 64 / sizeof(T);
@@ -25,16 +25,18 @@ template <class T, class F>
 /// r[i] = quick(x[i]), in a loop that vectorises, then any(x[i]) where is_large(x[i]), one by one. n ≤ strip
 template <class T, class Quick, class Any>
 [[gnu::always_inline]] inline void repaired(T* r, const T* x, std::size_t n, Quick quick, Any any) {
-    T operands[strip<T>]; // r may be x
+    T copy[strip<T>]; // r may be x
     elementary::Bits<T> has_large = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        operands[i] = x[i];
-        has_large |= elementary::Bits<T>(elementary::is_large(x[i]));
+    for (std::size_t i = 0; i < n; ++i) has_large |= elementary::Bits<T>(elementary::is_large(x[i]));
+    if (has_large != 0) {
+        for (std::size_t i = 0; i < n; ++i) copy[i] = x[i];
+        x = copy;
     }
-    for (std::size_t i = 0; i < n; ++i) r[i] = quick(operands[i]);
+    GRIDFOLD_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) r[i] = quick(x[i]);
     if (has_large != 0)
         for (std::size_t i = 0; i < n; ++i)
-            if (elementary::is_large(operands[i])) r[i] = any(operands[i]);
+            if (elementary::is_large(x[i])) r[i] = any(x[i]);
 }
 
 } // namespace GRIDFOLD_NAMESPACE::kernels

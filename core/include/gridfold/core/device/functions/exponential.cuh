@@ -1,6 +1,6 @@
 // exp, exp2, expm1, sinh, cosh, tanh and sigmoid. Depends on real.cuh.
 // x = n ln 2 + r with |r| ≤ ln 2 / 2, where n ln 2 is subtracted in two parts (Cody and Waite); e^r is a polynomial,
-// and e^x = 2^n e^r. What subtracts (expm1, sinh …) keeps r and the two summands as pairs.
+// and e^x = 2^n e^r. expm1 and sigmoid keep r and the two summands as pairs; sinh and tanh are polynomials up to 1.
 // Source of the methods: Muller, Elementary Functions, chapters 3 and 11.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace GRIDFOLD_NAMESPACE::elementary {
 // By scripts/fit-functions: begin
 /// (e^x − 1 − x) / x², for |x| ≤ ln 2 / 2
 GRIDFOLD_FN f32 exp_rest(f32 x) {
-    return polynomial(x, 0x1p-1f, 0x1.55549p-3f, 0x1.5554d2p-5f, 0x1.123ab8p-7f, 0x1.6d66p-10f);
+    return polynomial(x, 0x1p-1f, 0x1.555556p-3f, 0x1.5554e6p-5f, 0x1.110fe8p-7f, 0x1.6d4f0ap-10f, 0x1.a2817ap-13f);
 }
 GRIDFOLD_FN f64 exp_rest(f64 x) {
     return polynomial(x, 0x1p-1, 0x1.555555555555cp-3, 0x1.5555555555557p-5, 0x1.111111110e9d3p-7,
@@ -26,17 +26,24 @@ GRIDFOLD_FN f64 exp2_rest(f64 x) {
                       0x1.430912f89bce3p-13, 0x1.ffcbfc6b3ec78p-17, 0x1.62c021a3db458p-20, 0x1.b524f0284a1bcp-24,
                       0x1.e4d0fdd6eb784p-28, 0x1.e9e66f19d668cp-32, 0x1.c259a0cdaa794p-36);
 }
-/// (cosh r − 1) / x with x = r², for |r| ≤ ln 2 / 2
-GRIDFOLD_FN f32 cosh_rest(f32 x) { return polynomial(x, 0x1p-1f, 0x1.5554e6p-5f, 0x1.6d4f08p-10f); }
-GRIDFOLD_FN f64 cosh_rest(f64 x) {
-    return polynomial(x, 0x1p-1, 0x1.5555555555558p-5, 0x1.6c16c16c15009p-10, 0x1.a01a01ad77e9fp-16,
-                      0x1.27e4cc25087ccp-22, 0x1.1f8bb7fd0015dp-29);
+/// (sinh a − a) / (a x) with x = a², for |a| ≤ 1
+GRIDFOLD_FN f32 sinh_rest(f32 x) {
+    return polynomial(x, 0x1.555556p-3f, 0x1.1110ep-7f, 0x1.a022bap-13f, 0x1.756cb2p-19f);
 }
-/// (sinh r − r) / (r x) with x = r², for |r| ≤ ln 2 / 2
-GRIDFOLD_FN f32 sinh_rest(f32 x) { return polynomial(x, 0x1.555556p-3f, 0x1.110fcp-7f, 0x1.a2ddd4p-13f); }
 GRIDFOLD_FN f64 sinh_rest(f64 x) {
-    return polynomial(x, 0x1.5555555555555p-3, 0x1.1111111111383p-7, 0x1.a01a019ea4d7dp-13, 0x1.71de406907a4cp-19,
-                      0x1.ae4d48490533bp-26, 0x1.81f3d68125d1bp-33);
+    return polynomial(x, 0x1.5555555555555p-3, 0x1.111111111119ap-7, 0x1.a01a01a00775p-13, 0x1.71de3a6877e6bp-19,
+                      0x1.ae6441973fff8p-26, 0x1.6130fde6d719ap-33, 0x1.a69b3ad4f6397p-41, 0x1.cb64829040408p-48);
+}
+/// (tanh a − a) / (a x) with x = a², for |a| ≤ 1
+GRIDFOLD_FN f32 tanh_rest(f32 x) {
+    return polynomial(x, -0x1.55553cp-2f, 0x1.110be4p-3f, -0x1.b9623ap-5f, 0x1.6009acp-6f, -0x1.04602p-7f,
+                      0x1.2da0f2p-9f, -0x1.77cff4p-12f);
+}
+GRIDFOLD_FN f64 tanh_rest(f64 x) {
+    return polynomial(x, -0x1.555555555550fp-2, 0x1.111111110d7e5p-3, -0x1.ba1ba1b810224p-5, 0x1.664f483690787p-6,
+                      -0x1.226e2ebd8bff4p-7, 0x1.d6d30fbd87092p-9, -0x1.7d9bc9dc341f3p-10, 0x1.35212e58dbc14p-11,
+                      -0x1.f335f2671f206p-13, 0x1.8d79c1e9d0ae9p-14, -0x1.2eb1230c18d3bp-15, 0x1.9e0784ca9d83dp-17,
+                      -0x1.cad2acb6feba4p-19, 0x1.5f2f7e61ed8a3p-21, -0x1.0d0d514875a0fp-24);
 }
 // By scripts/fit-functions: end
 
@@ -83,44 +90,44 @@ template <class T> GRIDFOLD_FN T exp_tail(Pair<T> r) { return fma(r.high * r.hig
 template <class T> GRIDFOLD_FN T exp(T x) {
     const Reduced<T> e = reduced_by_ln2(between(x, exp_least<T>, exp_most<T>));
     const T r = e.r.high;
-    return scaled(fma(r * r, exp_rest(r), r) + T(1), e.exponent);
+    return scaled(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.exponent);
 }
 template <class T> GRIDFOLD_FN T exp2(T x) {
     x = between(x, constant<T>(-150, -1076), constant<T>(128, 1024));
     const T shifted = x + Real<T>::to_whole, r = x - (shifted - Real<T>::to_whole);
-    return scaled(fma(r, ln2<T>.high, fma(r, ln2<T>.low, r * r * exp2_rest(r))) + T(1), exponent_of(shifted));
+    return scaled(fma(r, fma(r, exp2_rest(r), ln2<T>.high), T(1)), exponent_of(shifted));
 }
 /// 2^n ((1 − 2^−n) + (e^r − 1))
 template <class T> GRIDFOLD_FN T expm1(T x) {
     const Reduced<T> e = reduced_by_ln2(between(x, constant<T>(-30, -60), exp_most<T>));
-    const Pair<T> whole = ordered_sum(T(1), -power_of_2<T>(reciprocal<T>(e.exponent))), s = sum(whole.high, e.r.high);
+    const Pair<T> whole = ordered_sum(T(1), -power_of_2<T>(reciprocal<T>(e.exponent))),
+                  s = ordered_sum(whole.high, e.r.high);
     const T y = scaled(s.high + (exp_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
     return pick(x == T(0), x, y);
 }
 
-/// sinh (sign −1) or cosh (sign 1) of x ≥ 0: 2^(n−1) ((1 + sign 2^−2n) cosh r + (1 − sign 2^−2n) sinh r)
-template <int sign, class T> GRIDFOLD_FN T hyperbolic(T x) {
-    const Reduced<T> e = reduced_by_ln2(between(x, T(0), constant<T>(90, 711)));
-    const T r = e.r.high, z = r * r,
-            power = T(sign) * power_of_2<T>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent));
-    const Pair<T> of_cosh = ordered_sum(T(1), power), of_sinh = ordered_sum(T(1), -power);
-    const Pair<T> first = product(of_sinh.high, r), s = sum(of_cosh.high, first.high);
-    const T sinh_tail = fma(of_sinh.high, fma(z * r, sinh_rest(z), e.r.low), fma(of_sinh.low, r, first.low));
-    const T tail = fma(of_cosh.high, z * cosh_rest(z), sinh_tail) + of_cosh.low;
-    return scaled(s.high + (tail + s.low), e.exponent - 1);
+/// e^a − e^−a (sign −1) or e^a + e^−a (sign 1), halved, for a ≥ 0: 2^(n−1) (e^r ± 2^−2n / e^r)
+template <int sign, class T> GRIDFOLD_FN T hyperbolic(T a) {
+    const Reduced<T> e = reduced_by_ln2(between(a, T(0), constant<T>(90, 711)));
+    const T r = e.r.high, slope = fma(r, exp_rest(r), T(1)), high = fma(r, slope, T(1)),
+            low = fma(r, slope, T(1) - high);
+    const T power = power_of_2<T>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent));
+    return scaled(high + fma(T(sign) * power, T(1) / high, low), e.exponent - 1);
 }
-template <class T> GRIDFOLD_FN T sinh(T x) { return with_sign_of(x, hyperbolic<-1>(abs(x))); }
+template <class T> GRIDFOLD_FN T sinh(T x) {
+    const T a = abs(x), z = x * x, near = fma(a * z, sinh_rest(z), a);
+    return with_sign_of(x, pick(a < T(1), near, hyperbolic<-1>(a)));
+}
 template <class T> GRIDFOLD_FN T cosh(T x) { return hyperbolic<1>(abs(x)); }
 
-/// (e^2a − 1) / (e^2a + 1) for a = |x|, both divided by 2^n
+/// From 1 on, 1 − 2 / (e^2a + 1) for a = |x|
 template <class T> GRIDFOLD_FN T tanh(T x) {
-    const Reduced<T> e = reduced_by_ln2(T(2) * between(abs(x), T(0), constant<T>(11, 21)));
-    const T power = power_of_2<T>(reciprocal<T>(e.exponent)), tail = exp_tail(e.r);
-    const Pair<T> minus = ordered_sum(T(1), -power), plus = ordered_sum(T(1), power);
-    const Pair<T> n = sum(minus.high, e.r.high), d = sum(plus.high, e.r.high);
-    const Pair<T> q =
-        quotient(ordered_sum(n.high, n.low + (minus.low + tail)), ordered_sum(d.high, d.low + (plus.low + tail)));
-    return with_sign_of(x, q.high + q.low);
+    const T a = abs(x), z = x * x, near = fma(a * z, tanh_rest(z), a);
+    const Reduced<T> e = reduced_by_ln2(T(2) * between(a, T(0), constant<T>(11, 21)));
+    const T r = e.r.high, slope = fma(r, exp_rest(r), T(1));
+    const T power = from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
+    const T far = T(1) - T(2) / fma(fma(r, slope, T(1)), power, T(1));
+    return with_sign_of(x, pick(a < T(1), near, far));
 }
 /// For a = −|x|: e^a / (1 + e^a) of a negative x, 1 / (1 + e^a) else
 template <class T> GRIDFOLD_FN T sigmoid(T x) {

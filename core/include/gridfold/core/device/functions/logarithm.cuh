@@ -13,6 +13,11 @@ GRIDFOLD_FN f32 log_rest(f32 x) {
     return polynomial(x, 0x1.555554p-2f, -0x1.000228p-2f, 0x1.99a01ap-3f, -0x1.5471fcp-3f, 0x1.22d94p-3f,
                       -0x1.0d87f8p-3f, 0x1.055fdp-3f, -0x1.38ac6cp-4f);
 }
+/// (log2(1 + x) − x / ln 2) / x², for 1 + x in [sqrt(1/2), sqrt(2))
+GRIDFOLD_FN f32 log2_rest(f32 x) {
+    return polynomial(x, -0x1.71547p-1f, 0x1.ec7094p-2f, -0x1.715adp-2f, 0x1.277fp-2f, -0x1.eaafacp-3f, 0x1.a2e32p-3f,
+                      -0x1.8787d2p-3f, 0x1.7e2a68p-3f, -0x1.c36c48p-4f);
+}
 /// (log((1 + s) / (1 − s)) / s − 2) / x with x = s², for (1 + s) / (1 − s) in [sqrt(1/2), sqrt(2))
 GRIDFOLD_FN f64 log_rest(f64 x) {
     return polynomial(x, 0x1.5555555555593p-1, 0x1.999999997fa52p-2, 0x1.2492494221f33p-2, 0x1.c71c51e0b54f4p-3,
@@ -26,10 +31,10 @@ template <class T> struct Binary {
     T exponent, m;
     Bits<T> biased;
 };
-template <class T> GRIDFOLD_FN Binary<T> binary(T x) {
+template <bool may_be_denormal = true, class T> GRIDFOLD_FN Binary<T> binary(T x) {
     constexpr Bits<T> half =
         sizeof(T) == 4 ? Bits<T>(0x3f3504f3u) : Bits<T>(0x3fe6a09e667f3bcdull); // the bits of sqrt(1/2)
-    const bool denormal = x < Real<T>::least_normal;
+    const bool denormal = may_be_denormal && x < Real<T>::least_normal;
     const Bits<T> bits = to_bits(pick(denormal, x * (T(2) * Real<T>::two_fraction), x));
     const Bits<T> biased = (bits - half + (Bits<T>(Real<T>::bias) << Real<T>::fraction)) >> Real<T>::fraction;
     const T m = from_bits(Bits<T>(bits - ((biased - Bits<T>(Real<T>::bias)) << Real<T>::fraction)));
@@ -71,10 +76,12 @@ template <class T> GRIDFOLD_FN T log(T x) {
     const Pair<T> h = ordered_sum(b.exponent * ln2_short<T>.high, f);
     return log_or_special(x, h.high + (h.low + fma(b.exponent, ln2_short<T>.low, log_tail(f))));
 }
-template <class T> GRIDFOLD_FN T log2(T x) {
-    return scaled_log(
-        x, Pair<T>{1, 0},
-        Pair<T>{constant<T>(0x1.715476p0f, 0x1.71547652b82fep0), constant<T>(0x1.4ae0cp-26f, 0x1.777d0ffda0d24p-56)});
+GRIDFOLD_FN f64 log2(f64 x) { return scaled_log(x, {1, 0}, {0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56}); }
+GRIDFOLD_FN f32 log2(f32 x) {
+    const Binary<f32> b = binary(x);
+    constexpr Pair<f32> of_e = {0x1.715476p0f, 0x1.4ae0cp-26f};
+    const f32 f = b.m - 1.0f;
+    return log_or_special(x, b.exponent + fma(f, of_e.high, fma(f * f, log2_rest(f), f * of_e.low)));
 }
 template <class T> GRIDFOLD_FN T log10(T x) {
     return scaled_log(
@@ -83,12 +90,12 @@ template <class T> GRIDFOLD_FN T log10(T x) {
                 constant<T>(-0x1.5b235ep-27f, 0x1.95355baaafad3p-57)});
 }
 
-/// log(u) + doublings ln 2, for u.high > 0, precise near u = 1
+/// log(u) + doublings ln 2, for a normal u.high > 0, precise near u = 1
 template <class T> GRIDFOLD_FN T log_of_pair(Pair<T> u, T doublings) {
-    const Binary<T> b = binary(u.high);
+    const Binary<T> b = binary<false>(u.high);
     const T low = u.low * power_of_2<T>(Bits<T>(3 * Real<T>::bias) - b.biased);
     const T exponent = b.exponent + doublings;
-    const Pair<T> f = sum(b.m - T(1), low), h = sum(exponent * ln2_short<T>.high, f.high);
+    const Pair<T> f = ordered_sum(b.m - T(1), low), h = ordered_sum(exponent * ln2_short<T>.high, f.high);
     return h.high + (h.low + fma(exponent, ln2_short<T>.low, log_tail(f.high) + fma(-f.low, f.high, f.low)));
 }
 template <class T> GRIDFOLD_FN T log1p(T x) {

@@ -37,7 +37,7 @@ inline constexpr Pair<T> log2_third = {constant<T>(0x1.ec709ep-1f, 0x1.ec709dc3a
 /// log2(x), for 0 < x < infinity
 template <class T> GRIDFOLD_FN Pair<T> log2_pair(T x) {
     const Binary<T> b = binary(x);
-    const Pair<T> s = quotient(Pair<T>{b.m - T(1), T(0)}, sum(b.m, T(1))), z = product(s, s);
+    const Pair<T> s = quotient(Pair<T>{b.m - T(1), T(0)}, ordered_sum(T(1), b.m)), z = product(s, s);
     const Pair<T> third = ordered_sum(log2_third<T>.high, fma(z.high, pow_rest(z.high), log2_third<T>.low)),
                   v = product(z, third);
     const Pair<T> first = ordered_sum(log2_first<T>.high, v.high);
@@ -48,7 +48,7 @@ template <class T> GRIDFOLD_FN Pair<T> log2_pair(T x) {
 /// 2^p
 template <class T> GRIDFOLD_FN T exp2_of_pair(Pair<T> p) {
     const T x = between(p.high, constant<T>(-151, -1077), constant<T>(129, 1025)), shifted = x + Real<T>::to_whole;
-    const Pair<T> r = sum(x - (shifted - Real<T>::to_whole), p.low);
+    const Pair<T> r = ordered_sum(x - (shifted - Real<T>::to_whole), p.low);
     const T tail = fma(r.low, ln2<T>.high, fma(r.high, ln2<T>.low, r.high * r.high * exp2_rest(r.high)));
     return scaled(fma(r.high, ln2<T>.high, tail) + T(1), exponent_of(shifted));
 }

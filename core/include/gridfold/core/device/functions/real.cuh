@@ -57,8 +57,8 @@ template <class T> GRIDFOLD_FN T pick(bool condition, T yes, T no) {
 }
 /// x limited to low … high; NaN stays NaN.
 template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
-    x = x < low ? low : x;
-    return x > high ? high : x;
+    x = pick(x < low, low, x);
+    return pick(x > high, high, x);
 }
 /// size with the sign of x, for size ≥ 0.
 template <class T> GRIDFOLD_FN T with_sign_of(T x, T size) {

@@ -30,14 +30,27 @@ GRIDFOLD_FN f64 asin_rest(f64 x) {
                       0x1.6e89f2e3bc292p-6, 0x1.1c6bf6cc2c5cap-6, 0x1.c6fc15229cff5p-7, 0x1.8ece38e6813c5p-7,
                       0x1.ab6c433d78263p-8, 0x1.4039ae186f4f1p-6, -0x1.0a4145bbce7b9p-6, 0x1.0593c358a2159p-5);
 }
-/// (atan a − a) / (a x) with x = a², for |a| ≤ tan(π/8)
+/// (tan a − a) / (a x) with x = a², for |a| ≤ π/8
+GRIDFOLD_FN f32 tan_rest(f32 x) {
+    return polynomial(x, 0x1.555538p-2f, 0x1.111f3ep-3f, 0x1.b5e688p-5f, 0x1.a4137ep-6f);
+}
+GRIDFOLD_FN f64 tan_rest(f64 x) {
+    return polynomial(x, 0x1.555555555557ap-2, 0x1.111111110c80dp-3, 0x1.ba1ba1c05a6e1p-5, 0x1.664f466b89f2ep-6,
+                      0x1.226e9a74a25acp-7, 0x1.d6bcd79ccc299p-9, 0x1.7f3c7ebc4c892p-10, 0x1.24685421f5347p-11,
+                      0x1.5aeef7553a5f9p-12);
+}
+/// (atan a − a) / (a x) = atan_first + x · atan_rest(x) with x = a², for |a| ≤ 1
+template <class T> inline constexpr T atan_first = constant<T>(-0x1.55553ep-2f, -0x1.5555555555525p-2);
 GRIDFOLD_FN f32 atan_rest(f32 x) {
-    return polynomial(x, -0x1.555454p-2f, 0x1.9924d4p-3f, -0x1.1c379ep-3f, 0x1.49e3b8p-4f);
+    return polynomial(x, 0x1.9991e6p-3f, -0x1.2420b6p-3f, 0x1.c08f6cp-4f, -0x1.581596p-4f, 0x1.da6008p-5f,
+                      -0x1.fdff5ap-6f, 0x1.64c614p-7f, -0x1.d4a118p-10f);
 }
 GRIDFOLD_FN f64 atan_rest(f64 x) {
-    return polynomial(x, -0x1.555555555553dp-2, 0x1.9999999995863p-3, -0x1.24924922ad0a8p-3, 0x1.c71c70e5e1e0dp-4,
-                      -0x1.745cf8d63f84dp-4, 0x1.3b1118a0698b1p-4, -0x1.10ebb24d2aefap-4, 0x1.df0eeee9ccb02p-5,
-                      -0x1.9cd109e9ad46fp-5, 0x1.37d12bbabbe33p-5, -0x1.2560459daf3a8p-6);
+    return polynomial(x, 0x1.99999999954a8p-3, -0x1.249249237c074p-3, 0x1.c71c717f1b11cp-4, -0x1.745d11a28cbe3p-4,
+                      0x1.3b136612c7d65p-4, -0x1.110e4ce46f38ap-4, 0x1.e1bb74106398bp-5, -0x1.ae5d92e6b9e62p-5,
+                      0x1.82d7de5978c16p-5, -0x1.599c2c6ffb736p-5, 0x1.2c1e58b4170a1p-5, -0x1.e9c6f9511cd17p-6,
+                      0x1.67fd9fd57d5ecp-6, -0x1.c717fcf9c212ap-7, 0x1.d70e40b0787cep-8, -0x1.79885728428e8p-9,
+                      0x1.b2fe808756f2fp-11, -0x1.3e5a11cba832ap-13, 0x1.ba8a1ca54644ap-17);
 }
 // By scripts/fit-functions: end
 
@@ -58,8 +71,9 @@ template <class T> GRIDFOLD_FN Angle<T> quick_angle(T x) {
     const T shifted = fma(x, constant<T>(0x1.45f306p-1f, 0x1.45f306dc9c883p-1), Real<T>::to_whole),
             n = shifted - Real<T>::to_whole;
     const T first = fma(n, -half_pi<T>.high, x); // exact
-    const Pair<T> second = product(n, -half_pi<T>.low), s = sum(first, second.high);
-    return {to_bits(shifted), ordered_sum(s.high, s.low + fma(n, -half_pi_rest<T>, second.low))};
+    // The sum is exact although `second` may be larger: then both are multiples of so large a power of 2.
+    const Pair<T> second = product(n, -half_pi<T>.low), s = ordered_sum(first, second.high);
+    return {to_bits(shifted), {s.high, s.low + fma(n, -half_pi_rest<T>, second.low)}};
 }
 // By scripts/fit-functions: begin
 /// 32 bits of 2/π, from the bit of weight 2^(31 − bit) downwards.
@@ -144,8 +158,12 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cos(T x) {
 }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T tan(T x) {
     const Angle<T> a = angle<operands>(x);
-    const Legs<T> l = legs(a.r);
-    const Pair<T> s = ordered_sum(a.r.high, l.sin_tail), c = ordered_sum(l.cosine, l.cos_tail);
+    const T half = T(0.5) * a.r.high;
+    const Pair<T> z = product(half, half);
+    const T tail = fma(half * z.high, tan_rest(z.high), T(0.5) * a.r.low);
+    // 2 tan(r/2) and 1 − tan²(r/2)
+    const Pair<T> s = ordered_sum(a.r.high, T(2) * tail), one = ordered_sum(T(1), -z.high),
+                  c = ordered_sum(one.high, one.low - fma(tail, a.r.high + tail, z.low));
     const bool odd = (a.quadrant & 1) != 0;
     const Pair<T> n = {pick(odd, -c.high, s.high), pick(odd, -c.low, s.low)},
                   d = {pick(odd, s.high, c.high), pick(odd, s.low, c.low)};
@@ -179,18 +197,15 @@ template <class T> GRIDFOLD_FN T acos(T x) {
     return h.high + (h.low + fma(factor, a.tail, multiple * half_pi<T>.low));
 }
 
-/// atan(n / d) for n, d ≥ 0, not both 0: of n / d, of (n − d) / (n + d) and π/4, or of −d / n and π/2.
+/// atan(n / d) for n, d ≥ 0, not both 0: of n / d, or of −d / n and π/2.
 template <class T> GRIDFOLD_FN Pair<T> arc_tangent(T n, T d) {
-    constexpr T tan_of_8th = T(0.4142135623730951), tan_of_3_8ths = T(2.414213562373095);
-    const bool low = n <= tan_of_8th * d, high = n > tan_of_3_8ths * d;
-    const Pair<T> minus = sum(n, -d), plus = sum(n, d);
-    const Pair<T> over = {pick(low, n, pick(high, -d, minus.high)), pick(low || high, T(0), minus.low)};
-    const Pair<T> under = {pick(low, d, pick(high, n, plus.high)), pick(low || high, T(0), plus.low)};
-    const Pair<T> q = quotient(over, under);
-    const T x = q.high * q.high, tail = fma(q.high * x, atan_rest(x), q.low);
-    const T multiple = pick(low, T(0), pick(high, T(1), T(0.5)));
-    const Pair<T> h = sum(multiple * half_pi<T>.high, q.high);
-    return {h.high, h.low + (multiple * half_pi<T>.low + tail)};
+    const bool steep = n > d;
+    const Pair<T> over = {pick(steep, -d, n), T(0)}, under = {pick(steep, n, d), T(0)}, q = quotient(over, under);
+    const T x = q.high * q.high, cube = q.high * x;
+    const T low = fma(T(-0.5) * x, q.low, q.low) + pick(steep, half_pi<T>.low, T(0)); // roughly q.low / (1 + x)
+    const T tail = fma(cube, atan_first<T>, fma(cube * x, atan_rest(x), low));
+    const Pair<T> h = ordered_sum(pick(steep, half_pi<T>.high, T(0)), q.high);
+    return {h.high, h.low + tail};
 }
 template <class T> GRIDFOLD_FN T atan(T x) {
     const T a = abs(x), most = T(0x1p100f); // the arc of any larger is π/2, rounded
