@@ -1,5 +1,5 @@
-// Contender `libmvec`: glibc's vector functions, called by plain loops that gcc vectorises. Compiled with -O3 -ffast-math
-// once for each instruction set, which GRIDFOLD_TABLE names.
+// Contender `libmvec`: glibc's vector functions, called by plain loops that gcc vectorises. Compiled with -O3
+// -ffast-math once for each instruction set, which GRIDFOLD_TABLE names.
 #include <cmath>
 
 #include "functions.hpp"

@@ -1,7 +1,7 @@
 // Compares gridfold's elementary functions on one thread of the CPU with those of vector libraries, as one Google
 // Benchmark: --benchmark_out writes JSON, --benchmark_filter selects.
-// A name is function_<case>/type/bytes:B/mode/contender; the mode is gridfold's instruction set, for which the others are
-// compiled, too: that of the machine, or of the environment variable GRIDFOLD_CPU.
+// A name is function_<case>/type/bytes:B/mode/contender; the mode is gridfold's instruction set, for which the others
+// are compiled, too: that of the machine, or of the environment variable GRIDFOLD_CPU.
 //
 //     bench_functions [--rounds=N, 15 unless told]
 //
@@ -109,7 +109,7 @@ void add(const Function& f, std::string_view type, const std::string& set, const
 
 /// Removes `--rounds=N` from the arguments and returns N.
 int take_rounds(int& count, char** arguments) {
-    constexpr std::string_view flag = "--rounds=";
+    static constexpr std::string_view flag = "--rounds=";
     const auto is_flag = [](std::string_view argument) { return argument.starts_with(flag); };
     char** const end = arguments + count;
     char** const found = std::find_if(arguments + 1, end, is_flag);

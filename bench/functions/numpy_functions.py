@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Measures NumPy's elementary functions on the operands of bench_functions, and writes a file like its.
 
-usage: numpy_functions.py OUT.json [--rounds N] [--set AVX2|AVX-512]
+usage: numpy_functions.py OUT.json [--rounds N] [--set avx2|avx512]
 
---set: what gridfold is measured with; of NumPy's loops, those for later instruction sets are switched off. The counter
-`ulps` is the largest error of the results against NumPy's functions of a wider type.
+--set: what gridfold is measured with; NumPy's loops for later instruction sets are switched off. The counter `ulps` is the largest error of the results against NumPy's functions of a wider type.
 """
 import argparse
 import datetime
@@ -25,9 +24,10 @@ except ImportError:  # NumPy 1
 TABLE = pathlib.Path(__file__).with_name("functions.def")
 ROW = re.compile(r"^GRIDFOLD_BENCH_FUNCTION\((\w+), (\w+), (\d), ([^,]+), ([^)]+)\)", re.MULTILINE)
 ELEMENTS = 1 << 22
+MODES = {"avx2": "AVX2", "avx512": "AVX-512"}  # as bench_functions calls them
 DISABLED = "NPY_DISABLE_CPU_FEATURES"
-NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
-         "atanh": "arctanh", "pow": "power"}  # where they differ from gridfold's
+NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
+         "acosh": "arccosh", "atanh": "arctanh", "pow": "power"}  # where they differ from gridfold's
 
 
 def without_avx512():
@@ -67,7 +67,7 @@ def measured(function, inputs, rounds):
     return error, seconds
 
 
-def entries(instruction_set, rounds):
+def entries(mode, rounds):
     for name, function, arity, low, high in ROW.findall(TABLE.read_text()):
         function = getattr(numpy, NAMES.get(function, function), None)
         if function is None:
@@ -75,25 +75,26 @@ def entries(instruction_set, rounds):
         for type, numpy_type in (("f32", numpy.float32), ("f64", numpy.float64)):
             inputs = [operands(float(low), float(high), numpy_type, i << 32) for i in range(int(arity))]
             error, seconds = measured(function, inputs, rounds)
-            name_of_all = f"function_{name}/{type}/bytes:{inputs[0].nbytes}/{instruction_set}/numpy"
+            name_of_all = f"function_{name}/{type}/bytes:{inputs[0].nbytes}/{mode}/numpy"
             print(f"{name_of_all:60}{1e6 * min(seconds):10.0f} us{error:8.3f} ulp", flush=True)
             for i, t in enumerate(seconds):
                 yield {"name": name_of_all, "run_type": "iteration", "repetition_index": i, "iterations": 1,
-                       "real_time": 1e6 * t, "cpu_time": 1e6 * t, "time_unit": "us", "elements": ELEMENTS, "ulps": error}
+                       "real_time": 1e6 * t, "cpu_time": 1e6 * t, "time_unit": "us", "elements": ELEMENTS,
+                       "ulps": error, "label": f"NumPy {numpy.__version__}"}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path, metavar="OUT.json")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--set", default="AVX-512", choices=["AVX2", "AVX-512"])
+    parser.add_argument("--set", default="avx512", choices=MODES)
     options = parser.parse_args()
-    if options.set == "AVX2":
+    if options.set == "avx2":
         without_avx512()
     features = [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
     context = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-               "versions": {"numpy": numpy.__version__}, "numpy_loops": features}
-    benchmarks = list(entries(options.set, options.rounds))
+               "numpy_loops": features}
+    benchmarks = list(entries(MODES[options.set], options.rounds))
     options.out.write_text(json.dumps({"context": context, "benchmarks": benchmarks}))
 
 

@@ -1,5 +1,5 @@
-// Contender `sleef`: SLEEF's vector functions of at most 1.0 ulp, or the nearest bound that it has. Compiled once for each
-// instruction set, which GRIDFOLD_TABLE names.
+// Contender `sleef`: SLEEF's vector functions of at most 1.0 ulp, or the nearest bound that it has. Compiled once for
+// each instruction set, which GRIDFOLD_TABLE names.
 #include <immintrin.h>
 #include <sleef.h>
 

@@ -40,6 +40,9 @@ LOOKS = {
     "omp_simd": Look("OpenMP, one loop per result", "#D1495B"),
     "eigen": Look("Eigen, one thread", "#6B7A1F"),
     "loop": Look("plain loop, one thread", "#888888"),
+    "numpy": Look("NumPy", "#4B73C9"),
+    "libmvec": Look("libmvec, -ffast-math", "#B5532A"),
+    "sleef": Look("SLEEF, 1.0 ulp", "#3F7F4A"),
 }
 
 

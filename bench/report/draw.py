@@ -9,6 +9,7 @@ round_trip.svg  percentiles of a host round trip
 cpu.svg         CPU contenders: their time over gridfold's
 folds.svg       time over the number of folds of one column
 peers.svg       PyTorch, CuPy and JAX, one call: their time over gridfold's
+functions.svg   elementary functions on the CPU: other libraries' time over gridfold's
 
 Every ratio is a contender's time over gridfold's: above 1, gridfold is faster.
 """
@@ -27,6 +28,7 @@ from matplotlib import lines, pyplot  # noqa: E402: after the choice of a backen
 
 from bars import is_peer  # noqa: E402
 from contenders import GRIDFOLD, look, ordered  # noqa: E402
+from functions import CASE, LIBRARIES, MODES, measured_with, name_of, ratio_of_least  # noqa: E402
 from results import ResultsError, read_all, size_text  # noqa: E402
 from table import WORDS, number, ratio, two_to  # noqa: E402
 
@@ -306,8 +308,36 @@ def cupy_note(results):
             "one block. What failed or gave a wrong result is not timed.")
 
 
+def functions(results):
+    cases = [case for mode in MODES for case in results.cases(mode=mode) if case.workload.startswith(CASE)]
+    if not cases:
+        return None
+    names = sorted({name_of(case) for case in cases}, reverse=True)
+    kinds = [(mode, type) for mode in MODES for type in ("f32", "f64")]
+    panels = new_axes("Elementary functions, one thread, 4 Mi elements: time over gridfold's",
+                      f"{measured_with(results)}. Right of the line, gridfold is faster.", 5.6, panels=(1, len(kinds)),
+                      sharex=True, sharey=True,
+                      legend=[(look(name).name, look(name).colour, "-") for name in LIBRARIES])
+    for axes, (mode, type) in zip(panels, kinds):
+        axes.set_xscale("log", base=2)
+        for name in LIBRARIES:
+            shown = [(value, names.index(name_of(case))) for case in cases
+                     if (case.mode, case.type) == (mode, type) and (value := ratio_of_least(results, case, name))]
+            # Dots as lines of no length: in one path, an SVG of a third of the size.
+            dots = [point for value, y in shown for point in ((value, y), (value, y), (math.nan, y))]
+            axes.plot(*zip(*dots), color=look(name).colour, linewidth=4.5, solid_capstyle="round")
+        axes.axvline(1, color=GRIDFOLD, linewidth=1.5)
+        axes.set_yticks(range(len(names)), names)
+        axes.tick_params(axis="y", length=0)
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_title(f"{type}, {mode}")
+        axes.set_xlabel(OVER_GRIDFOLD)
+    return panels[0].figure
+
+
 CHARTS = {"bandwidth": bandwidth, "speedup": speedup, "round_trip": round_trip, "cpu": cpu, "folds": folds,
-          "peers": peers}
+          "peers": peers, "functions": functions}
 
 
 def draw(results, folder):

@@ -13,6 +13,7 @@ import unittest
 
 import bars
 import contenders
+import functions
 import table
 from results import Results, ResultsError, read_all, size_text
 
@@ -159,6 +160,12 @@ class ReportTest(FilesTest):
         readme.write_text("no marks")
         self.assertIn("has no one part", self.run_script("table.py", file, "--check", str(readme)).stderr)
 
+    def test_functions_are_compared_by_least_times(self):
+        prefix = "function_exp/f32/bytes:16777216/AVX2/"
+        measured = self.file(entries(prefix + "gridfold", [4200, 9000], least=4194.304, elements=1 << 22, ulps=0.851)
+                             + entries(prefix + "numpy", [8000], least=6291.456, ulps=2.38), context={"gridfold": "cpu"})
+        self.assertIn("| exp | f32 | 1.000 | 0.85 | 1.50 (2.38) |  |  |", functions.tables(read_all([measured])))
+
     def test_the_ladder_goes_from_slow_to_fast(self):
         prefix = f"ladder/f32/bytes:{1 << 24}/graph/"
         file = self.file(entries(prefix + "gridfold", [6.0]) + entries(prefix + "cub", [6.6]) +
@@ -192,7 +199,7 @@ def luminance(colour):
 
 
 def committed():
-    return read_all(sorted(COMMITTED.glob("h200-*.json")))
+    return read_all(sorted([*COMMITTED.glob("h200-*.json"), *COMMITTED.glob("functions-*.json")]))
 
 
 class ContendersTest(unittest.TestCase):
@@ -200,6 +207,7 @@ class ContendersTest(unittest.TestCase):
         results = committed()
         tables_alone = ("ladder", "cubes_ladder", "compile")
         found = {name for case in results.cases() if case.workload not in tables_alone
+                 and (not case.workload.startswith(functions.CASE) or case.mode in functions.MODES)
                  for name in results.contenders(case) if not name.startswith("ladder_")}
         self.assertEqual(found, set(contenders.LOOKS))
 

@@ -92,8 +92,15 @@ class Results:
         why = next((why for what, why in self._left_out.items() if what.endswith(ending)), None)
         return "not measured" if why is None else "wrong result" if why.startswith("wrong result") else "failed"
 
+    def least(self, case, contender):
+        """The least time over the rounds, which other programs on the machine disturb least; None if not measured."""
+        return self.counter(case, contender, "least") or self.us(case, contender)
+
     def counter(self, case, contender, name):
         return self._counters.get((case, contender), {}).get(name)
+
+    def label(self, case, contender):
+        return self._labels.get((case, contender), "")
 
     def published(self, case, contender):
         """The time that the contender's author published, or ""."""
