@@ -1,4 +1,4 @@
-// Elementary functions on a GPU: gridfold's own, CUDA's by Options::fast_math, and CUDA's called by a map of the user's.
+// Elementary functions on a GPU: gridfold's own, CUDA's by Options::fast_math, and CUDA's that a user's map calls.
 #include <cmath>
 #include <string>
 #include <vector>

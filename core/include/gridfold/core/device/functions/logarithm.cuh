@@ -96,7 +96,8 @@ template <class T> GRIDFOLD_FN T log_of_pair(Pair<T> u, T doublings) {
     const T low = u.low * power_of_2<T>(Bits<T>(3 * Real<T>::bias) - b.biased);
     const T exponent = b.exponent + doublings;
     const Pair<T> f = ordered_sum(b.m - T(1), low), h = ordered_sum(exponent * ln2_short<T>.high, f.high);
-    return h.high + (h.low + fma(exponent, ln2_short<T>.low, log_tail(f.high) + fma(-f.low, f.high, f.low)));
+    return h.high + (h.low + fma(exponent, ln2_short<T>.low,
+                                 log_tail(f.high) + fma(-f.low, fma(-f.high, f.high, f.high), f.low)));
 }
 template <class T> GRIDFOLD_FN T log1p(T x) {
     T y = log_of_pair(sum(T(1), x), T(0));
