@@ -309,6 +309,12 @@ TEST(EmitCuda, a_sweep_that_only_stores_takes_a_block_a_slab) {
     EXPECT_EQ(gf::cuda::grid(emit(cubes), gf::slab_elements * 1000000), gf::max_blocks);
 }
 
+TEST(EmitCuda, a_sweep_that_computes_functions_takes_a_block_a_few_slabs_if_there_are_many) {
+    const gf::cuda::Kernel maps = emit("m(x: f32[n]) -> y = log(x)");
+    EXPECT_EQ(gf::cuda::grid(maps, maps.schedule.slab() * 2048), 2048);
+    EXPECT_EQ(gf::cuda::grid(maps, maps.schedule.slab() * 8192 + 1), 2049);
+}
+
 TEST(EmitCuda, broadcast_inputs_are_read_by_their_strides) {
     const gf::cuda::Kernel kernel = emit("b(x: f32[i, j], w: f32[j], t: f32[j, i]) -> s = sum(x * w + t)");
     int strides = 0;

@@ -49,10 +49,13 @@ std::vector<std::string> compiler_options(bool fast_math) {
 }
 
 std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
-    // A sweep that only stores takes one slab a block: a grid-stride loop costs it 10 % (bench/NOTES.md).
-    const std::int64_t slab = kernel.schedule.slab();
-    const std::int64_t blocks =
-        kernel.words > 0 ? fold_order(elements).blocks : (elements + slab - 1) / slab; // defect: blocks
+    // A sweep that only stores takes a slab a block, or a few if that leaves enough blocks: a persistent grid costs it
+    // 10 % (bench/NOTES.md).
+    constexpr std::int64_t enough = 2048;
+    const std::int64_t slabs = (elements + kernel.schedule.slab() - 1) / kernel.schedule.slab();
+    const std::int64_t each = std::clamp<std::int64_t>(slabs / enough, 1, kernel.schedule.slabs_of_map);
+    const std::int64_t of_map = (slabs + each - 1) / each;
+    const std::int64_t blocks = kernel.words > 0 ? fold_order(elements).blocks : of_map; // defect: blocks
     constexpr std::int64_t most = 0x7fffffff; // CUDA's limit; beyond it each block takes several slabs
     return std::clamp<std::int64_t>(blocks, 1, most);
 }

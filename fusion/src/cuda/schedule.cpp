@@ -22,7 +22,9 @@ constexpr int least_width = 4;    ///< f64 in blocks of 512 threads, not 1,024: 
 constexpr int width_of_many = 8;  ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
 constexpr int bytes_of_many = 64; ///< of a thread, in flight, in a large grid: five of 2,500 blocks 17.3 → 13.8
 constexpr int large_grid = 1200; ///< blocks; five of 1,000 in a large grid's blocks 13.1 → 14.8, of 1,280 15.6 → 15.4
-constexpr int threads_of_maps = 256;   ///< z-score's map of 2^30 B 526 → 508; 128 threads the same
+constexpr int threads_of_maps = 256;  ///< z-score's map of 2^30 B 526 → 508; 128 threads the same
+constexpr int slabs_of_functions = 4; ///< of a block: log of 2^30 B 563 → 510, erf 726 → 588; 2x + 1 504 → 512
+constexpr int threads_of_functions = 2048; ///< resident threads of such maps: log 631 → 563, erf 848 → 726
 constexpr int narrow_words = 8;        ///< most words of a narrow lane; wide lanes leave room for one resident block
 constexpr int most_state_words = 128;  ///< words of a thread's lanes: a thread has at most 255 registers
 constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
@@ -151,8 +153,17 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
     // The states must fit into a thread's 255 registers.
     while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words)
         width /= 2; // defect: narrower
-    // Sweeps that fold nothing are fastest in many small blocks; their slabs are not part of any order.
-    if (sweep.folds.empty()) return {.problems = problems, .threads = tuned::threads_of_maps, .width = width};
+    // Sweeps that fold nothing are fastest in many small blocks; their slabs are not part of any order. With elementary
+    // functions, starting blocks takes a tenth of the time, so each block has several slabs, and as many as possible
+    // are resident.
+    if (sweep.folds.empty()) {
+        Schedule maps{.problems = problems, .threads = tuned::threads_of_maps, .width = width};
+        if (calls_functions(sweep)) {
+            maps.resident = tuned::threads_of_functions / maps.threads;
+            maps.slabs_of_map = tuned::slabs_of_functions;
+        }
+        return maps;
+    }
 
     Schedule chosen{.problems = problems, .threads = int(slab_elements) / width, .width = width};
     chosen.collects = blocks_to_collect(sweep, chosen.threads);

@@ -32,6 +32,7 @@ struct Schedule {
     bool rest_at_once = false; ///< what is left of a batch is loaded at once, each slab predicated; else in halves
     bool tail_early = false;   ///< the tail (a partial slab) is loaded together with the slabs in flight
     int collects = 1;          ///< most blocks whose states one thread collects
+    int slabs_of_map = 1;      ///< slabs of a block in a kernel that folds nothing
 
     /// The elements that a block processes at a time.
     std::int64_t slab() const { return std::int64_t{threads} * width; }

@@ -55,10 +55,11 @@ public:
         write_nodes(0);
         for (const NodeId reduce : placed.reduces) add_folds(reduce);
         write_nodes(1);
-        for (const PlacedStore& store : placed.stores) sweep_.stores.push_back({values_[store.node], store.array});
+        for (const PlacedStore& store : placed.stores)
+            sweep_.stores.push_back({before_rounding(values_[store.node], store.array), store.array});
         for (const NodeId node : placed.yields)
             sweep_.yields.push_back({values_[node], scalar_of_[node], empty_of(node)});
-        sort_by_phase();
+        sort_by_phase(used_values());
         return std::move(sweep_);
     }
 
@@ -77,17 +78,45 @@ private:
         return phase;
     }
 
-    /// Sorts the code by phase, within a phase values without dims first, otherwise stable.
-    void sort_by_phase() {
-        const Ids<ValueId> values = sweep_.code.ids();
-        std::vector<ValueId> order(values.begin(), values.end());
+    /// The f32 value that a value to be stored in a half array is rounded from, because storing it rounds it the same
+    /// way; else the value.
+    ValueId before_rounding(ValueId value, ArrayId array) const {
+        const Instruction& i = sweep_.code[value];
+        const bool rounds_again = i.opcode == Opcode::round && i.round_to == placement_.arrays[array].type &&
+                                  sweep_.code[i.operands[0]].type == DType::f32; // defect: rounds again
+        return rounds_again ? i.operands[0] : value;
+    }
+
+    /// The values that stores, folds and yields depend on: all but roundings that stores do themselves.
+    std::vector<ValueId> used_values() const {
+        Table<ValueId, bool> used(sweep_.code.size());
+        const auto use = [&](ValueId value) {
+            if (value.valid()) used[value] = true;
+        };
+        for (const Fold& fold : sweep_.folds) use(fold.value), use(fold.mask);
+        for (const Store& store : sweep_.stores) use(store.value);
+        for (const Yield& yield : sweep_.yields) use(yield.value), use(yield.empty);
+        std::vector<ValueId> values;
+        for (std::size_t n = sweep_.code.size(); n-- > 0;) {
+            const ValueId value(n);
+            if (!used[value]) continue;
+            values.push_back(value);
+            std::ranges::for_each(sweep_.code[value].operands, use);
+        }
+        std::ranges::reverse(values);
+        return values;
+    }
+
+    /// Keeps these values of the code, and sorts them by phase, within a phase values without dims first, otherwise
+    /// stable.
+    void sort_by_phase(std::vector<ValueId> order) {
         const auto key = [&](ValueId value) {
             const Instruction& instruction = sweep_.code[value];
             return std::pair(instruction.phase, !instruction.domain.empty());
         };
         std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return key(a) < key(b); });
         Table<ValueId, Instruction> code;
-        Table<ValueId, ValueId> place(order.size());
+        Table<ValueId, ValueId> place(sweep_.code.size());
         for (const ValueId value : order) place[value] = code.add(sweep_.code[value]);
         const auto renumber = [&](ValueId& value) {
             if (value.valid()) value = place[value];

@@ -49,9 +49,15 @@ GRIDFOLD_FN f32 f16_to_f32(u16 bits) {
 }
 /// The bfloat16 bits of x, rounded to nearest, ties to even; NaN converts to NaN.
 GRIDFOLD_FN u16 f32_to_bf16(f32 x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    u16 half;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(x));
+    return half;
+#else
     const u32 bits = to_bits(x);
     const u32 rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
     return u16(x != x ? 0x7fc0u : rounded);
+#endif
 }
 GRIDFOLD_FN f32 bf16_to_f32(u16 bits) { return from_bits(u32(bits) << 16); }
 
