@@ -18,10 +18,10 @@ GRIDFOLD_FN f32 log2_rest(f32 x) {
     return polynomial(x, -0x1.71547p-1f, 0x1.ec7094p-2f, -0x1.715adp-2f, 0x1.277fp-2f, -0x1.eaafacp-3f, 0x1.a2e32p-3f,
                       -0x1.8787d2p-3f, 0x1.7e2a68p-3f, -0x1.c36c48p-4f);
 }
-/// (log10(1 + x) − x / ln 10) / x², for 1 + x in [2/3, 4/3)
+/// (log10(1 + x) − x / ln 10) / x², for 1 + x in [0.6796875, 1.359375)
 GRIDFOLD_FN f32 log10_rest(f32 x) {
-    return polynomial(x, -0x1.bcb7b2p-3f, 0x1.287a2ep-3f, -0x1.bcb674p-4f, 0x1.63f6e8p-4f, -0x1.28bfe4p-4f,
-                      0x1.f224bap-5f, -0x1.b10e6ap-5f, 0x1.f22eb4p-5f, -0x1.cbf05ep-5f);
+    return polynomial(x, -0x1.bcb7bp-3f, 0x1.287a36p-3f, -0x1.bcb9bap-4f, 0x1.63f242p-4f, -0x1.28354ap-4f,
+                      0x1.f2e63ap-5f, -0x1.c0b728p-5f, 0x1.ed946p-5f, -0x1.833d68p-5f);
 }
 /// (log((1 + s) / (1 − s)) / s − 2) / x with x = s², for (1 + s) / (1 − s) in [sqrt(1/2), sqrt(2))
 GRIDFOLD_FN f64 log_rest(f64 x) {
@@ -98,7 +98,7 @@ GRIDFOLD_FN f64 log10(f64 x) {
     return scaled_log(x, {0x1.34413509f78p-2, 0x1.fef311f12b358p-46}, {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57});
 }
 GRIDFOLD_FN f32 log10(f32 x) {
-    const Binary<f32> b = binary<f32, true, 0x3f2aaaabu>(x); // m in [2/3, 4/3): there whole − high is exact
+    const Binary<f32> b = binary<f32, true, 0x3f2e0000u>(x); // m in [0.68, 1.36): whole − high is exact
     constexpr Pair<f32> of_2 = {0x1.3442p-2f, -0x1.95ec1p-19f}, of_e = {0x1.bcb7b2p-2f, -0x1.5b235ep-27f};
     const f32 f = b.m - 1.0f, whole = b.exponent * of_2.high, high = fma(f, of_e.high, whole),
               low = fma(f, of_e.high, whole - high);
