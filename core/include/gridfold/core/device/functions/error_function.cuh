@@ -63,10 +63,13 @@ template <class T> GRIDFOLD_FN Pair<T> exp_of_rest(Pair<T> r) {
 template <class T> GRIDFOLD_FN T erf(T x) {
     const T a = abs(x), near = fma(a, erf_rest(a * a), a);
     const T b = between(a, T(1), constant<T>(3.95f, 5.95)); // beyond, erf is 1, rounded
-    const Pair<T> p = product(b, -erf_exponent(b));
-    const Reduced<T> e = reduced_by_ln2(p.high);
-    const Pair<T> r = sum(e.r.high, e.r.low + (p.low - erf_exponent_first<T>));
-    const T far = T(1) - scaled((exp_tail(r) + r.high) + T(1), e.exponent);
+    const T rate = erf_exponent(b), p = fma(-b, rate, -erf_exponent_first<T>);
+    const Reduced<T> e = reduced_by_ln2(p);
+    const T r = e.r.high, slope = fma(r, exp_rest(r), T(1));
+    T y = fma(r, slope, T(1));
+    if constexpr (sizeof(T) == 4) // the rounding of p and r
+        y = fma(r, slope, e.r.low + (fma(-b, rate, -p) - erf_exponent_first<T>)) + T(1);
+    const T far = fma(-y, from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction)), T(1));
     return with_sign_of(x, pick(a < T(1), near, far));
 }
 template <class T> GRIDFOLD_FN T erfc(T x) {

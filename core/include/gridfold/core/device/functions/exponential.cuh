@@ -100,8 +100,10 @@ template <class T> GRIDFOLD_FN T exp2(T x) {
 /// 2^n ((1 − 2^−n) + (e^r − 1))
 template <class T> GRIDFOLD_FN T expm1(T x) {
     const Reduced<T> e = reduced_by_ln2(between(x, constant<T>(-30, -60), exp_most<T>));
-    const Pair<T> whole = ordered_sum(T(1), -power_of_2<T>(reciprocal<T>(e.exponent))),
-                  s = ordered_sum(whole.high, e.r.high);
+    const T power = power_of_2<T>(reciprocal<T>(e.exponent));
+    if constexpr (sizeof(T) == 8) // up to 2 ulp
+        return pick(x == T(0), x, scaled((T(1) - power) + (e.r.high + exp_tail(e.r)), e.exponent));
+    const Pair<T> whole = ordered_sum(T(1), -power), s = ordered_sum(whole.high, e.r.high);
     const T y = scaled(s.high + (exp_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
     return pick(x == T(0), x, y);
 }

@@ -18,6 +18,11 @@ GRIDFOLD_FN f32 log2_rest(f32 x) {
     return polynomial(x, -0x1.71547p-1f, 0x1.ec7094p-2f, -0x1.715adp-2f, 0x1.277fp-2f, -0x1.eaafacp-3f, 0x1.a2e32p-3f,
                       -0x1.8787d2p-3f, 0x1.7e2a68p-3f, -0x1.c36c48p-4f);
 }
+/// (log10(1 + x) − x / ln 10) / x², for 1 + x in [0.6796875, 1.359375)
+GRIDFOLD_FN f32 log10_rest(f32 x) {
+    return polynomial(x, -0x1.bcb7bp-3f, 0x1.287a36p-3f, -0x1.bcb9bap-4f, 0x1.63f242p-4f, -0x1.28354ap-4f,
+                      0x1.f2e63ap-5f, -0x1.c0b728p-5f, 0x1.ed946p-5f, -0x1.833d68p-5f);
+}
 /// (log((1 + s) / (1 − s)) / s − 2) / x with x = s², for (1 + s) / (1 − s) in [sqrt(1/2), sqrt(2))
 GRIDFOLD_FN f64 log_rest(f64 x) {
     return polynomial(x, 0x1.5555555555593p-1, 0x1.999999997fa52p-2, 0x1.2492494221f33p-2, 0x1.c71c51e0b54f4p-3,
@@ -25,45 +30,43 @@ GRIDFOLD_FN f64 log_rest(f64 x) {
 }
 // By scripts/fit-functions: end
 
-/// x = 2^exponent m, m in [sqrt(1/2), sqrt(2)), for 0 < x < infinity. biased = exponent + bias, of a multiple of
-/// a denormal x.
+/// x = 2^exponent m, m in [half, 2 half), for 0 < x < infinity
 template <class T> struct Binary {
     T exponent, m;
-    Bits<T> biased;
 };
-template <bool may_be_denormal = true, class T> GRIDFOLD_FN Binary<T> binary(T x) {
-    constexpr Bits<T> half =
-        sizeof(T) == 4 ? Bits<T>(0x3f3504f3u) : Bits<T>(0x3fe6a09e667f3bcdull); // the bits of sqrt(1/2)
-    const bool denormal = may_be_denormal && x < Real<T>::least_normal;
-    const Bits<T> bits = to_bits(pick(denormal, x * (T(2) * Real<T>::two_fraction), x));
-    const Bits<T> biased = (bits - half + (Bits<T>(Real<T>::bias) << Real<T>::fraction)) >> Real<T>::fraction;
-    const T m = from_bits(Bits<T>(bits - ((biased - Bits<T>(Real<T>::bias)) << Real<T>::fraction)));
-    // As a float: biased are the low bits of 2^fraction + biased.
-    constexpr T offset = Real<T>::two_fraction + T(Real<T>::bias);
-    const T exponent = from_bits(Bits<T>(biased | to_bits(Real<T>::two_fraction))) -
-                       pick(denormal, offset + T(Real<T>::fraction + 1), offset);
-    return {exponent, m, biased};
+template <class T>
+inline constexpr Bits<T> root_half =
+    sizeof(T) == 4 ? Bits<T>(0x3f3504f3u) : Bits<T>(0x3fe6a09e667f3bcdull); ///< as bits
+template <class T, bool may_be_denormal = true, Bits<T> half = root_half<T>> GRIDFOLD_FN Binary<T> binary(T x) {
+    constexpr int up = Real<T>::fraction + 1;
+    constexpr Bits<T> leading = Bits<T>(1) << Real<T>::fraction;
+    Bits<T> bits = to_bits(x);
+    if constexpr (may_be_denormal) { // a denormal number gets an exponent below 0
+        const Bits<T> larger = to_bits(x * (T(2) * Real<T>::two_fraction)) - up * leading;
+        bits = choose_bits<T>(x < Real<T>::least_normal, larger, bits);
+    }
+    if constexpr (sizeof(T) == 4) {
+        const Bits<T> shifted = bits - half;
+        return {T(Int<T>(shifted) >> Real<T>::fraction), from_bits(Bits<T>(bits - (shifted & (0 - leading))))};
+    } else { // instruction sets convert no i64: the biased exponent are the low bits of 2^fraction + it
+        constexpr int bias = Real<T>::bias + 2 * up; // no exponent is below −bias
+        const Bits<T> shifted = bits - half + Bits<T>(bias) * leading;
+        return {from_bits(Bits<T>((shifted >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
+                    (Real<T>::two_fraction + T(bias)),
+                from_bits(Bits<T>((shifted & (leading - 1)) + half))};
+    }
 }
-/// log(1 + f) − f
-GRIDFOLD_FN f32 log_tail(f32 f) { return f * f * fma(f, log_rest(f), -0.5f); }
-GRIDFOLD_FN f64 log_tail(f64 f) {
+/// log(1 + f) − f + low
+GRIDFOLD_FN f32 log_tail(f32 f, f32 low) { return fma(f * f, fma(f, log_rest(f), -0.5f), low); }
+GRIDFOLD_FN f64 log_tail(f64 f, f64 low) {
     const f64 s = f / (2.0 + f), z = s * s;
-    return s * fma(z, log_rest(z), -f);
+    return fma(s, fma(z, log_rest(z), -f), low);
 }
 /// y = log(x) where x is positive and finite; else what Annex F says.
 template <class T> GRIDFOLD_FN T log_or_special(T x, T y) {
     y = pick(x < infinity<T>(), y, x);
     y = pick(x == T(0), -infinity<T>(), y);
     return pick(x < T(0), quiet_nan<T>(), y);
-}
-/// A multiple of the logarithm: exponent · of_2 + log(m) · of_e, where of_2 = log(2) · of_e. exponent · of_2.high is
-/// exact.
-template <class T> GRIDFOLD_FN T scaled_log(T x, Pair<T> of_2, Pair<T> of_e) {
-    const Binary<T> b = binary(x);
-    const T f = b.m - T(1), tail = log_tail(f);
-    const Pair<T> p = product(f, of_e.high), h = ordered_sum(b.exponent * of_2.high, p.high);
-    return log_or_special(x,
-                          h.high + (h.low + fma(b.exponent, of_2.low, fma(tail, of_e.high, fma(f, of_e.low, p.low)))));
 }
 /// ln 2 in two parts, of which the first has so few bits that its product with an exponent is exact.
 template <class T>
@@ -72,37 +75,49 @@ inline constexpr Pair<T> ln2_short = {constant<T>(0x1.62e4p-1f, 0x1.62e42fefa38p
 
 template <class T> GRIDFOLD_FN T log(T x) {
     const Binary<T> b = binary(x);
-    const T f = b.m - T(1);
-    const Pair<T> h = ordered_sum(b.exponent * ln2_short<T>.high, f);
-    return log_or_special(x, h.high + (h.low + fma(b.exponent, ln2_short<T>.low, log_tail(f))));
+    const T f = b.m - T(1), high = fma(b.exponent, ln2_short<T>.high, f),
+            low = f - fma(-b.exponent, ln2_short<T>.high, high);
+    return log_or_special(x, high + fma(b.exponent, ln2_short<T>.low, log_tail(f, low)));
 }
-GRIDFOLD_FN f64 log2(f64 x) { return scaled_log(x, {1, 0}, {0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56}); }
+/// log2(x) in f32: exponent + (f of_e + f² rest)
 GRIDFOLD_FN f32 log2(f32 x) {
     const Binary<f32> b = binary(x);
     constexpr Pair<f32> of_e = {0x1.715476p0f, 0x1.4ae0cp-26f};
     const f32 f = b.m - 1.0f;
-    return log_or_special(x, b.exponent + fma(f, of_e.high, fma(f * f, log2_rest(f), f * of_e.low)));
+    return log_or_special(x, b.exponent + fma(f, of_e.high, f * fma(f, log2_rest(f), of_e.low)));
 }
-template <class T> GRIDFOLD_FN T log10(T x) {
-    return scaled_log(
-        x, Pair<T>{constant<T>(0x1.3442p-2f, 0x1.34413509f78p-2), constant<T>(-0x1.95ec1p-19f, 0x1.fef311f12b358p-46)},
-        Pair<T>{constant<T>(0x1.bcb7b2p-2f, 0x1.bcb7b1526e50ep-2),
-                constant<T>(-0x1.5b235ep-27f, 0x1.95355baaafad3p-57)});
+/// exponent · of_2 + log(m) · of_e, where of_2 = log(2) · of_e; exponent · of_2.high is exact.
+GRIDFOLD_FN f64 scaled_log(f64 x, Pair<f64> of_2, Pair<f64> of_e) {
+    const Binary<f64> b = binary(x);
+    const f64 f = b.m - 1.0, whole = b.exponent * of_2.high, high = fma(f, of_e.high, whole),
+              low = fma(f, of_e.high, whole - high);
+    return log_or_special(x, high + fma(b.exponent, of_2.low, fma(log_tail(f, f * of_e.low), of_e.high, low)));
+}
+GRIDFOLD_FN f64 log2(f64 x) { return scaled_log(x, {1, 0}, {0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56}); }
+GRIDFOLD_FN f64 log10(f64 x) {
+    return scaled_log(x, {0x1.34413509f78p-2, 0x1.fef311f12b358p-46}, {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57});
+}
+GRIDFOLD_FN f32 log10(f32 x) {
+    const Binary<f32> b = binary<f32, true, 0x3f2e0000u>(x); // m in [0.68, 1.36): whole − high is exact
+    constexpr Pair<f32> of_2 = {0x1.3442p-2f, -0x1.95ec1p-19f}, of_e = {0x1.bcb7b2p-2f, -0x1.5b235ep-27f};
+    const f32 f = b.m - 1.0f, whole = b.exponent * of_2.high, high = fma(f, of_e.high, whole),
+              low = fma(f, of_e.high, whole - high);
+    return log_or_special(x, high + fma(b.exponent, of_2.low, fma(f, fma(f, log10_rest(f), of_e.low), low)));
 }
 
 /// log(u) + doublings ln 2, for a normal u.high > 0, precise near u = 1
 template <class T> GRIDFOLD_FN T log_of_pair(Pair<T> u, T doublings) {
-    const Binary<T> b = binary<false>(u.high);
-    const T low = u.low * power_of_2<T>(Bits<T>(3 * Real<T>::bias) - b.biased);
+    const Binary<T> b = binary<T, false>(u.high);
+    const T low = T(0.25) * u.low * from_bits(Bits<T>(to_bits(b.m) - to_bits(u.high) + to_bits(T(4))));
     const T exponent = b.exponent + doublings;
     const Pair<T> f = ordered_sum(b.m - T(1), low), h = ordered_sum(exponent * ln2_short<T>.high, f.high);
-    return h.high + (h.low + fma(exponent, ln2_short<T>.low,
-                                 log_tail(f.high) + fma(-f.low, fma(-f.high, f.high, f.high), f.low)));
+    return h.high +
+           fma(exponent, ln2_short<T>.low, log_tail(f.high, fma(-f.low, fma(-f.high, f.high, f.high), f.low) + h.low));
 }
 template <class T> GRIDFOLD_FN T log1p(T x) {
     T y = log_of_pair(sum(T(1), x), T(0));
     y = pick(x < infinity<T>(), y, x);
-    y = pick(x == T(0), x, y);
+    y = pick(abs(x) < constant<T>(0x1p-26f, 0x1p-55), x, y); // log_of_pair loses bits of a denormal low part
     y = pick(x == T(-1), -infinity<T>(), y);
     return pick(x < T(-1), quiet_nan<T>(), y);
 }

@@ -99,6 +99,12 @@ template <class T> GRIDFOLD_FN T cbrt(T x) {
     return with_sign_of(x, pick(a < infinity<T>() && a != T(0), root, a));
 }
 
+/// a² + b², for a ≥ b ≥ 0: in f32 rounded once
+GRIDFOLD_FN f64 sum_of_squares(f64 a, f64 b) { return fma(a, a, b * b); }
+GRIDFOLD_FN f32 sum_of_squares(f32 a, f32 b) {
+    const Pair<f32> p = product(a, a), q = product(b, b), t = ordered_sum(p.high, q.high);
+    return t.high + (t.low + (p.low + q.low));
+}
 /// Both are scaled by a power of 2 where the squares would overflow or vanish.
 template <class T> GRIDFOLD_FN T hypot(T x, T y) {
     constexpr T big = constant<T>(0x1p60f, 0x1p500), factor = constant<T>(0x1p80f, 0x1p600);
@@ -106,10 +112,8 @@ template <class T> GRIDFOLD_FN T hypot(T x, T y) {
     const bool is_big = more > big, is_small = more < T(1) / big;
     const T down = pick(is_big, T(1) / factor, pick(is_small, factor, T(1))),
             back = pick(is_big, factor, pick(is_small, T(1) / factor, T(1)));
-    const Pair<T> p = product(more * down, more * down), q = product(less * down, less * down),
-                  t = ordered_sum(p.high, q.high);
-    const Pair<T> s = root(Pair<T>{t.high, t.low + (p.low + q.low)});
-    const T result = pick(x != x || y != y, quiet_nan<T>(), (s.high + s.low) * back);
+    const T u = more * down, v = less * down;
+    const T result = pick(x != x || y != y, quiet_nan<T>(), sqrt(sum_of_squares(u, v)) * back);
     return pick(a == infinity<T>() || b == infinity<T>(), infinity<T>(), result);
 }
 

@@ -47,13 +47,16 @@ template <class T> GRIDFOLD_FN constexpr T constant(f32 of_f32, f64 of_f64) {
 }
 
 /// yes or no, without a branch: chosen by bits, as compilers keep the branch of `? :` where an operand is computed.
-template <class T> GRIDFOLD_FN T pick(bool condition, T yes, T no) {
+template <class T> GRIDFOLD_FN Bits<T> choose_bits(bool condition, Bits<T> yes, Bits<T> no) {
 #if defined(__CUDA_ARCH__)
     return condition ? yes : no;
 #else
     const Bits<T> mask = Bits<T>(0) - Bits<T>(condition);
-    return from_bits(Bits<T>((to_bits(yes) & mask) | (to_bits(no) & ~mask)));
+    return (yes & mask) | (no & ~mask);
 #endif
+}
+template <class T> GRIDFOLD_FN T pick(bool condition, T yes, T no) {
+    return from_bits(choose_bits<T>(condition, to_bits(yes), to_bits(no)));
 }
 /// x limited to low … high; NaN stays NaN.
 template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
@@ -64,10 +67,33 @@ template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
 template <class T> GRIDFOLD_FN T with_sign_of(T x, T size) {
     return from_bits(Bits<T>(to_bits(size) | (to_bits(x) & to_bits(T(-0.0)))));
 }
-/// c[0] + c[1] x + c[2] x² + …
-template <class T> GRIDFOLD_FN T polynomial(T, T c) { return c; }
-template <class T, class... Rest> GRIDFOLD_FN T polynomial(T x, T c, Rest... rest) {
-    return fma(x, polynomial(x, rest...), c);
+/// Horner's scheme over c[skip], c[skip + stride], …
+template <int stride, int skip, class T, class... Rest> GRIDFOLD_FN T horner(T x, T c, Rest... rest) {
+    if constexpr (skip > 0)
+        return horner<stride, skip - 1>(x, rest...);
+    else if constexpr (int(sizeof...(rest)) < stride)
+        return c;
+    else
+        return fma(x, horner<stride, stride - 1>(x, rest...), c);
+}
+/// Four of Horner's schemes over x⁴
+template <class T, class... C> GRIDFOLD_FN T by_fours(T x, C... c) {
+    const T x2 = x * x, x4 = x2 * x2;
+    return fma(x2, fma(x, horner<4, 3>(x4, c...), horner<4, 2>(x4, c...)),
+               fma(x, horner<4, 1>(x4, c...), horner<4, 0>(x4, c...)));
+}
+template <class T, class... C> GRIDFOLD_FN T long_polynomial(T x, T c0, T c1, C... rest) {
+    return fma(x, fma(x, by_fours(x, rest...), c1), c0);
+}
+/// c + c[1] x + c[2] x² + …; a long one by several of Horner's schemes, as one chain of fma would wait for their
+/// latency.
+template <class T, class... C> GRIDFOLD_FN T polynomial(T x, T c, C... rest) {
+    if constexpr (sizeof...(rest) < 9)
+        return horner<1, 0>(x, c, rest...);
+    else if constexpr (sizeof...(rest) < 12)
+        return fma(x, horner<2, 1>(x * x, c, rest...), horner<2, 0>(x * x, c, rest...));
+    else
+        return long_polynomial(x, c, rest...);
 }
 
 /// high + low, not evaluated: |low| is at most half a unit in the last place of high, or a little more.

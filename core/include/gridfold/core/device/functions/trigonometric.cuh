@@ -135,19 +135,18 @@ template <Operands operands, class T> GRIDFOLD_FN Angle<T> angle(T x) {
         if (is_large(x)) return large_angle(x);
     return quick_angle(x);
 }
-/// sin(a.r) = a.r.high + sin_tail, cos(a.r) = cosine + cos_tail
+/// sin(r) and cos(r) for a pair r
 template <class T> struct Legs {
-    T sin_tail, cosine, cos_tail;
+    T sine, cosine;
 };
 template <class T> GRIDFOLD_FN Legs<T> legs(Pair<T> a) {
-    const T r = a.high, x = r * r, half = T(0.5) * x, cosine = T(1) - half;
-    return {fma(r * x, sin_rest(x), fma(-half, a.low, a.low)), cosine,
-            ((T(1) - cosine) - half) + fma(x * x, cos_rest(x), -r * a.low)};
+    const T r = a.high, x = fma(r, r, (r + r) * a.low);
+    return {r + fma(r * x, sin_rest(x), a.low), fma(x, fma(x, cos_rest(x), T(-0.5)), T(1))};
 }
 template <class T> GRIDFOLD_FN T sine(Angle<T> a) {
     const Legs<T> l = legs(a.r);
-    const T y = pick((a.quadrant & 1) != 0, l.cosine + l.cos_tail, a.r.high + l.sin_tail);
-    return from_bits(Bits<T>(to_bits(y) ^ ((a.quadrant >> 1) << (bits_of<T> - 1))));
+    const T y = pick((a.quadrant & 1) != 0, l.cosine, l.sine);
+    return from_bits(Bits<T>(to_bits(y) ^ ((a.quadrant & 2) << (bits_of<T> - 2))));
 }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sin(T x) {
     return pick(x == T(0), x, sine(angle<operands>(x)));
@@ -158,13 +157,21 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cos(T x) {
 }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T tan(T x) {
     const Angle<T> a = angle<operands>(x);
+    const bool odd = (a.quadrant & 1) != 0;
+    if constexpr (sizeof(T) == 8) { // sine / cosine, or the negative reciprocal
+        const T r = a.r.high, square = fma(r, r, (r + r) * a.r.low), rest = fma(square, cos_rest(square), T(-0.5));
+        const Pair<T> s = ordered_sum(r, fma(r * square, sin_rest(square), a.r.low));
+        const T c = fma(square, rest, T(1)), c_low = fma(square, rest, T(1) - c);
+        const Pair<T> q = quotient(Pair<T>{pick(odd, -c, s.high), pick(odd, -c_low, s.low)},
+                                   Pair<T>{pick(odd, s.high, c), pick(odd, s.low, c_low)});
+        return pick(x == T(0), x, q.high + q.low);
+    }
     const T half = T(0.5) * a.r.high;
     const Pair<T> z = product(half, half);
     const T tail = fma(half * z.high, tan_rest(z.high), T(0.5) * a.r.low);
     // 2 tan(r/2) and 1 − tan²(r/2)
     const Pair<T> s = ordered_sum(a.r.high, T(2) * tail), one = ordered_sum(T(1), -z.high),
                   c = ordered_sum(one.high, one.low - fma(tail, a.r.high + tail, z.low));
-    const bool odd = (a.quadrant & 1) != 0;
     const Pair<T> n = {pick(odd, -c.high, s.high), pick(odd, -c.low, s.low)},
                   d = {pick(odd, s.high, c.high), pick(odd, s.low, c.low)};
     const Pair<T> q = quotient(n, d);
@@ -200,7 +207,9 @@ template <class T> GRIDFOLD_FN T acos(T x) {
 /// atan(n / d) for n, d ≥ 0, not both 0: of n / d, or of −d / n and π/2.
 template <class T> GRIDFOLD_FN Pair<T> arc_tangent(T n, T d) {
     const bool steep = n > d;
-    const Pair<T> over = {pick(steep, -d, n), T(0)}, under = {pick(steep, n, d), T(0)}, q = quotient(over, under);
+    const Pair<T> over = {pick(steep, -d, n), T(0)}, under = {pick(steep, n, d), T(0)},
+                  q = sizeof(T) == 4 ? quotient(over, under)
+                                     : Pair<T>{over.high / under.high, T(0)}; // f64: 2 ulp are allowed
     const T x = q.high * q.high, cube = q.high * x;
     const T low = fma(T(-0.5) * x, q.low, q.low) + pick(steep, half_pi<T>.low, T(0)); // roughly q.low / (1 + x)
     const T tail = fma(cube, atan_first<T>, fma(cube * x, atan_rest(x), low));
