@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <gridfold/core/device_text.hpp>
+
 #include "functions/trial.hpp"
 #include "host_kernels/kernels.hpp"
 
@@ -41,7 +43,12 @@ template <class T> void check(const Function& f) {
 #include "functions/functions.def"
 #undef GRIDFOLD_FUNCTION
 
-/// The largest error of results that are exact but for `off` in the last place.
+TEST(Errors, of_every_elementary_function_are_tried) {
+    for (const gf::MapOp* row : gf::all_maps())
+        EXPECT_TRUE(!gf::detail::calls_functions(row->expression) || find_function(row->name) != nullptr) << row->name;
+}
+
+/// The error of a result, infinite if it is wrong.
 double found(float result, gf::test::reference::Exact exact) {
     Tally tally;
     tally.add(error_in_ulps(result, exact), 0);

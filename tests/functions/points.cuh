@@ -22,7 +22,8 @@ template <class T> using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32
 template <class T> GRIDFOLD_BOTH T from_bits(BitsOf<T> bits) { return std::bit_cast<T>(bits); }
 template <class T> GRIDFOLD_BOTH BitsOf<T> bits_of(T x) { return std::bit_cast<BitsOf<T>>(x); }
 
-/// SplitMix64, seeded by a hash of the index (Steele, Lea and Flood, 2014).
+/// SplitMix64, seeded by a hash of the index (Steele, Lea and Flood, 2014). Two calls are in one
+/// expression only within braces, where their order is fixed.
 class Random {
 public:
     GRIDFOLD_BOTH explicit Random(std::uint64_t index) : state_(mixed(index)) {}
@@ -33,12 +34,19 @@ public:
     /// In [0, 1)
     GRIDFOLD_BOTH double fraction() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
     GRIDFOLD_BOTH double between(double low, double high) { return low + (high - low) * fraction(); }
-    GRIDFOLD_BOTH double sign() { return bits() >> 63 != 0 ? -1 : 1; }
     /// A whole number of at most `most` bits, whose number of bits is uniform.
     GRIDFOLD_BOTH std::uint64_t of_any_size(int most) { return bits() >> (64 - between(1, most)); }
+    /// x or −x
+    template <class T> GRIDFOLD_BOTH T with_any_sign(T x) { return bits() >> 63 != 0 ? -x : x; }
     /// A number in ±[2^low, 2^high), whose exponent is uniform.
     GRIDFOLD_BOTH double of_exponents(int low, int high) {
-        return sign() * std::ldexp(1 + fraction(), between(low, high - 1));
+        const double m = 1 + fraction();
+        return with_any_sign(std::ldexp(m, between(low, high - 1)));
+    }
+    /// ±k · 2^n with a k of at most `most` bits and low ≤ n ≤ high: few bits, so that results may be exact.
+    GRIDFOLD_BOTH double of_few_bits(int most, int low, int high) {
+        const auto k = static_cast<double>(of_any_size(most));
+        return with_any_sign(std::ldexp(k, between(low, high)));
     }
 
 private:
@@ -86,7 +94,7 @@ template <class T> GRIDFOLD_BOTH T near(T x, Random& random) {
     return x < 0 ? -y : y;
 }
 template <class T> GRIDFOLD_BOTH T near_centre(Random& random) {
-    return T(random.sign()) * near(centre<T>(random.below(centre_count)), random);
+    return random.with_any_sign(near(centre<T>(random.below(centre_count)), random));
 }
 
 /// log2(x) with some 30 bits, for 0 < x < infinity: atanh's series.
@@ -106,13 +114,16 @@ template <class T> GRIDFOLD_BOTH T one_operand(const Domain& d, int kind, Random
     case 2:
     case 3: return near_centre<T>(random);
     case 4: { // a hard multiple, or near it
-        const T x = d.step == 0 ? T(random.sign() * std::ldexp(1.0, random.between(-120, 120)))
-                                : T(random.sign() * static_cast<double>(random.of_any_size(50)) * d.step);
+        const T x = d.step == 0 ? T(random.with_any_sign(std::ldexp(1.0, random.between(-120, 120))))
+                                : T(random.with_any_sign(static_cast<double>(random.of_any_size(50)) * d.step));
         return random.below(2) == 0 ? x : near(x, random);
     }
     case 5: // few bits: results may be exact
-        return T(random.sign() * std::ldexp(static_cast<double>(random.of_any_size(12)), -random.between(0, 20)));
-    case 6: return T(std::ldexp(random.between(d.low, d.high), -random.between(0, 40)));
+        return T(random.of_few_bits(12, -20, 0));
+    case 6: {
+        const double x = random.between(d.low, d.high);
+        return T(std::ldexp(x, -random.between(0, 40)));
+    }
     default: return T(random.between(d.low, d.high));
     }
 }
@@ -144,8 +155,7 @@ template <class T> GRIDFOLD_BOTH Point<T> power_operands(const Domain& d, int ki
         return {a == 0 ? T(1) : a, exponent_for(a == 0 ? T(1) : a, at + random.of_exponents(-20, 2))};
     }
     case 4: // few bits: results may be exact
-        return {T(random.sign() * std::ldexp(static_cast<double>(random.of_any_size(8)), random.between(-4, 4))),
-                T(random.sign() * std::ldexp(static_cast<double>(random.of_any_size(6)), -random.between(0, 3)))};
+        return {T(random.of_few_bits(8, -4, 4)), T(random.of_few_bits(6, -3, 0))};
     case 5: { // a negative base, a whole exponent
         const T a = random.below(2) == 0 ? near(T(1), random) : T(std::fabs(random.of_exponents(-20, 20)));
         return {-a, T(std::rint(static_cast<double>(exponent_for(a, random.between(underflow, overflow)))))};
@@ -167,12 +177,13 @@ template <class T> GRIDFOLD_BOTH Point<T> legs(const Domain& d, int kind, Random
     case 2: return {T(random.of_exponents(-35, 35)), T(random.of_exponents(-35, 35))};
     case 3: { // nearly equal
         const T a = T(random.of_exponents(-most / 2, most / 2));
-        return {a, T(random.sign()) * near(a, random)};
+        return {a, random.with_any_sign(near(a, random))};
     }
     case 4: { // Pythagorean triples
         const auto m = static_cast<double>(random.of_any_size(11)), n = static_cast<double>(random.of_any_size(11));
         const int k = random.between(-100, 100);
-        return {T(random.sign() * std::ldexp(m * m - n * n, k)), T(random.sign() * std::ldexp(2 * m * n, k))};
+        return {T(random.with_any_sign(std::ldexp(m * m - n * n, k))),
+                T(random.with_any_sign(std::ldexp(2 * m * n, k)))};
     }
     case 5: return {near_centre<T>(random), near_centre<T>(random)};
     case 6: // one is tiny beside the other
