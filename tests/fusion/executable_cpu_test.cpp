@@ -325,6 +325,12 @@ TEST(Explain, says_what_is_read_written_folded_and_why) {
                               "reads:   x (f32[n])", "writes:  z (f32[n]): 4*n bytes", "Moments<f32, f64>", "mean",
                               "order:   version 1: 2048 lanes a block; 1 block up to 10240", "one block per slab"})
         EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+    EXPECT_EQ(text.find("functions:"), std::string::npos) << text;
+}
+
+TEST(Explain, says_the_version_of_the_elementary_functions) {
+    const std::string text = gf::compile(gf::parse("f(x: f32[n]) -> y = log1p(x)"), on_cpu).explain();
+    EXPECT_NE(text.find("functions: version 1\n"), std::string::npos) << text;
 }
 
 TEST(Explain, says_why_auto_chose_its_device) {

@@ -21,7 +21,7 @@ TEST(Order, blocks_follow_from_the_number_of_elements) {
 }
 
 TEST(Order, a_fold_has_the_lanes_of_a_slab_in_each_block) {
-    static_assert(gf::order_version == 1);
+    static_assert(gf::order_version == 1 && gf::function_version == 1);
     EXPECT_EQ(gf::fold_order(1 << 22), (gf::FoldOrder{2048, 256}));
     EXPECT_EQ(gf::fold_order(3), (gf::FoldOrder{2048, 1}));
 }

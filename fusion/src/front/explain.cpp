@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/device_text.hpp>
 #include <gridfold/fusion/order.hpp>
 
 namespace gf::detail {
@@ -107,12 +108,17 @@ void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFa
     else
         fmt::format_to(out, "  why:     a sweep of its own: {}\n", sweep.reason);
     if (sweep.folds.empty())
-        fmt::format_to(out, "  grid:    one block per slab\n");
+        fmt::format_to(out, "  grid:    one block per slab; per few slabs in a long map that computes functions\n");
     else
         fmt::format_to(out,
                        "  order:   version {}: {} lanes a block; 1 block up to {} elements, {} at 2^20, {} at 2^28\n",
                        order_version, slab_elements, one_block_slabs * slab_elements, fold_order(1 << 20).blocks,
                        fold_order(1 << 28).blocks);
+    const auto is_function = [](const plan::Instruction& i) {
+        return i.opcode == plan::Opcode::map && calls_functions(i.map->expression);
+    };
+    if (std::ranges::any_of(sweep.code, is_function))
+        fmt::format_to(out, "  functions: version {}\n", function_version);
     if (facts) explain_kernel(out, *facts);
 }
 

@@ -84,7 +84,7 @@ Range range_of(DType type) {
     }
 }
 
-enum class Style { whole, fractions, any_magnitude, far_from_0, rarely_special, often_special, near_1 };
+enum class Style { whole, fractions, any_magnitude, far_from_0, rarely_special, often_special, near_1, any_number };
 
 Style style_of(Random& random, std::string_view input) {
     constexpr std::array styles{
@@ -92,7 +92,9 @@ Style style_of(Random& random, std::string_view input) {
         Style::fractions,      Style::fractions,    Style::fractions,  Style::any_magnitude, Style::any_magnitude,
         Style::any_magnitude,  Style::far_from_0,   Style::far_from_0, Style::far_from_0,    Style::rarely_special,
         Style::rarely_special, Style::often_special};
-    return input.starts_with("near_1") ? Style::near_1 : random.pick(styles);
+    if (input.starts_with("near_1")) return Style::near_1;
+    if (input.starts_with("any_number")) return Style::any_number;
+    return random.pick(styles);
 }
 
 double special_floating(Random& random, DType type) {
@@ -124,6 +126,24 @@ double fraction(Random& random, std::int64_t centre = 0) {
     return static_cast<double>(centre * 100'000 + random.within(999'999)) * 1e-5;
 }
 
+/// What the domains of elementary functions are tried with: numbers within 10, within 1, of any size, and special ones.
+double any_number(Random& random, DType type) {
+    switch (random.below(8)) {
+    case 0: return special_floating(random, type);
+    case 1:
+    case 2: return static_cast<double>(random.within(std::int64_t{1} << 24)) * 0x1p-24;
+    case 3: {
+        const auto mantissa = static_cast<double>(random.within(std::int64_t{1} << 50));
+        return std::ldexp(mantissa, static_cast<int>(random.within(1100)));
+    }
+    case 4: {
+        const auto mantissa = static_cast<double>(random.within(std::int64_t{1} << 50));
+        return std::ldexp(mantissa, -50 + static_cast<int>(random.within(type == DType::f16 ? 15 : 127)));
+    }
+    default: return fraction(random);
+    }
+}
+
 double floating(Random& random, Style style, DType type) {
     switch (style) {
     case Style::whole: return static_cast<double>(random.within(9));
@@ -137,6 +157,7 @@ double floating(Random& random, Style style, DType type) {
         return random.below(64) == 0 ? harmless_special_floating(random, type) : fraction(random);
     case Style::often_special: return random.below(8) == 0 ? special_floating(random, type) : fraction(random);
     case Style::near_1: return 1 + static_cast<double>(random.within(1 << 20)) * 0x1p-28;
+    case Style::any_number: return any_number(random, type);
     }
     return 0;
 }
@@ -152,6 +173,7 @@ std::uint64_t integer(Random& random, Style style, DType type) {
     case Style::whole: return within(9);
     case Style::fractions: return within(1000);
     case Style::near_1: return within(1) * 2 + 1; // odd: a product of many is not 0
+    case Style::any_number:
     case Style::any_magnitude:
     case Style::far_from_0:
     case Style::rarely_special: return random.bits();

@@ -16,6 +16,9 @@ namespace gf {
 /// Incremented by every change of the order that changes the bits of any result. explain() prints it.
 inline constexpr int order_version = 1;
 
+/// The same for the elementary functions, whose text is in core/device/functions.
+inline constexpr int function_version = 1;
+
 /// The elements of a slab, and the lanes of a block.
 inline constexpr std::int64_t slab_elements = 2048;
 
