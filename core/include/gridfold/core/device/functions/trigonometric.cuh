@@ -211,10 +211,12 @@ template <class T> GRIDFOLD_FN Pair<T> arc_tangent(T n, T d) {
                   q = sizeof(T) == 4 ? quotient(over, under)
                                      : Pair<T>{over.high / under.high, T(0)}; // f64: 2 ulp are allowed
     const T x = q.high * q.high, cube = q.high * x;
-    const T low = fma(T(-0.5) * x, q.low, q.low) + pick(steep, half_pi<T>.low, T(0)); // roughly q.low / (1 + x)
-    const T tail = fma(cube, atan_first<T>, fma(cube * x, atan_rest(x), low));
     const Pair<T> h = ordered_sum(pick(steep, half_pi<T>.high, T(0)), q.high);
-    return {h.high, h.low + tail};
+    const T of_q = fma(T(-0.5) * x, q.low, q.low); // roughly q.low / (1 + x)
+    const T p = fma(x, atan_rest(x), atan_first<T>);
+    T low = of_q + (h.low + pick(steep, half_pi<T>.low, T(0)));
+    if constexpr (sizeof(T) == 4) low = fma(fma(q.high, x, -cube), p, low); // what rounding the cube lost
+    return {h.high, fma(cube, p, low)};
 }
 template <class T> GRIDFOLD_FN T atan(T x) {
     const T a = abs(x), most = T(0x1p100f); // the arc of any larger is π/2, rounded
