@@ -120,6 +120,14 @@ namespace detail {
 /// Sets the merged dims, the batch and the counts that need no slab.
 constexpr FoldOrder merged_order(const std::int64_t* extents, int count, unsigned kept) {
     FoldOrder order;
+    bool has_elements = true;
+    for (int d = 0; d < count; ++d) has_elements = has_elements && extents[d] > 0;
+    if (!has_elements) { // products of folded extents might overflow
+        for (int d = 0; d < count; ++d)
+            if ((kept >> d & 1U) != 0) order.batch = extents[d] == 0 || order.batch == 0 ? 0 : order.batch * extents[d];
+        order.results = order.batch;
+        return order;
+    }
     int d = 0;
     for (; d < count && (kept >> d & 1U) != 0; ++d) order.batch *= extents[d];
     order.rank = 0;
@@ -153,10 +161,10 @@ constexpr std::int64_t largest_power_of_two_in(std::int64_t n) {
 /// The order of folds over a domain of `count` dims, whose extents are given in the graph's order; bit d of `kept`: dim
 /// d is kept. Domains have at most 2^48 elements, and as many results.
 ///
-/// A domain without elements has a part for each result, and no slabs.
+/// A domain without elements has rank 1, a part for each result, and no slabs.
 constexpr FoldOrder fold_order(const std::int64_t* extents, int count, unsigned kept) {
     FoldOrder order = detail::merged_order(extents, count, kept);
-    if (order.folded == 0 || order.results == 0) {
+    if (order.folded == 0) {
         order.parts = order.results;
         order.slab_results = 1;
         return order;
