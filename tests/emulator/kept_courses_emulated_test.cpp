@@ -250,7 +250,8 @@ protected:
         for (std::size_t d = 0; d < order.box.size(); ++d)
             numbers.insert(numbers.end(), {domain.extents[d], order.box[d], order.chunks[d]});
         const i64 items = (order.parts + sharing - 1) / sharing * order.blocks;
-        const std::size_t part_slots = std::size_t(device::PartSlots::count(state_words, box_results, order.blocks));
+        const std::size_t part_slots =
+            std::size_t(device::PartSlots::count(state_words, int(box_results), order.blocks));
         GuardedMemory workspace(order.blocks > 1 ? 8 * part_slots * std::size_t(order.parts) : 0, snug);
         std::memset(workspace.data(), 0, workspace.size());
         for (const bool after_the_wrap : {false, true, true}) {

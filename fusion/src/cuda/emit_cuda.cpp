@@ -107,7 +107,7 @@ std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order) {
     if (order.blocks == 1) return 0;
     return sizeof(std::uint64_t) *
            std::size_t(order.parts * // defect: parts' slots
-                       device::PartSlots::count(kernel.words, order.slab_results, order.blocks));
+                       device::PartSlots::count(kernel.words, int(order.slab_results), order.blocks));
 }
 
 } // namespace gf::cuda

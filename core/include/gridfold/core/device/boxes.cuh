@@ -296,11 +296,11 @@ GRIDFOLD_FN void combine_positions(const Kernel& kernel, Positions<Kernel>& posi
 /// the other one, which started before it. Returns true in the part's last block, which then has all states.
 template <class Kernel>
 GRIDFOLD_FN bool combine_blocks(States<Kernel, Kernel::width>& states, const PositionPlace (&places)[Kernel::width],
-                                const bool (&has_result)[Kernel::width], i64 block, i64 blocks,
+                                const bool (&has_result)[Kernel::width], u32 block, u32 blocks,
                                 const Exchange<Kernel>& exchange, u32 tag) {
     constexpr int width = Kernel::width;
-    for (i64 distance = 1; distance < blocks; distance *= 2) {
-        const i64 pair = block / distance;
+    for (u32 distance = 1; distance < blocks; distance *= 2) {
+        const u32 pair = block / distance;
         if (pair % 2 == 0) {
             if ((pair + 1) * distance >= blocks) continue; // nothing to combine with // defect: alone
 #pragma unroll
@@ -308,23 +308,29 @@ GRIDFOLD_FN bool combine_blocks(States<Kernel, Kernel::width>& states, const Pos
                 if (has_result[n]) exchange.publish(states, n, block, places[n].result, tag); // defect: publish part
             return false;
         }
-        States<Kernel, width> left;
-        u32 missing;
-        do {
-            missing = 0;
+        // The states of all results are awaited together if registers hold them.
+        constexpr int together = Kernel::Folds::words * width <= 16 ? width : 1;
 #pragma unroll
-            for (int n = 0; n < width; ++n)
-                if (has_result[n])
-                    missing |= exchange.collect(left, n, pair * distance - 1, places[n].result, tag); // defect: left
-        } while (missing != 0); // defect: wait for left
-        Kernel::Folds::each([&](auto f) {
+        for (int begin = 0; begin < width; begin += together) {
+            States<Kernel, together> left;
+            u32 missing;
+            do {
+                missing = 0;
 #pragma unroll
-            for (int n = 0; n < width; ++n)
-                if (has_result[n]) {
-                    decltype(f)::Monoid::combine(f.of(left)[n], f.of(states)[n]);
-                    f.of(states)[n] = f.of(left)[n];
-                }
-        });
+                for (int n = 0; n < together; ++n)
+                    if (has_result[begin + n])
+                        missing |= exchange.collect(left, n, pair * distance - 1, places[begin + n].result,
+                                                    tag); // defect: left
+            } while (missing != 0);                       // defect: wait for left
+            Kernel::Folds::each([&](auto f) {
+#pragma unroll
+                for (int n = 0; n < together; ++n)
+                    if (has_result[begin + n]) {
+                        decltype(f)::Monoid::combine(f.of(left)[n], f.of(states)[begin + n]);
+                        f.of(states)[begin + n] = f.of(left)[n];
+                    }
+            });
+        }
     }
     return true;
 }
@@ -337,13 +343,19 @@ template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 nu
     // Loaded early and used after the folds, so that its latency overlaps with them.
     const u32 last_tag = exchange.last_tag(kernel.part_blocks > 1);
     PositionPlace places[width];
+    const auto find_places = [&] {
+        u32 own = thread_index() * width;
+        keep(own); // finds them again after the folds, instead of holding them in registers
 #pragma unroll
-    for (int n = 0; n < width; ++n) places[n] = tile.place(kernel, thread_index() * width + u32(n));
+        for (int n = 0; n < width; ++n) places[n] = tile.place(kernel, own + u32(n));
+    };
+    find_places();
     Positions<Kernel> positions;
     clear_positions(positions);
     if constexpr (Kernel::dims == 1 && Kernel::Folds::shares) share_positions(kernel, positions, tile, block);
     const Folded folded = fold_tile(kernel, positions, tile, block, places);
     if (ends) let_next_kernel_start();
+    find_places();
     combine_positions(kernel, positions, tile, places, folded.lanes, turn);
 
     States<Kernel, width> states;
@@ -363,7 +375,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 nu
     }
     const u32 tag = last_tag + 1u; // defect: part's tag
     if (kernel.part_blocks > 1 &&
-        !combine_blocks<Kernel>(states, places, has_result, block, kernel.part_blocks, exchange, tag))
+        !combine_blocks<Kernel>(states, places, has_result, u32(block), u32(kernel.part_blocks), exchange, tag))
         return;
 #pragma unroll
     for (int n = 0; n < width; ++n)

@@ -23,9 +23,9 @@ template <class Kernel> constexpr bool is_kernel_of_parts() {
 template <class Kernel> struct Exchange {
     static constexpr int words = Kernel::Folds::words;
     u64* memory;
-    i64 results; ///< in the layout
+    i32 results; ///< in the layout
 
-    GRIDFOLD_FN Exchange(const Kernel& kernel, i64 part, i64 part_results)
+    GRIDFOLD_FN Exchange(const Kernel& kernel, i64 part, i32 part_results)
         : memory(kernel.workspace), results(part_results) {
         if (kernel.part_blocks > 1)
             memory += part * PartSlots::count(words, results, kernel.part_blocks); // defect: own
@@ -36,7 +36,8 @@ template <class Kernel> struct Exchange {
 
     /// Publishes state number n of each fold as a block's of one result.
     template <int count>
-    GRIDFOLD_FN void publish(const States<Kernel, count>& states, int n, i64 block, i64 result, u32 tag) const {
+    GRIDFOLD_FN void publish(const States<Kernel, count>& states, int n, u32 block, i32 result, u32 tag) const {
+        u64* const to = slots_of(block);
         u32 word[words];
         Kernel::Folds::each([&](auto f) {
             StateWords<typename decltype(f)::Monoid::State> of;
@@ -46,22 +47,23 @@ template <class Kernel> struct Exchange {
         });
         const auto tagged = [&](int i) { return u64(tag) << 32 | word[i < words ? i : 0]; };
         if constexpr (words == 1)
-            store_relaxed(slot(block, result, 0), tagged(0));
+            store_relaxed(to + place(result, 0), tagged(0));
         else
 #pragma unroll
             for (int i = 0; i < words; i += 2)
-                store_relaxed(slot(block, result, i), tagged(i), tagged(i + 1)); // defect: published pair
+                store_relaxed(to + place(result, i), tagged(i), tagged(i + 1)); // defect: published pair
     }
     /// Reads what a block published of one result into state number n of each fold; returns 0 if all words carry the
     /// tag, otherwise the states are unspecified.
     template <int count>
-    GRIDFOLD_FN u32 collect(States<Kernel, count>& states, int n, i64 block, i64 result, u32 tag) const {
+    GRIDFOLD_FN u32 collect(States<Kernel, count>& states, int n, u32 block, i32 result, u32 tag) const {
+        const u64* const from = slots_of(block);
         u64 slots[Slots::of_block(words)];
         if constexpr (words == 1)
-            slots[0] = load_relaxed(slot(block, result, 0));
+            slots[0] = load_relaxed(from + place(result, 0));
         else
 #pragma unroll
-            for (int i = 0; i < words; i += 2) load_relaxed(slot(block, result, i), slots[i], slots[i + 1]);
+            for (int i = 0; i < words; i += 2) load_relaxed(from + place(result, i), slots[i], slots[i + 1]);
         u32 missing = 0;
 #pragma unroll
         for (int i = 0; i < words; ++i) missing |= u32(slots[i] >> 32) ^ tag; // defect: missing words
@@ -87,9 +89,8 @@ template <class Kernel> struct Exchange {
     }
 
 private:
-    GRIDFOLD_FN u64* slot(i64 block, i64 result, int word) const {
-        return memory + PartSlots::place(block, result, word, words, results);
-    }
+    GRIDFOLD_FN u64* slots_of(u32 block) const { return memory + PartSlots::place(block, 0, 0, words, results); }
+    GRIDFOLD_FN u32 place(i32 result, int word) const { return PartSlots::of_block(result, word, words, results); }
 };
 
 /// Finishes results of no elements: every state is its identity.

@@ -111,12 +111,16 @@ private:
 /// state of each block. Words are stored in pairs (Slots); pairs of neighbouring results are side by side.
 struct PartSlots {
     /// The slot of word `word` (even) of a state of `words` words.
-    GRIDFOLD_FN static constexpr i64 place(i64 block, i64 result, int word, int words, i64 results) {
-        return Slots::header + (block * Slots::of_block(words) + word) * results + // defect: part slot
-               result * Slots::side_by_side(words);
+    GRIDFOLD_FN static constexpr i64 place(i64 block, i32 result, int word, int words, i32 results) {
+        return Slots::header + block * (i64(Slots::of_block(words)) * results) + // defect: part slot
+               of_block(result, word, words, results);
+    }
+    /// The same, relative to the block's first slot.
+    GRIDFOLD_FN static constexpr u32 of_block(i32 result, int word, int words, i32 results) {
+        return u32(word * results + result * Slots::side_by_side(words)); // defect: result slot
     }
     /// All slots, the header included: whole cache lines.
-    GRIDFOLD_FN static constexpr i64 count(int words, i64 results, i64 blocks) {
+    GRIDFOLD_FN static constexpr i64 count(int words, i32 results, i64 blocks) {
         return (place(blocks, 0, 0, words, results) + Slots::header - 1) / Slots::header * Slots::header;
     }
 };

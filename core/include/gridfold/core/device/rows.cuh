@@ -36,7 +36,8 @@ GRIDFOLD_FN void combine_row(const Kernel& row, i64 number, Lanes<Kernel>& lanes
 #pragma unroll
                 for (int i = 0; i < most; ++i) {
                     const i32 block = i32(thread_index()) * each + (i < each ? i : 0);
-                    missing |= exchange.collect(partials, i, smaller(block, blocks - 1), 0, tag); // defect: row's block
+                    missing |=
+                        exchange.collect(partials, i, u32(smaller(block, blocks - 1)), 0, tag); // defect: row's block
                 }
             } while (missing != 0);
         }
