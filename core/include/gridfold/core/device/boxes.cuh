@@ -209,10 +209,10 @@ GRIDFOLD_FN Folded fold_tile(const Kernel& kernel, Positions<Kernel>& positions,
                 if (count[u] == width) {
                     fold_positions<true>(kernel, positions, places, loads[u], first[u], index[u], width,
                                          packs() && kernel.stores_aligned);
-                } else if (count[u] > 0) {
+                } else if (count[u] > 0) { // defect: rest of slab
                     load<false, false>(kernel, loads[u], first[u], count[u]);
                     fold_positions<false>(kernel, positions, places, loads[u], first[u], index[u], count[u], false);
-                } // defect: rest of slab
+                }
             }
         };
         if (aligned)
@@ -384,7 +384,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 nu
             Kernel::Folds::each([&](auto f) { f.of(one)[0] = f.of(states)[n]; });
             kernel.finish(one, tile.result + places[n].result); // defect: finish result
         }
-    if (kernel.part_blocks > 1) exchange.advance(tag, kernel.part_blocks);
+    if (kernel.part_blocks > 1) exchange.advance(tag);
 }
 
 /// The whole kernel. Block b takes the items b, b + blocks …; item i is block i mod G of tile i / G, so that a block

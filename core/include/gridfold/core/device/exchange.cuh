@@ -75,17 +75,11 @@ template <class Kernel> struct Exchange {
         });
         return missing;
     }
-    /// Ends launch `tag` of the part. All threads of its last block must call it, each after it has collected. The last
-    /// tag zeroes the slots: a stale tag could match again.
-    GRIDFOLD_FN void advance(u32 tag, i64 blocks) const {
-        barrier(); // defect: all collected
-        if (tag == 0xffffffffu) {
-            const i64 end = PartSlots::count(words, results, blocks);
-#pragma unroll 1
-            for (i64 i = Slots::header + thread_index(); i < end; i += Kernel::threads)
-                memory[i] = 0; // defect: part zero
-        }
-        if (thread_index() == 0) store_relaxed(memory, tag == 0xffffffffu ? 0 : tag); // defect: part count
+    /// Ends launch `tag` of the part. All threads of its last block must call it, each after it has collected: then all
+    /// blocks have read the number. Each launch writes every slot that it reads, so no tag of an earlier one can match.
+    GRIDFOLD_FN void advance(u32 tag) const {
+        barrier();                                           // defect: all collected
+        if (thread_index() == 0) store_relaxed(memory, tag); // defect: part count
     }
 
 private:

@@ -46,7 +46,7 @@ GRIDFOLD_FN void combine_row(const Kernel& row, i64 number, Lanes<Kernel>& lanes
         Kernel::Folds::each([&](auto f) { f.of(states)[0] = f.of(partials)[0]; });
     }
     if (thread_index() == 0) row.finish(states, number); // defect: finish row
-    if (blocks > 1) exchange.advance(tag, blocks);
+    if (blocks > 1) exchange.advance(tag);
 }
 
 /// Folds row `number` with the other blocks whose items are of this row. `ends`: the block has no row after it.
