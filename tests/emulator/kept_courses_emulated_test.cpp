@@ -78,7 +78,6 @@ struct Result {
     i64 at;
     f64 variance;
     f32 masked;
-    friend bool operator==(const Result&, const Result&) = default;
 };
 
 template <class M> using Lanes = std::map<i64, typename M::State>;
@@ -308,7 +307,7 @@ TEST_P(KeptCourses, of_rows_fold_each_row_as_if_alone) {
                                                     {4, {1}},
                                                     {5, {0}},
                                                     {0, {9}}})
-        for (const std::size_t course : {0, 1})
+        for (const std::size_t course : {0u, 1u})
             for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin})
                 if (snug == Snug::exactly_at_end || domain.extents[0] < 10'000) check(course, domain, snug);
 }

@@ -25,6 +25,7 @@ std::string_view flat_text();
 std::string_view places_text();
 std::string_view exchange_text();
 std::string_view rows_text();
+std::string_view positions_text();
 std::string_view boxes_text();
 std::string_view real_text();
 std::string_view exponential_text();
@@ -53,7 +54,7 @@ inline std::string device_text() {
 
 /// The texts that follow in kernels that fold some dims: rows, or boxes.
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
-inline std::string boxes_course_text() { return joined({places_text(), exchange_text(), boxes_text()}); }
+inline std::string boxes_course_text() { return joined({places_text(), exchange_text(), positions_text(), boxes_text()}); }
 
 /// The definitions of the elementary functions that `code` calls, with those that they depend on, or all of CUDA's if
 /// GRIDFOLD_FAST_MATH is defined; "" if it calls none. Belongs after prelude_text().
