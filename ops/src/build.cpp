@@ -53,9 +53,11 @@ Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
     return *dag;
 }
 
-void check_dims_to_fold(const Value& value, const ReduceOp& row, const std::vector<Dim>& over) {
-    if (over.empty()) return;
-    const std::vector<DimId> dims = domain_of(node_of(value));
+/// The dims of the value that a reduction over `over` keeps; over nothing, none. Throws InvalidGraph unless `over` lists
+/// dims of the value, each once.
+std::vector<DimId> dims_to_keep(const Value& value, const ReduceOp& row, const std::vector<Dim>& over) {
+    if (over.empty()) return {};
+    std::vector<DimId> dims = domain_of(node_of(value));
     std::vector<DimId> folded;
     for (const Dim& dim : over) {
         const std::string subject = fmt::format("{} over {}", row.name, in_quotes(dim.name()));
@@ -67,11 +69,19 @@ void check_dims_to_fold(const Value& value, const ReduceOp& row, const std::vect
             throw refusal(subject, "a dim is folded once", "list it once");
         folded.push_back(dim.id());
     }
-    if (folded.size() < dims.size())
-        throw refusal(
-            fmt::format("{} of {}", row.name, in_words(value)),
-            "folding some dims is not supported yet in this version: a reduction folds every dim of its operand",
-            "leave `over` out, or list every dim");
+    std::erase_if(dims, [&](DimId dim) { return std::find(folded.begin(), folded.end(), dim) != folded.end(); });
+    return dims;
+}
+
+/// Throws InvalidGraph if a result for each coordinate of the kept dims might be empty, and the type has no NaN.
+void check_may_be_empty(const Value& value, const Node& reduce) {
+    const ReduceOp& row = *reduce.reduce;
+    if (reduce.dims.empty() || !reduce.masked || row.on_empty != OnEmpty::undefined || is_floating(reduce.type)) return;
+    throw refusal(fmt::format("{} of {} over some dims, under a mask", row.name, in_words(value)),
+                  fmt::format("a result whose mask accepts nothing is empty, and an array of {} cannot say so yet in "
+                              "this version",
+                              to_text(reduce.type)),
+                  "reduce select(mask, x, y) without a mask, with a y that changes no result");
 }
 
 void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
@@ -198,19 +208,20 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
                       "grouped reductions are not supported yet in this version: `by` and `groups` must be left out",
                       "reduce under a mask for each group");
     detail::check_defined_once(row);
-    check_dims_to_fold(value, row, options.over);
+    std::vector<DimId> kept = dims_to_keep(value, row, options.over);
     if (options.where) check_mask(value, row, *options.where);
     if (options.ddof < 0 || (options.ddof != 0 && !row.takes_ddof))
         throw refusal(fmt::format("{} with ddof {}", row.name, options.ddof),
                       row.takes_ddof ? "ddof is not negative" : "only variance and stddev take a ddof", "leave it out");
     Dag& dag = *value.dag();
     const DType element = value.type();
-    Node node{.kind = NodeKind::reduce, .type = element, .dims = {}, .name = {}};
+    Node node{.kind = NodeKind::reduce, .type = element, .dims = std::move(kept), .name = {}};
     node.reduce = &row;
     node.accumulator = accumulator_type(row, element, options.accumulate); // throws if the row does not take it
     node.type = result_type(row, element, options.accumulate);
     node.masked = options.where.has_value();
     node.ddof = options.ddof;
+    check_may_be_empty(value, node);
     const std::array operands{value.node(), options.where ? options.where->node() : NodeId()};
     return dag.value(detail::add_node(dag, node, std::span(operands).first(node.masked ? 2 : 1)));
 }

@@ -90,6 +90,21 @@ bool Parser::attribute_follows() const {
     return is_attribute(ahead.peek(), ahead.peek_second().text == "=");
 }
 
+/// The dims to fold, in brackets.
+std::vector<Dim> Parser::parse_folded_dims() {
+    if (lexer_.peek().kind == Token::Kind::name)
+        fail(lexer_.peek().position, "the dims to fold are listed in brackets",
+             fmt::format("write over [{}]", lexer_.peek().text));
+    expect("[", "the dims to fold in brackets, as in over [i, k]");
+    if (next_is("]"))
+        fail(lexer_.peek().position, "a reduction folds at least one dim", "leave `over` out to fold every dim");
+    std::vector<Dim> dims;
+    do dims.push_back(take_dim());
+    while (accept(","));
+    expect("]", "',' or ']' after a dim to fold");
+    return dims;
+}
+
 Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const Operand& operand) {
     ReduceOptions options;
     std::vector<std::string_view> given;
@@ -103,11 +118,7 @@ Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const Oper
         if (word.text == "where") {
             options.where = parse_value();
         } else if (word.text == "over") {
-            options.over.push_back(take_dim());
-            while (next_is(",") && !attribute_follows()) {
-                lexer_.take(); // ","
-                options.over.push_back(take_dim());
-            }
+            options.over = parse_folded_dims();
         } else if (word.text == "by") {
             options.by = parse_value();
         } else if (word.text == "groups") {

@@ -70,6 +70,7 @@ private:
     Dim take_dim();
     /// True if the next token is an attribute or a comma before one.
     bool attribute_follows() const;
+    std::vector<Dim> parse_folded_dims();
     Value parse_reduction(const Token& name, const ReduceOp& row, const Operand& operand);
 
     /// Runs a builder of the graph; its errors get the place `position`.

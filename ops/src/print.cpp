@@ -147,6 +147,16 @@ private:
         }
     }
 
+    /// The dims that a reduction folds, unless it folds every dim of its operand.
+    std::string over_text(const Node& operand, const Node& reduce) const {
+        if (reduce.dims.empty()) return {};
+        std::string list;
+        for (const DimId dim : domain_of(operand))
+            if (!std::binary_search(reduce.dims.begin(), reduce.dims.end(), dim))
+                list += (list.empty() ? "" : ", ") + graph_.dims()[dim].name;
+        return " over [" + list + "]";
+    }
+
     std::string expression(NodeId n) const {
         const Node& node = graph_.node(n);
         const std::vector<NodeId> operands = graph_.operands(n);
@@ -169,6 +179,7 @@ private:
         case NodeKind::reduce: {
             std::string text = fmt::format("{}({}", node.reduce->name, word(0));
             if (node.masked) text += " where " + word(1);
+            text += over_text(graph_.node(operands[0]), node);
             const DType element = graph_.node(operands[0]).type;
             if (node.accumulator != accumulator_type(*node.reduce, element, {}) ||
                 node.type != result_type(*node.reduce, element, {}))

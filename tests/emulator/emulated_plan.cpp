@@ -19,12 +19,14 @@ constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reach
 
 } // namespace
 
-std::vector<cuda::Kernel> kernels_of(const Plan& plan) {
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, Rows rows) {
     std::vector<cuda::Kernel> kernels;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
-        kernels.push_back(
-            cuda::emit_cuda(plan, id, cuda::for_unaligned(plan, sweep, cuda::choose_schedule(plan, sweep))));
+        const cuda::Schedule schedule = cuda::choose_schedule(plan, sweep);
+        kernels.push_back(cuda::emit_cuda(plan, id,
+                                          rows == Rows::in_boxes ? cuda::for_short_rows(plan, sweep, schedule)
+                                                                 : cuda::for_unaligned(plan, sweep, schedule)));
     }
     return kernels;
 }
@@ -33,14 +35,29 @@ EmulatedPlan::EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, 
                            std::size_t first_entry)
     : plan_(plan), kernels_(std::move(kernels)), module_(module), first_entry_(first_entry) {
     for (const cuda::Kernel& kernel : kernels_) {
-        workspaces_.emplace_back(cuda::workspace_bytes(kernel) / sizeof(u64), 0);
+        workspaces_.emplace_back(
+            kernel.schedule.course == cuda::Course::flat ? cuda::workspace_bytes(kernel) / sizeof(u64) : 0, 0);
         workspaces_.back().push_back(beyond_workspace);
+        orders_.emplace_back();
     }
+}
+
+/// Makes a new workspace if the parts of a sweep that keeps dims are others than in the last run.
+void EmulatedPlan::fit_workspace(std::size_t sweep, const FoldOrder& order) {
+    if (kernels_[sweep].schedule.course == cuda::Course::flat || order == orders_[sweep]) return;
+    orders_[sweep] = order;
+    workspaces_[sweep].assign(cuda::workspace_bytes(kernels_[sweep], order) / sizeof(u64), 0);
+    workspaces_[sweep].push_back(beyond_workspace);
 }
 
 void EmulatedPlan::set_launches(std::uint32_t launches) {
     launches_ = launches;
-    for (std::vector<u64>& workspace : workspaces_) workspace[0] = launches;
+    for (std::size_t s = 0; s < workspaces_.size(); ++s) {
+        const bool is_flat = kernels_[s].schedule.course == cuda::Course::flat;
+        const std::size_t parts = is_flat ? 1 : orders_[s].blocks > 1 ? std::size_t(orders_[s].parts) : 0;
+        for (std::size_t part = 0; part < parts; ++part)
+            workspaces_[s][part * ((workspaces_[s].size() - 1) / parts)] = launches;
+    }
 }
 
 std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std::uint64_t seed) {
@@ -60,11 +77,13 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
     std::vector<u64> scalars(scalar_words * plan_.scalars.size(), 0), host(host_words * plan_.scalars.size(), 0);
 
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
+        const FoldOrder order_of_folds = fold_order(plan_.sweeps[s], bound.extents);
+        fit_workspace(s, order_of_folds);
         std::vector<u64> values = cuda::parameter_values(plan_, SweepId(s), kernels_[s], problem_of(plan_, bound, 0),
                                                          arrays, {scalars.data(), workspaces_[s].data(), host.data()});
         std::vector<void*> arguments;
         for (u64& value : values) arguments.push_back(&value);
-        const auto blocks = cuda::grid(kernels_[s], cuda::elements_of(plan_.sweeps[s].dims, bound.extents));
+        const auto blocks = cuda::grid(kernels_[s], order_of_folds);
         launch(module_.entry(first_entry_ + s), arguments.data(), static_cast<u32>(blocks),
                static_cast<u32>(kernels_[s].schedule.threads), order, seed);
     }

@@ -16,8 +16,11 @@ namespace gf::emulator {
 
 using namespace plan;
 
+/// The course of folds that keep the leading dims alone: either runs rows of any length.
+enum class Rows : std::uint8_t { in_rows, in_boxes };
+
 /// The kernels of a plan, one a sweep.
-std::vector<cuda::Kernel> kernels_of(const Plan& plan);
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, Rows rows = Rows::in_rows);
 
 /// Keeps workspaces from run to run, like a Prepared.
 class EmulatedPlan {
@@ -34,11 +37,14 @@ public:
     void set_launches(std::uint32_t launches);
 
 private:
+    void fit_workspace(std::size_t sweep, const FoldOrder& order);
+
     const Plan& plan_;
     std::vector<cuda::Kernel> kernels_;
     const HostModule& module_;
     std::size_t first_entry_;
     std::vector<std::vector<std::uint64_t>> workspaces_;
+    std::vector<FoldOrder> orders_; // of the last run
     std::uint64_t launches_ = 0;
 };
 

@@ -60,13 +60,24 @@ std::uint64_t one_misaligned_seed() {
     }
 }
 
+/// A case, and the course of its rows.
+struct UnderTest {
+    oracle::Case test;
+    Rows rows = Rows::in_rows;
+};
+
 /// The cheapest first. Five blocks of a single fold, aligned and not. One array that ends with a page and a slab, and
 /// one that is not aligned. Narrow arrays that are not aligned to words, with few NaN. Two dims, one of them broadcast.
 /// One block, aligned: a batch of slabs and a tail; folds in steps. Five blocks with several folds of different widths
 /// and monoids, a store, and masks (one accepts nothing): a state that many threads collect; and moments of few
 /// elements a lane about 0 (y is 1.000475 where x is about 0.975). 37 blocks whose states two warps collect; 74 blocks,
 /// three warps, two states a lane; 129 blocks, one warp, eight states a lane.
-std::vector<oracle::Case> graphs_under_test() {
+///
+/// Folds over some dims: short rows side by side; rows of four blocks; columns of four blocks, aligned and not; and of
+/// two parts and three blocks, the second short; channels of two blocks whose slabs are kept dims, and whose slabs are
+/// cut along a folded one, with states that pass through shared memory in windows; small parts that share tiles, the
+/// last not full, and larger ones of a batch; and rows without elements.
+std::vector<UnderTest> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
         "g(x: f32[i, j], w: f16[j], m: bool[i]) let y = x * w; -> at = argmax(x + f32(index(j))), "
@@ -81,16 +92,33 @@ std::vector<oracle::Case> graphs_under_test() {
     const char* beside = "g(x: f32[n], y: f32[n]) -> s = sum(x + y)";
     const char* one_each = "g(x: f32[n]) -> at = argmax(x)";
     const char* two_each = "g(x: f32[n]) -> s = sum(x), p = product(x), low = min(x), high = max(x)";
-    return {{4, parse(sum), {17'000}},
-            {misaligned_seed(), parse(sum), {17'000}},
-            {one_misaligned_seed(), parse(beside), {12 * 2048}},
-            {1, parse(narrow), {30'011}},
-            {3, parse(dims), {150, 133}},
-            {aligned_seed(), parse(block), {10'003}},
-            {1, parse(wide), {19'937}},
-            {1, parse(one_each), {150'000}},
-            {1, parse(two_each), {300'000}},
-            {2, parse(sum), {2'100'000}}};
+    const char* rows = "g(x: f32[i, j], w: f32[j], m: bool[i]) -> s = sum(x over [j]), at = argmax(x * w over [j]), "
+                       "v = variance(f64(x) over [j]), t = sum(x where m over [j]), y = x * f32(2)";
+    const char* columns = "g(x: f32[i, j], m: bool[j]) -> s = sum(x over [i]), at = argmin(x over [i]), "
+                          "t = sum(x where x > f32(0.5) over [i]), y = x * f32(2)";
+    const char* column = "g(x: f32[i, j]) -> s = sum(x over [i])";
+    const char* channels = "g(x: f32[n, c, h]) -> v = variance(x over [n, h]), at = argmax(x over [n, h])";
+    const char* middle = "g(x: f32[b, i, k]) -> s = sum(x over [i]), at = argmax(x over [i])";
+    const char* none = "g(x: f32[i, j]) -> s = sum(x over [j])";
+    return {{{4, parse(sum), {17'000}}},
+            {{misaligned_seed(), parse(sum), {17'000}}},
+            {{one_misaligned_seed(), parse(beside), {12 * 2048}}},
+            {{1, parse(narrow), {30'011}}},
+            {{3, parse(dims), {150, 133}}},
+            {{aligned_seed(), parse(block), {10'003}}},
+            {{1, parse(wide), {19'937}}},
+            {{1, parse(one_each), {150'000}}},
+            {{1, parse(two_each), {300'000}}},
+            {{2, parse(sum), {2'100'000}}},
+            {{aligned_seed(), parse(rows), {30, 100}}, Rows::in_boxes},
+            {{1, parse(rows), {3, 13'001}}},
+            {{aligned_seed(), parse(column), {70, 1101}}},
+            {{aligned_seed(), parse(columns), {52, 2100}}},
+            {{2, parse(channels), {40, 3, 700}}},
+            {{2, parse(channels), {3, 2, 3001}}},
+            {{1, parse(middle), {45, 9, 5}}},
+            {{1, parse(middle), {3, 500, 9}}},
+            {{1, parse(none), {2000, 0}}}};
 }
 
 /// Numbers without special values, different for each launch.
@@ -125,8 +153,8 @@ struct Launch {
 /// A case, its plan, and one module with the kernel as it is and with each defect that it can show.
 class Subject {
 public:
-    Subject(const oracle::Case& test, const std::vector<const Defect*>& defects)
-        : plan_(fuse(test.graph)), kernels_(kernels_of(plan_)) {
+    Subject(const UnderTest& given, const std::vector<const Defect*>& defects)
+        : plan_(fuse(given.test.graph)), kernels_(kernels_of(plan_, given.rows)) {
         std::vector<std::string> sources{kernels_.at(0).source};
         for (const Defect* defect : defects) {
             const seeded::Edit edit = seeded::edit(*defect);
@@ -136,7 +164,7 @@ public:
         }
         if (kernels_.size() != 1) throw std::logic_error("a graph under test is one sweep");
         module_ = std::make_unique<HostModule>(sources);
-        add_launches(test);
+        add_launches(given.test);
     }
 
     /// The defects that apply to the kernel: number i is in source i + 1. Source 0 has none.
@@ -162,13 +190,21 @@ public:
 private:
     /// Between the first launch and the others all tags are used, the last one by a single block.
     void add_launches(const oracle::Case& test) {
+        const bool keeps = !kept_dims(plan_.sweeps[0]).empty(); // then each part has numbers of its own
         oracle::Case short_test = test;
-        short_test.extents[0] = 5;
-        const Executable reference = compile(test.graph, {.device = "cpu"});
+        if (!keeps) short_test.extents[0] = 5;
+        std::optional<Executable> reference;
+        if (!keeps) reference = compile(test.graph, {.device = "cpu"});
         const auto add = [&](Order order, const oracle::Case& given) {
             const int number = static_cast<int>(launches_.size());
             Launch launch{order, &given == &short_test, given, inputs(given, number), {}};
-            launch.expected = run(reference, given, launch.inputs);
+            if (keeps) {
+                EmulatedPlan emulated(plan_, kernels_, *module_, 0);
+                const BoundCase bound(plan_, given, launch.inputs);
+                launch.expected = bound.results(emulated.run(bound.bound(), Order::forward, 0));
+            } else {
+                launch.expected = run(*reference, given, launch.inputs);
+            }
             launches_.push_back(std::move(launch));
         };
         add(Order::forward, test);
@@ -204,8 +240,9 @@ TEST(SeededBugs, are_all_found_by_the_emulator) {
     for (const Defect& defect : catalogue)
         if (defect.in_kernel) left.push_back(&defect);
     std::set<const Defect*> shown;
-    for (const oracle::Case& test : graphs_under_test()) {
-        const Subject subject(test, left);
+    for (const UnderTest& given : graphs_under_test()) {
+        const oracle::Case& test = given.test;
+        const Subject subject(given, left);
         EXPECT_EQ(subject.outcome(0), std::nullopt) << "without a defect: " << oracle::describe(test);
         EXPECT_FALSE(is_found(subject, 0)) << "without a defect, in a process of its own: " << oracle::describe(test);
         for (std::size_t i = 0; i < subject.shown().size(); ++i) {

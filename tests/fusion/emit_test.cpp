@@ -76,7 +76,7 @@ TEST(EmitCuda, golden_graphs_have_their_golden_sweeps) {
         EXPECT_EQ(writes ? expected : text, expected) << entry.path() << ": if it is meant, GRIDFOLD_WRITE_GOLDEN=1";
         ++files;
     }
-    EXPECT_EQ(files, 5);
+    EXPECT_EQ(files, 7);
 }
 
 TEST(EmitCuda, one_graph_is_one_text) { EXPECT_EQ(emit(dozen).source, emit(dozen).source); }
@@ -337,6 +337,78 @@ TEST(EmitCuda, kernels_compile_for_every_architecture) {
             EXPECT_FALSE(gf::nvrtc::compile(kernel.source, "sm_90", gf::cuda::compiler_options(true)).image.empty());
         }
     }
+}
+
+constexpr std::string_view kept[]{
+    "rows(x: f32[i, j]) -> s = sum(x over [j])",
+    "rows(x: f16[i, j, k], w: f32[i, k], m: bool[j]) -> v = variance(f32(x) * w over [j, k]), at = argmax(x over "
+    "[j, k]), t = sum(x * f16(2) where m over [j, k], accumulate = f64), y = x * f16(2)",
+    "rows(x: i8[i, j]) -> s = sum(x over [j]), low = min(x over [j]), c = count(x > 0 over [j])",
+    "columns(x: f32[i, j]) -> s = sum(x over [i]), v = variance(x over [i]), at = argmin(x over [i])",
+    "channels(x: u8[n, c, h, w], b: f64[c]) -> m = mean(f64(x) * b over [n, h, w]), y = x * u8(3)",
+    "middle(x: f64[i, j, k], y: f64[k, j, i]) -> d = sum(x * y over [j]), p = product(x over [j])",
+    "comb(x: bf16[a, b, c, d, e]) -> l = logsumexp(x over [a, c, e]), high = max(x over [a, c, e])"};
+
+/// The sweep's schedules: of long and of short rows.
+std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::SweepId id, Problems problems) {
+    const gf::plan::Sweep& sweep = plan.sweeps[id];
+    const gf::cuda::Schedule chosen = gf::cuda::choose_schedule(plan, sweep, problems, 5000);
+    return {chosen, gf::cuda::for_unaligned(plan, sweep, chosen), gf::cuda::for_short_rows(plan, sweep, chosen)};
+}
+
+TEST(EmitCuda, kernels_of_folds_that_keep_dims_compile_for_every_architecture) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::string_view graph : kept) {
+        const gf::Plan plan = gf::fuse(gf::parse(graph));
+        for (const gf::plan::SweepId sweep : plan.sweeps.ids())
+            for (const Problems problems : {Problems::one, Problems::many})
+                for (const gf::cuda::Schedule& schedule : schedules_of(plan, sweep, problems)) {
+                    const std::string source = gf::cuda::emit_cuda(plan, sweep, schedule).source;
+                    for (const char* target : {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"})
+                        if (problems == Problems::one || target == std::string_view("sm_90"))
+                            EXPECT_FALSE(
+                                gf::nvrtc::compile(source, target, gf::cuda::compiler_options(false)).image.empty())
+                                << graph << " for " << target;
+                }
+    }
+}
+
+TEST(EmitCuda, folds_that_keep_dims_take_the_course_of_their_kept_dims) {
+    using gf::cuda::Course;
+    EXPECT_EQ(schedule(cubes).course, Course::flat);
+    EXPECT_EQ(schedule(kept[0]).course, Course::rows);
+    EXPECT_EQ(schedule(kept[3]).course, Course::boxes);
+    EXPECT_TRUE(holds(emit(kept[0]).source, "sweep_rows(kernel);"));
+    EXPECT_FALSE(holds(emit(kept[0]).source, "void sweep_boxes("));
+    EXPECT_TRUE(holds(emit(kept[3]).source, "sweep_boxes(kernel);"));
+    EXPECT_FALSE(holds(emit(kept[3]).source, "void sweep_rows("));
+    EXPECT_FALSE(holds(emit(cubes).source, "sweep_boxes"));
+    EXPECT_TRUE(holds(sweep_of("f(x: f32[a, b, c, d]) -> s = sum(x over [b, d])"), "dims = 3;")); // a is the batch
+    EXPECT_TRUE(holds(sweep_of("f(x: f32[a, b, c, d]) -> s = sum(x over [a, b])"), "dims = 2;"));
+}
+
+TEST(EmitCuda, a_grid_of_folds_that_keep_dims_has_a_block_for_each_tile_and_block_of_the_order) {
+    const auto grid = [](std::string_view graph, std::vector<std::int64_t> extents) {
+        const gf::Plan plan = gf::fuse(gf::parse(graph));
+        return gf::cuda::grid(gf::cuda::emit_cuda(plan, gf::plan::SweepId(0)),
+                              gf::plan::fold_order(plan.sweeps[0], extents));
+    };
+    EXPECT_EQ(grid(kept[0], {1000, 4096}), 1000);
+    EXPECT_EQ(grid(kept[0], {1000, 16384}), 4000); // four blocks a row
+    EXPECT_EQ(grid(kept[0], {0, 100}), 1);
+    EXPECT_EQ(grid(kept[3], {65536, 4096}), 256); // two parts of 128 blocks
+    EXPECT_EQ(grid(kept[5], {1000, 10, 10}), 50); // twenty boxes of 100 elements a tile
+    EXPECT_EQ(grid(kept[0], {std::int64_t{1} << 40, 1}), 0x7fffffff);
+}
+
+TEST(EmitCuda, a_workspace_of_parts_has_slots_for_each) {
+    const gf::Plan plan = gf::fuse(gf::parse(kept[0]));
+    const gf::cuda::Kernel kernel = gf::cuda::emit_cuda(plan, gf::plan::SweepId(0));
+    const auto bytes = [&](std::vector<std::int64_t> extents) {
+        return gf::cuda::workspace_bytes(kernel, gf::plan::fold_order(plan.sweeps[0], extents));
+    };
+    EXPECT_EQ(bytes({1000, 4096}), 0u);
+    EXPECT_EQ(bytes({1000, 16384}), 1000u * 8 * (16 + 16)); // the number of launches, then a word of each block
 }
 
 } // namespace

@@ -90,7 +90,7 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
         if (step.kind == BodyStep::Kind::gather && elements_ > 0)
             strides_[step.array] = strides(sweep_.dims, plan_.arrays[step.array].dims, extents);
     // A sweep that folds nothing has no order: every slab is a block, and memory is read from end to end.
-    blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : fold_order(elements_).blocks;
+    blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
 
     const std::int64_t work = elements_ * static_cast<std::int64_t>(program_.calls());
     const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads_, blocks_);

@@ -24,8 +24,13 @@ std::size_t scalar_bytes(const Plan& plan, std::size_t problems) {
     return problems * plan.scalars.size() * sizeof(DeviceScalar);
 }
 
-/// The number of blocks of each problem. The order determines it for folds. Sweeps of many problems that only map use
-/// fewer blocks, which loop: a table with a word for each slab would be long.
+/// The order in which a problem's sweep folds.
+FoldOrder order_of(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems, std::size_t problem) {
+    return fold_order(loaded.plan->sweeps[sweep], problem_of(*loaded.plan, problems, problem).extents);
+}
+
+/// The number of blocks of each problem. The order determines it for folds. Sweeps of many problems whose blocks exchange no states
+/// use fewer blocks, which loop: a table with a word for each slab would be long.
 std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems) {
     constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's limit
     const Kernel& kernel = loaded.kernels[sweep]->emitted;
@@ -37,8 +42,10 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
             elements_of(loaded.plan->sweeps[sweep].dims, problem_of(*loaded.plan, problems, p).extents);
         check_elements(kernel, elements,
                        loaded.problems == Problems::one ? "" : fmt::format("problem {} of {}: ", p, problems.count));
-        std::int64_t blocks = grid(kernel, elements);
-        if (loaded.problems == Problems::many && kernel.words == 0) blocks = std::min(blocks, most_that_map);
+        const FoldOrder order = order_of(loaded, sweep, problems, p);
+        std::int64_t blocks = grid(kernel, order);
+        const bool may_loop = kernel.words == 0 || (kernel.schedule.course != Course::flat && order.blocks == 1);
+        if (loaded.problems == Problems::many && may_loop) blocks = std::min(blocks, most_that_map);
         if ((sum += blocks) > most)
             throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.count),
                                  fmt::format("with problem {} they have more than 2^31 - 1 blocks", p),
@@ -48,6 +55,18 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
     return all;
 }
 
+/// True if windows would help with rows: a row after the first is not aligned, and long enough to have slabs that are
+/// neither its first nor its last.
+bool rows_need_windows(const Plan& plan, const Sweep& sweep, const Bound& bound, std::size_t element,
+                       std::size_t pack) {
+    for (std::size_t p = 0; p < bound.count; ++p) {
+        const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
+        if (order.results > 1 && order.folded > 2 * slab_elements && std::size_t(order.folded) * element % pack != 0)
+            return true;
+    }
+    return false;
+}
+
 /// True if all arrays that the sweep reads in order can be read in whole packs.
 bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound) {
     for (const ArrayId a : loaded_arrays(sweep)) {
@@ -55,6 +74,8 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
         if (!is_flat(array, sweep)) continue;
         const std::size_t pack = // Pack::bytes (device/loads.cuh)
             std::min<std::size_t>(16, size_of(array.type) * std::size_t(schedule.width));
+        if (schedule.course == Course::rows && rows_need_windows(plan, sweep, bound, size_of(array.type), pack))
+            return false;
         for (std::size_t p = 0; p < bound.count; ++p) {
             const BoundProblem problem = problem_of(plan, bound, p);
             const BoundArray& of_problem = problem.arrays[a.index()];
@@ -66,8 +87,20 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
     return true;
 }
 
-/// The schedule, with windows if arrays are not aligned.
-Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound) {
+/// True if all rows are so short that a thread block takes several.
+bool has_short_rows(const Plan& plan, const Sweep& sweep, const Bound& bound) {
+    bool all = bound.count > 0;
+    for (std::size_t p = 0; p < bound.count && all; ++p) {
+        const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
+        all = order.results > 1 && order.folded <= slab_elements / 2; // defect: short rows
+    }
+    return all;
+}
+
+/// The schedule for what is bound: with windows if arrays are not aligned, for short rows if all are.
+Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
+    const bool is_short = chosen.course == Course::rows && has_short_rows(plan, sweep, bound);
+    const Schedule schedule = is_short ? for_short_rows(plan, sweep, chosen) : chosen;
     return are_aligned(plan, sweep, schedule, bound) ? schedule : for_unaligned(plan, sweep, schedule);
 }
 
@@ -86,7 +119,10 @@ Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bou
         const Sweep& sweep = plan.sweeps[id];
         std::int64_t blocks = 0;
         for (std::size_t p = 0; problems == Problems::many && p < bound.count; ++p)
-            blocks += fold_order(elements_of(sweep.dims, problem_of(plan, bound, p).extents)).blocks;
+            if (const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents); order.slabs > 0)
+                blocks += order.parts * order.blocks;
+            else
+                ++blocks;
         const Schedule schedule = choose_schedule(plan, sweep, problems, blocks);
         const bool stays =
             in_use != nullptr && problems == Problems::one && in_use->kernels[id]->emitted.schedule.realigns;
@@ -108,9 +144,16 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
     layout.workspaces.assign(sweeps, std::vector<std::size_t>(count, unused));
     for (std::size_t s = 0; s < sweeps; ++s) {
         const Kernel& kernel = loaded.kernels[s]->emitted;
-        for (std::size_t p = 0; p < count; ++p)
-            if (one ? kernel.finishes : kernel.words > 0 && layout.blocks[s][p] > 1)
-                layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel)); // defect: workspace
+        for (std::size_t p = 0; p < count; ++p) {
+            const FoldOrder order = order_of(loaded, s, problems, p);
+            if (one) // whole folds use any workspace alike
+                layout.forms.push_back(
+                    kernel.schedule.course == Course::flat
+                        ? WorkspaceForm{layout.bytes}
+                        : WorkspaceForm{layout.bytes, order.parts, order.blocks, order.slab_results});
+            if (one ? kernel.finishes : kernel.words > 0 && order.blocks > 1)
+                layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel, order)); // defect: workspace
+        }
     }
     layout.tables_at = layout.bytes;
     for (std::size_t s = 0; s < sweeps && !one; ++s) {

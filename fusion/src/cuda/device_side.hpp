@@ -21,6 +21,13 @@ Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bou
 /// True if no kernel of the plan reads unaligned arrays one element at a time where windows are possible.
 bool reads_fast(const LoadedPlan& loaded, const Bound& bound);
 
+/// The division of a sweep's workspace; another one needs memory that is zero.
+struct WorkspaceForm {
+    std::size_t at = 0;
+    std::int64_t parts = 0, blocks = 0, results = 0;
+    friend bool operator==(const WorkspaceForm&, const WorkspaceForm&) = default;
+};
+
 /// The layout of the allocation: scalars, workspaces, tables (of kernels for many problems), and the arrays that are
 /// not in the caller's device memory. All parts are aligned to 256 bytes, so that no two problems' words share a line.
 struct Layout {
@@ -28,6 +35,7 @@ struct Layout {
     std::size_t bytes = 0;
     std::vector<std::vector<std::uint32_t>> blocks;   ///< by sweep, by problem
     std::vector<std::vector<std::size_t>> workspaces; ///< by sweep, by problem: where it is; 0 = none
+    std::vector<WorkspaceForm> forms;                 ///< of one problem, by sweep: if it changes, so do the slots
     std::vector<std::size_t> records, places;         ///< by sweep: Problems::many's two parameters; place 0 = null
     std::vector<std::size_t> arrays;                  ///< by problem, by array: where it is; 0 = in the caller's memory
 };

@@ -1,4 +1,5 @@
-// See emit_cuda.hpp. device/flat.cuh contains the control flow of every kernel; the Emitter writes the sweep's struct.
+// See emit_cuda.hpp. The device text of a kernel's course contains its control flow; the Emitter writes the sweep's
+// struct.
 #include "cuda/emit_cuda.hpp"
 
 #include <algorithm>
@@ -9,6 +10,9 @@
 #include <gridfold/core/device/prelude.cuh>
 
 #include <gridfold/core/device/slots.cuh>
+
+#include <gridfold/core/device/places.cuh>
+
 #include <gridfold/core/device_text.hpp>
 #include <gridfold/core/error.hpp>
 #include <gridfold/fusion/order.hpp>
@@ -17,13 +21,27 @@
 
 namespace gf::cuda {
 
+namespace {
+
+/// What a course adds to the text that every kernel has.
+std::string course_text(Course course) {
+    switch (course) {
+    case Course::flat: return "";
+    case Course::rows: return detail::rows_course_text();
+    case Course::boxes: return detail::boxes_course_text();
+    }
+    return "";
+}
+
+} // namespace
+
 Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule) {
     // Without the sweep's name and number: sweeps of one form share one kernel and one cache entry, if their scalars
     // have the same numbers.
     Emitter emitter(plan, sweep, schedule, Writer::Notes::none);
     const std::string code = emitter.monoids() + emitter.sweep();
     const std::string text = "// One grid-stride kernel, written by gridfold.\n" + detail::device_text() +
-                             detail::function_text(code) + code;
+                             course_text(schedule.course) + detail::function_text(code) + code;
     Kernel kernel = emitter.kernel();
     kernel.source = text;
     return kernel;
@@ -60,6 +78,20 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     return std::clamp<std::int64_t>(blocks, 1, most);
 }
 
+std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
+    if (kernel.schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
+    return std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
+}
+
+std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
+    if (kernel.schedule.course == Course::flat) return grid(kernel, order.folded);
+    // A block has an item of its own wherever blocks wait for each other: parts of several blocks have thousands of
+    // elements each, so they are fewer than 2^31 blocks. Without elements a thread writes a result.
+    const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
+    constexpr std::int64_t most = 0x7fffffff;
+    return std::clamp<std::int64_t>((order.parts + each - 1) / each * order.blocks, 1, most); // defect: tiles
+}
+
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
     const std::int64_t limit = kernel.schedule.slab() << 31; // kernels count slabs in 32 bits
     if (elements < limit) return;
@@ -71,6 +103,14 @@ void check_elements(const Kernel& kernel, std::int64_t elements, std::string_vie
 
 std::size_t workspace_bytes(const Kernel& kernel) {
     return sizeof(std::uint64_t) * std::size_t(device::Slots::count(kernel.words, int(max_blocks))); // defect: words
+}
+
+std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order) {
+    if (kernel.schedule.course == Course::flat) return workspace_bytes(kernel);
+    if (order.blocks == 1) return 0;
+    return sizeof(std::uint64_t) *
+           std::size_t(order.parts * // defect: parts' slots
+                       device::PartSlots::count(kernel.words, int(order.slab_results), order.blocks));
 }
 
 } // namespace gf::cuda

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <gridfold/fusion/order.hpp>
 #include <gridfold/fusion/plan.hpp>
 
 #include "cuda/parameters.hpp"
@@ -28,7 +29,7 @@ struct Kernel {
     Schedule schedule;
     int words = 0;         ///< 32-bit words of one state of every fold
     int loaded_bytes = 0;  ///< bytes of one element of all loaded arrays
-    bool finishes = false; ///< folds or yields: needs workspace, scalars and host
+    bool finishes = false; ///< folds or yields: needs a workspace; scalars and host in the flat course
 };
 
 Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule);
@@ -47,7 +48,12 @@ std::vector<std::string> compiler_options(bool fast_math);
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose = {});
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
 std::int64_t grid(const Kernel& kernel, std::int64_t elements);
+/// The same for folds in this order, which may keep dims.
+std::int64_t grid(const Kernel& kernel, const FoldOrder& order);
+/// The parts that a thread block folds at a time.
+std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order);
 /// Device memory that a kernel keeps between launches.
 std::size_t workspace_bytes(const Kernel& kernel);
+std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order);
 
 } // namespace gf::cuda

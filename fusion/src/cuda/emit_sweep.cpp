@@ -13,14 +13,28 @@
 
 namespace gf::cuda {
 
+namespace {
+
+/// True for the parameters that are in the kernel's Boxes.
+bool is_of_boxes(const KernelParameter& p) {
+    return p.kind == ParameterKind::box_extent || p.kind == ParameterKind::box_size ||
+           p.kind == ParameterKind::box_chunks;
+}
+
+} // namespace
+
 Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer::Notes notes)
-    : plan_(plan), sweep_(plan.sweeps[id]), id_(id), schedule_(schedule), code_(plan, sweep_),
+    : plan_(plan), sweep_(plan.sweeps[id]), id_(id), schedule_(schedule),
+      code_(plan, sweep_, schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0),
       by_coordinates_(by_coordinates(plan, sweep_)), reads_in_order_(reads_in_order(plan, sweep_)),
-      shifts_(shifts(plan, sweep_)), out_(notes) {
+      shifts_(schedule.course != Course::boxes && shifts(plan, sweep_)),
+      dims_of_row_(schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0), out_(notes) {
     kernel_.schedule = schedule;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
-    kernel_.parameters = kernel_parameters(plan, sweep_);
+    kernel_.parameters = kernel_parameters(plan, sweep_, schedule.course);
     kernel_.finishes = finishes(sweep_);
+    if (schedule.course != Course::flat && !sweep_.yields.empty())
+        throw InternalError("a sweep whose folds keep dims yields a scalar");
     for (const Fold& f : sweep_.folds) kernel_.words += f.monoid->state_words(f.element, f.accumulator);
 }
 
@@ -77,6 +91,7 @@ void Emitter::structure() {
     folds();
     prologue();
     gather();
+    begin();
     element();
     if (kernel_.finishes) finish();
     out_.close("};");
@@ -93,12 +108,13 @@ void Emitter::constants() {
     };
     number("in_flight", schedule_.in_flight, 1);
     number("windows_in_flight", schedule_.realigns ? schedule_.windows_in_flight : 1, 1);
-    if (kernel_.words > 0) {
+    if (schedule_.course == Course::boxes) number("dims", merged_dims(sweep_), 0);
+    if (kernel_.words > 0 && schedule_.course != Course::boxes) {
         number("most_blocks", int(max_blocks), 1);
         number("collects", schedule_.collects, 1);
     }
-    number("rank", by_coordinates_ ? int(sweep_.dims.size()) : 0, 0);
-    fact("finishes", kernel_.finishes);
+    number("rank", by_coordinates_ ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
+    fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
     fact("rest_at_once", schedule_.rest_at_once);
     fact("tail_early", schedule_.tail_early);
     fact("prefetches", prefetches());
@@ -112,13 +128,22 @@ void Emitter::constants() {
 void Emitter::members() {
     for (const KernelParameter& p : kernel_.parameters) {
         if (p.kind == ParameterKind::extent) {
-            if (p.dim == sweep_.dims[0]) out_.line("i64 extents[rank];");
+            if (p.dim == sweep_.dims[dims_of_row_]) out_.line("i64 extents[rank];");
+            continue;
+        }
+        if (p.kind == ParameterKind::row_extent) {
+            if (p.dim == sweep_.dims[0]) out_.line("i64 row_extents[{}];", dims_of_row_);
+            continue;
+        }
+        if (is_of_boxes(p)) {
+            if (p.kind == ParameterKind::box_extent && p.merged == 0) out_.line("Boxes<dims> boxes;");
             continue;
         }
         out_.line("{} {};", code_.type(p), code_.name(p));
         out_.note(code_.note(p));
     }
     for (const ValueId v : values_where(sweep_, is_once_before)) out_.line("{} v{};", spell(code_.code(v).type), v);
+    if (by_coordinates_ && dims_of_row_ > 0) out_.line("i64 row[{}];", dims_of_row_);
     out_.blank();
 }
 
@@ -151,9 +176,9 @@ void Emitter::arrays() {
         out_.close("};");
     }
     if (!read.empty()) visit("each_array", read);
-    if (!sweep_.stores.empty()) {
+    if (const std::vector<Store> stores = element_stores(sweep_); !stores.empty()) {
         out_.open("struct Stored {{");
-        for (const Store& s : sweep_.stores) {
+        for (const Store& s : stores) {
             stored.push_back(code_.out_pointer(s.array));
             out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), stored.back());
         }
@@ -203,7 +228,16 @@ void Emitter::gather() {
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
     for (const ArrayId a : code_.arrays())
         if (!code_.flat(a)) out_.line("l.{0}[n] = {0}[{1}];", code_.pointer(a), code_.offset(a));
-    for (const DimId d : code_.indices()) out_.line("l.index_{0}[n] = at[{0}];", code_.position(d));
+    for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));
+    out_.close();
+    out_.blank();
+}
+
+void Emitter::begin() {
+    if (!by_coordinates_ || dims_of_row_ == 0) return;
+    out_.open("GRIDFOLD_FN void begin(i64 number) {{");
+    out_.line("const Coordinates<{}> at(number, row_extents);", dims_of_row_);
+    out_.line("for (int d = 0; d < {}; ++d) row[d] = at.at[d];", dims_of_row_);
     out_.close();
     out_.blank();
 }
@@ -218,7 +252,7 @@ void Emitter::element() {
         out_.note(fmt::format("fold {}: {} of %{}{}", n, monoid_of(f), f.value,
                               !f.mask.valid() ? "" : fmt::format(" where %{}", f.mask)));
     }
-    for (const Store& s : sweep_.stores) {
+    for (const Store& s : element_stores(sweep_)) {
         out_.line("at.stored.{}[at.n] = {};", code_.out_pointer(s.array),
                   spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
         out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
@@ -228,6 +262,7 @@ void Emitter::element() {
 
 void Emitter::finish() {
     out_.blank();
+    if (schedule_.course != Course::flat) return finish_result();
     out_.open("GRIDFOLD_FN void finish(const Folds::States<1>&{}, u32 tag) const {{", reads_states() ? " s" : "");
     for (const ValueId v : values_where(sweep_, is_after_folds)) value(v, false);
     for (const Yield& y : sweep_.yields) {
@@ -241,7 +276,23 @@ void Emitter::finish() {
     out_.close();
 }
 
+void Emitter::finish_result() {
+    out_.open("GRIDFOLD_FN void finish(const Folds::States<1>& s, i64 result) const {{");
+    for (const ValueId v : values_where(sweep_, is_per_result)) value(v, false);
+    for (const Store& s : result_stores(sweep_)) {
+        out_.line("{}[result] = {};", code_.out_pointer(s.array), // defect: result store
+                  spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
+        out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
+    }
+    out_.close();
+}
+
 void Emitter::entry() {
+    // Parameters of one array member are in braces.
+    const auto member_of = [](const KernelParameter& p) {
+        const bool is_one = p.kind == ParameterKind::extent || p.kind == ParameterKind::row_extent || is_of_boxes(p);
+        return is_one ? int(p.kind) : -1;
+    };
     std::string parameters, values, extents;
     for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
         const KernelParameter& p = kernel_.parameters[i];
@@ -249,12 +300,15 @@ void Emitter::entry() {
         parameters += fmt::format("{}{} {}", i ? ", " : "", type, name);
         const std::string value =
             schedule_.problems == Problems::one ? name : fmt::format("from_bytes<{}>(own[{}])", type, i + 1);
-        if (p.kind == ParameterKind::extent) {
-            extents += (extents.empty() ? "" : ", ") + value;
-            if (p.dim == sweep_.dims.back()) values += fmt::format(", {{{}}}", extents);
-        } else {
+        if (member_of(p) < 0) {
             values += ", " + value;
+            continue;
         }
+        extents += (extents.empty() ? "" : ", ") + value;
+        if (i + 1 < kernel_.parameters.size() && member_of(kernel_.parameters[i + 1]) == member_of(p)) continue;
+        values += fmt::format(", {}{{{}}}{}", p.kind == ParameterKind::box_extent ? "{" : "", extents,
+                              p.kind == ParameterKind::box_chunks ? "}" : ""); // `boxes` has three arrays
+        extents.clear();
     }
     if (schedule_.problems == Problems::many) parameters = "const u64* records, const u64* places";
     // Without a minimum number of blocks, ptxas spills registers to make more blocks resident.
@@ -269,11 +323,16 @@ void Emitter::entry() {
     } else {
         out_.line("Sweep kernel{{{{block_index(), grid_blocks()}}{}}};", values);
     }
-    out_.line("sweep(kernel);");
+    out_.line("{}(kernel);", schedule_.course == Course::flat   ? "sweep"
+                             : schedule_.course == Course::rows ? "sweep_rows"
+                                                                : "sweep_boxes");
     out_.close();
 }
 
-bool Emitter::prefetches() const { return schedule_.problems == Problems::one && kernel_.words > 0 && reads_in_order_; }
+bool Emitter::prefetches() const {
+    return schedule_.problems == Problems::one && schedule_.course == Course::flat && kernel_.words > 0 &&
+           reads_in_order_;
+}
 
 bool Emitter::reads_states() const {
     return std::ranges::any_of(sweep_.code, [](const Instruction& i) { return i.opcode == Opcode::finalize; });

@@ -1,5 +1,5 @@
-// The Emitter writes a sweep's kernel: struct Sweep, which device/flat.cuh runs (contract: device/kernel.cuh), and the
-// entry point.
+// The Emitter writes a sweep's kernel: struct Sweep, which the device text of its course runs (contract:
+// device/kernel.cuh), and the entry point.
 #pragma once
 
 #include <string>
@@ -38,9 +38,13 @@ private:
     /// prologue() and read_scalars(): the values that each thread computes once before the elements.
     void prologue();
     void gather();
+    /// begin(): the coordinates of a row.
+    void begin();
     /// One element: its values, folds and stores.
     void element();
     void finish();
+    /// finish() of a kernel whose folds keep dims: computes and stores one result.
+    void finish_result();
     void entry();
 
     /// The definition of value v, or its assignment if it is a member.
@@ -58,6 +62,7 @@ private:
     Schedule schedule_;
     SweepCode code_;
     bool by_coordinates_, reads_in_order_, shifts_;
+    std::size_t dims_of_row_; ///< leading dims that are the same for a whole row, in the course of rows
     Kernel kernel_;
     Writer out_;
 };

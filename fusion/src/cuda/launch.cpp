@@ -34,12 +34,24 @@ std::int64_t stride_along(const Array& array, DimId dim, std::span<const std::in
     return elements_of({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents); // defect: stride
 }
 
+/// The coordinates of a slab along a merged dim, and the slabs side by side.
+std::int64_t coordinates_of_slab(const FoldOrder& order, int d) {
+    return d > order.outermost() ? order.extent[d] : d == order.outermost() ? order.chunk : 1;
+}
+
+std::int64_t chunks_of(const FoldOrder& order, int d) {
+    return d > order.outermost() ? 1 : d == order.outermost() ? order.chunks() : order.extent[d]; // defect: chunks
+}
+
 } // namespace
 
 std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, const Kernel& kernel,
                                             const BoundProblem& bound, std::span<void* const> arrays,
                                             const LaunchMemory& memory) {
     const std::int64_t elements = elements_of(plan.sweeps[sweep].dims, bound.extents);
+    const FoldOrder order =
+        kernel.schedule.course == Course::flat ? FoldOrder() : fold_order(plan.sweeps[sweep], bound.extents);
+    const auto of_box = [&](std::int64_t value) { return order.slabs == 0 ? 0 : static_cast<std::uint64_t>(value); };
     std::vector<std::uint64_t> values;
     values.reserve(kernel.parameters.size());
     for (const KernelParameter& parameter : kernel.parameters) {
@@ -49,7 +61,17 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
             case ParameterKind::stored: return as_value(arrays[parameter.array.index()]);
             case ParameterKind::parameter:
                 return bound.parameters[plan.sweeps[sweep].code[parameter.value].parameter.index()];
-            case ParameterKind::elements: return static_cast<std::uint64_t>(elements);
+            case ParameterKind::elements:
+                return static_cast<std::uint64_t>(kernel.schedule.course == Course::rows ? order.folded : elements);
+            case ParameterKind::results: return static_cast<std::uint64_t>(order.results);
+            case ParameterKind::parts: return static_cast<std::uint64_t>(order.parts);
+            case ParameterKind::slabs: return static_cast<std::uint64_t>(order.slabs);
+            case ParameterKind::part_blocks: return static_cast<std::uint64_t>(order.blocks);
+            case ParameterKind::sharing: return static_cast<std::uint64_t>(parts_of_tile(kernel, order));
+            case ParameterKind::box_extent: return of_box(order.extent[parameter.merged]);
+            case ParameterKind::box_size: return of_box(coordinates_of_slab(order, parameter.merged));
+            case ParameterKind::box_chunks: return of_box(chunks_of(order, parameter.merged));
+            case ParameterKind::row_extent:
             case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[parameter.dim.index()]);
             case ParameterKind::stride:
                 if (elements == 0) return 0; // not used, and a product of the other extents may overflow

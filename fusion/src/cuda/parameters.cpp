@@ -8,6 +8,35 @@ bool reads_scalar(const Instruction& i) { return i.opcode == Opcode::read || i.o
 
 bool finishes(const Sweep& sweep) { return !sweep.folds.empty() || !sweep.yields.empty(); }
 
+std::vector<Store> element_stores(const Sweep& sweep) {
+    std::vector<Store> stores;
+    for (const Store& s : sweep.stores)
+        if (is_per_element(sweep.code[s.value])) stores.push_back(s);
+    return stores;
+}
+
+std::vector<Store> result_stores(const Sweep& sweep) {
+    std::vector<Store> stores;
+    for (const Store& s : sweep.stores)
+        if (is_per_result(sweep.code[s.value])) stores.push_back(s);
+    return stores;
+}
+
+std::size_t leading_kept_dims(const Sweep& sweep) {
+    const DimSet kept = kept_dims(sweep);
+    std::size_t count = 0;
+    while (count < sweep.dims.size() && kept.contains(count)) ++count;
+    return count;
+}
+
+int merged_dims(const Sweep& sweep) {
+    const DimSet kept = kept_dims(sweep);
+    int merged = 1;
+    for (std::size_t d = leading_kept_dims(sweep) + 1; d < sweep.dims.size(); ++d)
+        merged += kept.contains(d) != kept.contains(d - 1) ? 1 : 0; // defect: merged
+    return merged;
+}
+
 std::vector<ArrayId> loaded_arrays(const Sweep& sweep) {
     std::vector<ArrayId> arrays;
     for (const Instruction& i : sweep.code)
@@ -35,11 +64,11 @@ bool shifts(const Plan& plan, const Sweep& sweep) {
     });
     const bool numbered =
         std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::index; });
-    return any_way && !numbered && sweep.stores.empty() && loaded_arrays(sweep).size() == 1 &&
+    return any_way && !numbered && element_stores(sweep).empty() && loaded_arrays(sweep).size() == 1 &&
            reads_in_order(plan, sweep);
 }
 
-std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep) {
+std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course) {
     using enum ParameterKind;
     const std::vector<ArrayId> arrays = loaded_arrays(sweep);
     std::vector<KernelParameter> all;
@@ -48,18 +77,26 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
     for (const Store& s : sweep.stores) all.push_back({.kind = stored, .array = s.array});
     for (const ValueId v : sweep.code.ids())
         if (sweep.code[v].opcode == Opcode::parameter) all.push_back({.kind = parameter, .value = v});
-    all.push_back({.kind = elements});
+    if (course != Course::boxes) all.push_back({.kind = elements});
+    if (course == Course::boxes) {
+        for (const ParameterKind kind : {parts, slabs, sharing}) all.push_back({.kind = kind});
+        for (const ParameterKind kind : {box_extent, box_size, box_chunks})
+            for (int d = 0; d < merged_dims(sweep); ++d) all.push_back({.kind = kind, .merged = d});
+    }
+    if (course != Course::flat)
+        for (const ParameterKind kind : {results, part_blocks}) all.push_back({.kind = kind});
     if (by_coordinates(plan, sweep)) {
-        for (const DimId d : sweep.dims) all.push_back({.kind = extent, .dim = d});
+        const std::size_t of_row = course == Course::rows ? leading_kept_dims(sweep) : 0;
+        for (std::size_t d = 0; d < sweep.dims.size(); ++d)
+            all.push_back({.kind = d < of_row ? row_extent : extent, .dim = sweep.dims[d]});
         for (const ArrayId a : arrays)
             if (!is_flat(plan.arrays[a], sweep))
                 for (const DimId d : plan.arrays[a].dims) all.push_back({.kind = stride, .array = a, .dim = d});
     }
-    if (finishes(sweep) || std::ranges::any_of(sweep.code, reads_scalar)) all.push_back({.kind = scalars});
-    if (finishes(sweep)) {
-        all.push_back({.kind = workspace});
-        all.push_back({.kind = host});
-    }
+    const bool yields = course == Course::flat && finishes(sweep);
+    if (yields || std::ranges::any_of(sweep.code, reads_scalar)) all.push_back({.kind = scalars});
+    if (finishes(sweep)) all.push_back({.kind = workspace});
+    if (yields) all.push_back({.kind = host});
     return all;
 }
 

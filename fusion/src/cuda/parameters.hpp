@@ -11,14 +11,30 @@ namespace gf::cuda {
 
 using namespace plan;
 
+/// The device text that runs a kernel (device/flat.cuh, rows.cuh, boxes.cuh).
+enum class Course : std::uint8_t {
+    flat,  ///< folds everything, or nothing
+    rows,  ///< folds that keep the leading dims alone, each row by itself
+    boxes, ///< folds that keep any dims
+};
+
 /// The meaning of one kernel parameter.
 enum class ParameterKind : std::uint8_t {
-    loaded,    ///< a pointer: the address of `array`; 8 bytes
-    stored,    ///< a pointer: the address of `array`; 8 bytes
-    parameter, ///< the value of the plan's parameter that `value` reads, in its own size (bool: 1 byte)
-    elements,  ///< the element count of the sweep's domain; 8 bytes, signed
-    extent,    ///< the extent of `dim`; 8 bytes, signed
-    stride,    ///< elements between neighbours along `dim` of `array`, row-major in its own dims; 8 bytes
+    loaded,      ///< a pointer: the address of `array`; 8 bytes
+    stored,      ///< a pointer: the address of `array`; 8 bytes
+    parameter,   ///< the value of the plan's parameter that `value` reads, in its own size (bool: 1 byte)
+    elements,    ///< the element count of the sweep's domain, of a row in the course of rows; 8 bytes, signed
+    extent,      ///< the extent of `dim`; 8 bytes, signed
+    row_extent,  ///< the same, for the kept dims in the course of rows
+    stride,      ///< elements between neighbours along `dim` of `array`, row-major in its own dims; 8 bytes
+    results,     ///< FoldOrder::results (order.hpp); 8 bytes, signed, as are the following
+    parts,       ///< FoldOrder::parts
+    slabs,       ///< FoldOrder::slabs
+    part_blocks, ///< FoldOrder::blocks
+    sharing,     ///< parts that a thread block folds at a time
+    box_extent,  ///< along the merged dim `merged`: its extent
+    box_size,    ///< … the coordinates of a slab
+    box_chunks,  ///< … the number of slabs side by side
     scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
     workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
     host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait
@@ -29,10 +45,11 @@ struct KernelParameter {
     ArrayId array = {};
     DimId dim = {};
     ValueId value = {}; ///< an instruction with Opcode::parameter
+    int merged = 0;     ///< a dim of FoldOrder
 };
 
 /// The parameters in the order of the kernel's signature.
-std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep);
+std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course);
 
 /// The arrays that the sweep loads, each once.
 std::vector<ArrayId> loaded_arrays(const Sweep& sweep);
@@ -43,6 +60,13 @@ bool reads_in_order(const Plan& plan, const Sweep& sweep);
 /// True if the elements of the sweep's only array may be assigned to lanes in any way: an unaligned array is then read
 /// from its first whole pack on.
 bool shifts(const Plan& plan, const Sweep& sweep);
+/// The stores of values of elements, and of values of results of folds that keep dims.
+std::vector<Store> element_stores(const Sweep& sweep);
+std::vector<Store> result_stores(const Sweep& sweep);
+/// The number of dims that FoldOrder merges the sweep's into, whatever their extents: 1 for whole folds and rows.
+int merged_dims(const Sweep& sweep);
+/// The number of leading dims that the folds keep.
+std::size_t leading_kept_dims(const Sweep& sweep);
 /// True if the kernel folds or yields. It then has a workspace.
 bool finishes(const Sweep& sweep);
 /// True for Opcode::read and Opcode::is_empty.

@@ -226,7 +226,8 @@ void CudaRunner::bind(const Bound& problems) {
         if (!polls() && answer_.bytes() < scalars * sizeof(DeviceScalar))
             answer = PinnedBuffer(loader_->device(), scalars * sizeof(DeviceScalar));
 
-        const bool refills = grows || !polls(); // one problem's workspaces stay in place and keep their counts
+        // One problem's workspaces keep their counts while they stay in place.
+        const bool refills = grows || !polls() || layout.forms != layout_.forms; // defect: workspaces move
         const bool new_graph = !graph_ || loaded != loaded_ || !same_edges(side.launches);
         if (refills || new_graph || staging) done_.wait(); // replaced objects may be in use
         GraphExec graph;

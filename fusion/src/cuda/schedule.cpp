@@ -37,6 +37,9 @@ constexpr int words_of_one_each = 32;   ///< states of two blocks with more word
 constexpr int own_registers = 16;       ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
 constexpr int registers_to_store = 128; ///< with 64 in blocks of 512 threads 5 of 100 random graphs spill
 constexpr int computed_parameters = 4;  ///< 64-bit values computed from parameters; an estimate
+constexpr int most_boxes_in_flight = 2; ///< slabs, so that two blocks are resident; not measured yet
+constexpr int threads_of_rows = 768;    ///< resident threads wanted for rows: more spill; not measured yet
+constexpr int bytes_of_rows = 32;       ///< of a thread in a slab of short rows; not measured yet
 constexpr int threads_of_many = 1024;   ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
 } // namespace tuned
 
@@ -48,12 +51,12 @@ int widest_element(const Plan& plan, const Sweep& sweep) {
     std::size_t widest = 1;
     for (const Instruction& i : sweep.code)
         if (i.opcode == Opcode::load) widest = std::max(widest, size_of(plan.arrays[i.array].type));
-    for (const Store& s : sweep.stores) widest = std::max(widest, size_of(plan.arrays[s.array].type));
+    for (const Store& s : element_stores(sweep)) widest = std::max(widest, size_of(plan.arrays[s.array].type));
     return int(widest);
 }
 
 bool touches_arrays(const Sweep& sweep) {
-    return !sweep.stores.empty() ||
+    return !element_stores(sweep).empty() ||
            std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::load; });
 }
 
@@ -65,8 +68,8 @@ bool is_elementary(const Instruction& i) {
 bool calls_functions(const Sweep& sweep) { return std::ranges::any_of(sweep.code, is_elementary); }
 
 /// Words of the parameters and of values computed from them, in kernels whose parameters are not in constant memory.
-int parameter_words(const Plan& plan, const Sweep& sweep) {
-    return 2 * (tuned::computed_parameters + int(kernel_parameters(plan, sweep).size()));
+int parameter_words(const Plan& plan, const Sweep& sweep, Course course) {
+    return 2 * (tuned::computed_parameters + int(kernel_parameters(plan, sweep, course).size()));
 }
 
 /// Words of a thread's states: `width` lanes for folds that are not exact in any order, else one.
@@ -137,14 +140,54 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
     return int(bytes);
 }
 
+namespace {
+
+/// The schedule of boxes. Each position has its own states. `bytes_wanted`: of a thread in a slab.
+Schedule schedule_of_boxes(const Plan& plan, const Sweep& sweep, Problems problems, int bytes_wanted,
+                           int most_in_flight) {
+    int words = 0; // of a position
+    for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
+    const int widest = widest_element(plan, sweep);
+    int width = std::clamp(bytes_wanted / widest, tuned::least_width, tuned::most_width);
+    while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
+    Schedule chosen{
+        .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
+    const int bytes = loaded_bytes(plan, sweep) * width;
+    if (bytes == 0) return chosen;
+    constexpr int of_place = 3; // words of a position, and of a slab in flight, besides states and elements
+    const int of_a_slab = words_in_flight(plan, sweep, width, words > tuned::narrow_words) + of_place;
+    const int used = 2 * tuned::own_registers + width * (words + of_place) + words_to_fold(sweep, width) +
+                     (problems == Problems::many ? parameter_words(plan, sweep, Course::boxes) : 0);
+    const int room = (std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread) - used) / of_a_slab;
+    const int most = std::min({tuned::bytes_in_flight / chosen.threads / bytes, room, most_in_flight});
+    chosen.in_flight = int(std::bit_floor(unsigned(std::max(most, 1))));
+    // As many resident blocks as the estimate allows. A kernel that spills is compiled for fewer (PlanLoader).
+    const int registers = used + chosen.in_flight * of_a_slab;
+    if (!calls_functions(sweep) && element_stores(sweep).empty())
+        chosen.resident = std::clamp(registers_of_multiprocessor / (chosen.threads * registers), 1,
+                                     tuned::threads_of_many / chosen.threads);
+    return chosen;
+}
+
+} // namespace
+
+Schedule for_short_rows(const Plan& plan, const Sweep& sweep, Schedule schedule) {
+    if (schedule.course != Course::rows) return schedule;
+    return schedule_of_boxes(plan, sweep, schedule.problems, tuned::bytes_of_rows, 1);
+}
+
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks) {
+    if (merged_dims(sweep) > 1)
+        return schedule_of_boxes(plan, sweep, problems, tuned::load_bytes, tuned::most_boxes_in_flight);
+    const Course course = kept_dims(sweep).empty() ? Course::flat : Course::rows;
     const int widest = widest_element(plan, sweep);
     const bool wide = state_words(sweep, 1) > tuned::narrow_words;
     // 16-byte loads of the widest element, and blocks of at most 512 threads: blocks of 1,024 are less often resident
     // and combine more states. Many problems are usually short: their blocks have half the threads, so that more of
     // them are resident. In a large grid resident blocks hide the latency, and a thread has 64 bytes in flight.
-    const bool small_blocks = problems == Problems::many && !sweep.folds.empty() && !wide;
-    const bool in_large_grid = small_blocks && blocks >= tuned::large_grid;
+    // Rows are as many problems; few bytes of a thread are in flight, since the grid is large.
+    const bool small_blocks = (problems == Problems::many || course == Course::rows) && !sweep.folds.empty() && !wide;
+    const bool in_large_grid = small_blocks && course == Course::flat && blocks >= tuned::large_grid;
     const int least = small_blocks ? tuned::width_of_many : tuned::least_width;
     const int bytes_wanted = in_large_grid ? tuned::bytes_of_many : tuned::load_bytes;
     int width = tuned::least_width;
@@ -165,20 +208,21 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
         return maps;
     }
 
-    Schedule chosen{.problems = problems, .threads = int(slab_elements) / width, .width = width};
+    Schedule chosen{.problems = problems, .course = course, .threads = int(slab_elements) / width, .width = width};
     chosen.collects = blocks_to_collect(sweep, chosen.threads);
-    if (small_blocks) chosen.resident = tuned::threads_of_many / chosen.threads;
+    const int threads_wanted = course == Course::rows ? tuned::threads_of_rows : tuned::threads_of_many;
+    if (small_blocks) chosen.resident = threads_wanted / chosen.threads;
     // Sweeps that load nothing wait for nothing: slabs in flight would only add code.
     const int bytes = loaded_bytes(plan, sweep) * width;
     if (bytes == 0) return chosen;
     // The bytes a block needs in flight: 32 KiB if two or more blocks share a multiprocessor. Wide states leave room
     // for one block, which needs more: 192 bytes a thread. Registers limit both: more would spill. (Of many problems
     // the compiler decides how many blocks fit, so this limit is for the slabs alone.)
-    const int of_a_thread = wide            ? tuned::wide_bytes_in_flight
-                            : in_large_grid ? tuned::bytes_of_many
-                                            : tuned::bytes_in_flight / chosen.threads;
+    const int of_a_thread = wide                                      ? tuned::wide_bytes_in_flight
+                            : in_large_grid || course == Course::rows ? tuned::bytes_of_many
+                                                                      : tuned::bytes_in_flight / chosen.threads;
     const int used = tuned::own_registers + state_words(sweep, width) + words_to_fold(sweep, width) +
-                     (problems == Problems::many ? parameter_words(plan, sweep) : 0);
+                     (problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
     const int of_a_slab = words_in_flight(plan, sweep, width, wide);
     const int room = (std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread) - used) / of_a_slab;
     const unsigned most = unsigned(std::clamp(std::min(of_a_thread / bytes, room), 1, tuned::most_in_flight));
@@ -189,8 +233,8 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
     // compiled twice (PlanLoader); so it is where it calls CUDA's functions, which have arrays in local memory, and
     // where it stores elements with few registers: the estimate counts none for them.
     const int of_two = registers_of_multiprocessor / (2 * chosen.threads);
-    const bool stores_fit = sweep.stores.empty() || of_two >= tuned::registers_to_store;
-    if (problems == Problems::one && !wide && stores_fit && !calls_functions(sweep) &&
+    const bool stores_fit = element_stores(sweep).empty() || of_two >= tuned::registers_to_store;
+    if (problems == Problems::one && !small_blocks && !wide && stores_fit && !calls_functions(sweep) &&
         used + chosen.in_flight * of_a_slab <= of_two)
         chosen.resident = 2;
     // Windows of unaligned arrays take more words than packs.
@@ -201,7 +245,7 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 }
 
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
-    schedule.realigns = reads_in_order(plan, sweep) && !shifts(plan, sweep);
+    schedule.realigns = schedule.course != Course::boxes && reads_in_order(plan, sweep) && !shifts(plan, sweep);
     return schedule;
 }
 

@@ -7,9 +7,9 @@
 
 #include <gridfold/fusion/plan.hpp>
 
-namespace gf::cuda {
+#include "cuda/parameters.hpp"
 
-using namespace plan;
+namespace gf::cuda {
 
 /// The number of problems that one launch of a kernel runs.
 enum class Problems : std::uint8_t {
@@ -23,6 +23,7 @@ enum class Problems : std::uint8_t {
 /// threads · width = slab_elements (order.hpp) in kernels that fold.
 struct Schedule {
     Problems problems = Problems::one;
+    Course course = Course::flat;
     int threads = 0;
     int width = 0;             ///< elements of a thread in one slab
     int in_flight = 1;         ///< slabs loaded before the first is folded
@@ -41,6 +42,9 @@ struct Schedule {
 /// For aligned arrays. `blocks`: the number of blocks of the launch; used for many problems.
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one,
                          std::int64_t blocks = 0);
+/// The same for folds that keep the leading dims alone, where no row has more than half a slab: thread blocks share
+/// rows.
+Schedule for_short_rows(const Plan& plan, const Sweep& sweep, Schedule schedule);
 /// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
 /// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer

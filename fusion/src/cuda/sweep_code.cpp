@@ -9,7 +9,8 @@
 
 namespace gf::cuda {
 
-SweepCode::SweepCode(const Plan& plan, const Sweep& sweep) : plan_(plan), sweep_(sweep), arrays_(loaded_arrays(sweep)) {
+SweepCode::SweepCode(const Plan& plan, const Sweep& sweep, std::size_t dims_of_row)
+    : plan_(plan), sweep_(sweep), dims_of_row_(dims_of_row), arrays_(loaded_arrays(sweep)) {
     for (const Instruction& i : sweep_.code) {
         const bool indexed = i.opcode == Opcode::index && sweep_.dims.size() > 1;
         if (indexed && std::ranges::find(indices_, i.dim) == indices_.end()) indices_.push_back(i.dim);
@@ -32,10 +33,15 @@ std::string SweepCode::stride(ArrayId a, DimId dim) const {
     return fmt::format("stride_{}_{}", pointer(a), position(dim));
 }
 
+std::string SweepCode::coordinate(DimId dim) const {
+    const std::size_t at = position(dim);
+    return at < dims_of_row_ ? fmt::format("row[{}]", at) : fmt::format("at[{}]", at - dims_of_row_); // defect: of row
+}
+
 std::string SweepCode::offset(ArrayId a) const {
     std::string terms;
     for (const DimId d : array(a).dims)
-        terms += fmt::format("{}at[{}] * {}", terms.empty() ? "" : " + ", position(d), stride(a, d)); // defect: stride
+        terms += fmt::format("{}{} * {}", terms.empty() ? "" : " + ", coordinate(d), stride(a, d)); // defect: stride
     return terms.empty() ? "0" : terms;
 }
 
@@ -46,6 +52,15 @@ std::string SweepCode::type(const KernelParameter& p) const {
     case ParameterKind::parameter: return std::string(spell_stored(plan_.parameters[code(p.value).parameter].type));
     case ParameterKind::elements:
     case ParameterKind::extent:
+    case ParameterKind::row_extent:
+    case ParameterKind::results:
+    case ParameterKind::parts:
+    case ParameterKind::slabs:
+    case ParameterKind::part_blocks:
+    case ParameterKind::sharing:
+    case ParameterKind::box_extent:
+    case ParameterKind::box_size:
+    case ParameterKind::box_chunks:
     case ParameterKind::stride: return "i64";
     case ParameterKind::scalars: return "Scalar*";
     case ParameterKind::workspace:
@@ -60,7 +75,16 @@ std::string SweepCode::name(const KernelParameter& p) const {
     case ParameterKind::stored: return out_pointer(p.array);
     case ParameterKind::parameter: return fmt::format("parameter_{}", p.value);
     case ParameterKind::elements: return "elements";
-    case ParameterKind::extent: return fmt::format("extent_{}", position(p.dim));
+    case ParameterKind::extent:
+    case ParameterKind::row_extent: return fmt::format("extent_{}", position(p.dim));
+    case ParameterKind::results: return "results";
+    case ParameterKind::parts: return "parts";
+    case ParameterKind::slabs: return "slabs";
+    case ParameterKind::part_blocks: return "part_blocks";
+    case ParameterKind::sharing: return "sharing";
+    case ParameterKind::box_extent: return fmt::format("merged_{}", p.merged);
+    case ParameterKind::box_size: return fmt::format("box_{}", p.merged);
+    case ParameterKind::box_chunks: return fmt::format("chunks_{}", p.merged);
     case ParameterKind::stride: return stride(p.array, p.dim);
     case ParameterKind::scalars: return "scalars";
     case ParameterKind::workspace: return "workspace";

@@ -14,7 +14,8 @@ namespace gf::cuda {
 /// could clash, and sweeps of one form must have the same text.
 class SweepCode {
 public:
-    SweepCode(const Plan& plan, const Sweep& sweep);
+    /// `dims_of_row`: the leading dims whose coordinates a row's kernel has in `row`; the others are in `at`.
+    SweepCode(const Plan& plan, const Sweep& sweep, std::size_t dims_of_row);
 
     /// A kernel parameter's type, its name, and a note for people.
     std::string type(const KernelParameter& parameter) const;
@@ -31,7 +32,9 @@ public:
     std::string out_pointer(ArrayId a) const;
     std::size_t position(DimId dim) const;
     std::string stride(ArrayId a, DimId dim) const;
-    /// The offset of an array's element, from its coordinates `at`.
+    /// An element's coordinate along a dim.
+    std::string coordinate(DimId dim) const;
+    /// The offset of an array's element, from its coordinates.
     std::string offset(ArrayId a) const;
 
     /// The arrays that are loaded, each once.
@@ -46,6 +49,7 @@ private:
 
     const Plan& plan_;
     const Sweep& sweep_;
+    std::size_t dims_of_row_;
     std::vector<ArrayId> arrays_;
     std::vector<DimId> indices_;
 };

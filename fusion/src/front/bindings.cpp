@@ -135,23 +135,34 @@ void find_extents(const Signature& signature, const GivenSlots& given, std::span
                                  "no array that is bound has this dim",
                                  fmt::format("bind its extent by name, as in {{\"{}\", 1000}}", plan.dims[i].name));
         extents[i] = std::max<std::int64_t>(extents[i], 0);
-        if (extents[i] == 0 && plan.dims[i].must_not_be_empty)
-            throw InvalidBinding(fmt::format("dim \"{}\" has extent 0 by {}", plan.dims[i].name,
-                                             first_source(signature, given, DimId(i))),
-                                 fmt::format("{} has no value without elements", plan.dims[i].needs_elements_of),
-                                 "bind at least one element");
+    }
+    for (std::size_t i = 0; i < plan.dims.size(); ++i) {
+        if (extents[i] > 0) continue;
+        for (const NeedsElements& need : plan.dims[i].needs_elements) {
+            const bool has_results =
+                std::ranges::all_of(need.kept, [&](DimId kept) { return extents[kept.index()] > 0; });
+            if (has_results)
+                throw InvalidBinding(fmt::format("dim \"{}\" has extent 0 by {}", plan.dims[i].name,
+                                                 first_source(signature, given, DimId(i))),
+                                     fmt::format("{} has no value without elements", need.reduction),
+                                     "bind at least one element");
+        }
     }
 }
 
 /// The most elements of a domain: lanes, grids, and counts of bytes and steps can represent it.
 constexpr std::int64_t max_domain_elements = std::int64_t{1} << 48;
 
-/// Refuses arrays and domains that are too large. (A temporary array has the elements of a domain.)
+/// Refuses arrays and domains that are too large.
 void check_sizes(const Signature& signature, std::span<const std::int64_t> extents) {
     for (const Slot& slot : signature.slots)
         if (is_array(slot) && !byte_count(element_count(slot.dims, extents), slot.type))
             throw InvalidBinding(fmt::format("{} would have more than 2^63 - 1 bytes", describe(signature, slot)),
                                  "sizes are 64-bit", "bind smaller extents");
+    for (const Array& array : signature.plan->arrays)
+        if (array.role == ArrayRole::temporary && !byte_count(element_count(array.dims, extents), array.type))
+            throw InvalidBinding("an array between two sweeps would have more than 2^63 - 1 bytes", "sizes are 64-bit",
+                                 "bind smaller extents");
     for (const Sweep& sweep : signature.plan->sweeps) {
         if (element_count(sweep.dims, extents).value_or(max_domain_elements + 1) <= max_domain_elements) continue;
         std::string dims;

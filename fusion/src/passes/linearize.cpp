@@ -289,11 +289,12 @@ private:
         const ValueId value = values_[operands[0]];
         const ValueId mask = node.masked ? values_[operands[1]] : ValueId(); // defect: mask
         Folded folded{};
-        folded.fold =
-            find_or_add({node.reduce->monoid, sweep_.code[value].type, value_type(node.accumulator), value, mask});
+        const DimSet kept = dim_set(sweep_, node.dims);
+        folded.fold = find_or_add(
+            {node.reduce->monoid, sweep_.code[value].type, value_type(node.accumulator), value, mask, kept});
         if (needs_acceptance(node))
-            folded.acceptance =
-                find_or_add({reduce_op::any.monoid, DType::boolean, DType::boolean, mask}); // defect: acceptance
+            folded.acceptance = find_or_add(
+                {reduce_op::any.monoid, DType::boolean, DType::boolean, mask, {}, kept}); // defect: acceptance
         folded_[reduce] = folded;
     }
 
@@ -352,17 +353,24 @@ private:
     std::map<NodeId, ValueId> empty_; ///< the results of empty_of() so far
 };
 
-/// Marks the dims that must have elements, with the first reduction that needs them.
-void mark_needed_dims(const Graph& graph, const Placement& placement, Table<DimId, PlanDim>& dims) {
+/// Lists the dims that must have elements, with the first reduction that needs them.
+void list_needed_dims(const Graph& graph, const Placement& placement, Table<DimId, PlanDim>& dims) {
     for (const PlacedSweep& sweep : placement.sweeps)
         for (const NodeId reduce : sweep.reduces) {
             const Node& node = graph.node(reduce);
             if (!node.reduce->needs_elements) continue;
             const Node& operand = graph.node(graph.operands(reduce)[0]);
             for (const DimId dim : operand.dims) {
-                if (std::exchange(dims[dim].must_not_be_empty, true)) continue;
-                dims[dim].needs_elements_of = fmt::format("{}({})", node.reduce->name,
-                                                          operand.name.empty() ? operation_of(operand) : operand.name);
+                if (std::binary_search(node.dims.begin(), node.dims.end(), dim)) continue;
+                std::vector<NeedsElements>& needs = dims[dim].needs_elements;
+                // One that is needed whatever else is empty says all.
+                if (std::ranges::any_of(needs,
+                                        [&](const NeedsElements& n) { return n.kept.empty() || n.kept == node.dims; }))
+                    continue;
+                if (node.dims.empty()) needs.clear();
+                needs.push_back({fmt::format("{}({})", node.reduce->name,
+                                             operand.name.empty() ? operation_of(operand) : operand.name),
+                                 node.dims});
             }
         }
 }
@@ -372,8 +380,8 @@ void mark_needed_dims(const Graph& graph, const Placement& placement, Table<DimI
 Plan linearize(const Graph& graph, const Placement& placement) {
     Plan plan;
     plan.name = graph.name();
-    for (const Graph::DimInfo& dim : graph.dims()) plan.dims.push_back({dim.name, dim.extent, false, {}});
-    mark_needed_dims(graph, placement, plan.dims);
+    for (const Graph::DimInfo& dim : graph.dims()) plan.dims.push_back({dim.name, dim.extent, {}});
+    list_needed_dims(graph, placement, plan.dims);
     plan.arrays = placement.arrays;
 
     const auto nodes = static_cast<std::size_t>(graph.node_count());

@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "plan/format_id.hpp"
-
 namespace gf::plan {
 
 Placement place_nodes(const Graph& graph) {
@@ -30,15 +26,16 @@ Placement place_nodes(const Graph& graph) {
             sweep.stage = stages[n] - 1;
             sweep.dims = domain_of(graph.node(graph.operands(n)[0]));
             sweep.reduces.push_back(n);
-            sweep.yields.push_back(n);
+            if (node.dims.empty())
+                sweep.yields.push_back(n);
+            else
+                store_results(graph, placement, n, sweep);
         } else if (node.dims.empty()) {
             sweep.yields.push_back(n);
         } else {
             for (const std::size_t output : placement.outputs_of[n])
                 sweep.stores.push_back({n, placement.output_array[output]});
-            if (!is_result)
-                sweep.stores.push_back(
-                    {n, placement.arrays.add({fmt::format("t{}", n), node.type, sweep.dims, ArrayRole::temporary})});
+            if (!is_result) sweep.stores.push_back({n, add_temporary(graph, placement, n)});
             if (!is_leaf) placement.array_of[n] = sweep.stores[0].array;
         }
         placement.sweeps.push_back(std::move(sweep));

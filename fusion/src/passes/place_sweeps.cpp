@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -16,10 +17,12 @@ namespace gf::plan {
 
 namespace {
 
-/// All stores and reduces over one domain at one stage, before splitting, in the order of the graph.
+/// All stores and reduces over one domain at one stage that keep the same dims, before splitting, in the order of the
+/// graph. (A store keeps none.)
 struct Group {
     std::vector<DimId> dims;
     int stage;
+    std::vector<DimId> kept;
     std::vector<PlacedStore> stores;
     std::vector<NodeId> reduces;
 };
@@ -59,9 +62,9 @@ private:
         throw InternalError(fmt::format("place_sweeps: no operand of node {} has stage {}", node, stage));
     }
 
-    Group& group_of(std::vector<DimId> dims, int stage) {
-        const auto [found, is_new] = group_number_.try_emplace({dims, stage}, groups_.size());
-        if (is_new) groups_.push_back({std::move(dims), stage, {}, {}});
+    Group& group_of(std::vector<DimId> dims, int stage, std::vector<DimId> kept = {}) {
+        const auto [found, is_new] = group_number_.try_emplace({dims, stage, kept}, groups_.size());
+        if (is_new) groups_.push_back({std::move(dims), stage, std::move(kept), {}, {}});
         return groups_[found->second];
     }
 
@@ -70,17 +73,33 @@ private:
             if (!live_[n]) continue;
             const Node& node = graph_.node(n);
             if (node.kind == NodeKind::reduce)
-                group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1).reduces.push_back(n);
+                group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1, node.dims).reduces.push_back(n);
             for (const std::size_t output : placement_.outputs_of[n]) {
                 const ArrayId array = placement_.output_array[output];
+                if (array.valid() && node.kind == NodeKind::reduce) continue; // stored where it is folded
                 if (array.valid())
                     group_of(domain_of(node), stage_[n]).stores.push_back({n, array});
                 else if (stage_[n] == 0)
                     group_of({}, 0);
             }
         }
+        join_stores();
         std::stable_sort(groups_.begin(), groups_.end(),
                          [](const Group& a, const Group& b) { return a.stage < b.stage; });
+    }
+
+    /// Moves stores without folds beside them into a group over the same domain that keeps dims: one sweep reads all.
+    void join_stores() {
+        for (Group& group : groups_) {
+            if (!group.reduces.empty() || group.stores.empty()) continue;
+            const auto beside = std::ranges::find_if(groups_, [&](const Group& other) {
+                return !other.kept.empty() && other.dims == group.dims && other.stage == group.stage;
+            });
+            if (beside != groups_.end()) beside->stores = std::move(group.stores), group.stores.clear();
+        }
+        std::erase_if(groups_, [](const Group& group) {
+            return group.reduces.empty() && group.stores.empty() && !group.dims.empty();
+        });
     }
 
     /// Fills a group's sweeps: stores first, then folds in order; a new sweep when the last one is full.
@@ -94,8 +113,11 @@ private:
         }
         for (const std::vector<NodeId>& sharing : sharing_reduces(group))
             for (const NodeId reduce : sharing) {
-                make_room(group, graph_.operands(reduce), folds_of(reduce), 0);
+                const bool is_array = !graph_.node(reduce).dims.empty();
+                const int arrays = is_array ? std::max(1, static_cast<int>(placement_.outputs_of[reduce].size())) : 0;
+                make_room(group, graph_.operands(reduce), folds_of(reduce), arrays);
                 placement_.sweeps.back().reduces.push_back(reduce);
+                if (is_array) store_results(graph_, placement_, reduce, placement_.sweeps.back());
                 placement_.made_in[reduce] = SweepId(placement_.sweeps.size() - 1);
             }
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
@@ -225,7 +247,8 @@ private:
             if (std::exchange(seen_in_[node], sweep) == sweep) continue;
             check_placed_nodes(graph_, ++visits_);
             const NodeKind kind = graph_.node(node).kind;
-            if (kind == NodeKind::input) ++inputs.arrays;
+            const bool is_array_of_results = kind == NodeKind::reduce && !graph_.node(node).dims.empty();
+            if (kind == NodeKind::input || is_array_of_results) ++inputs.arrays;
             inputs.parameters += parameter_words(graph_.node(node));
             if (kind == NodeKind::reduce) continue;
             for (const NodeId operand : graph_.operands(node)) open.push_back(operand);
@@ -260,11 +283,16 @@ private:
 
     /// "mean → sub → sum": the path from a reduction of an earlier stage to a result of this sweep.
     std::string reason_for(const PlacedSweep& sweep, SweepId id) const {
-        if (sweep.stage == 0) return id.number() == 0 ? "" : "another domain";
+        if (sweep.stage == 0) {
+            if (id.number() == 0) return "";
+            const auto earlier = std::span(placement_.sweeps.begin(), id.index());
+            const bool same = std::ranges::any_of(earlier, [&](const PlacedSweep& s) { return s.dims == sweep.dims; });
+            return same ? "it keeps other dims" : "another domain";
+        }
         constexpr int shown = 6;
         NodeId node;
         std::string path;
-        if (!sweep.stores.empty()) {
+        if (sweep.reduces.empty() || (!sweep.stores.empty() && sweep.stores[0].node != sweep.reduces[0])) {
             node = sweep.stores[0].node;
             path = placement_.arrays[sweep.stores[0].array].name;
         } else {
@@ -289,7 +317,7 @@ private:
     Table<NodeId, int> stage_;
     Table<NodeId, NodeId> origin_;   ///< of a stage > 0: the reduction that a path of forcing operands leads to
     Table<NodeId, SweepId> seen_in_; ///< the last sweep being filled that needed the node
-    std::map<std::pair<std::vector<DimId>, int>, std::size_t> group_number_;
+    std::map<std::tuple<std::vector<DimId>, int, std::vector<DimId>>, std::size_t> group_number_;
     std::vector<Group> groups_;
     // The sweep being filled.
     std::vector<FoldKey> open_folds_;

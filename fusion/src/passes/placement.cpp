@@ -67,6 +67,7 @@ int parameter_words(const Node& node) {
     case NodeKind::scalar:
     case NodeKind::extent: return 1;
     case NodeKind::input: return 1 + static_cast<int>(node.dims.size());
+    case NodeKind::reduce: return node.dims.empty() ? 0 : 1 + static_cast<int>(node.dims.size());
     default: return 0;
     }
 }
@@ -77,6 +78,19 @@ void check_placed_nodes(const Graph& graph, std::size_t nodes) {
             fmt::format("graph {}", graph.name()),
             fmt::format("its sweeps recompute more than {} values together", max_placed_nodes),
             "make an elementwise value of a middle stage a result, and go on from it in a graph of its own");
+}
+
+ArrayId add_temporary(const Graph& graph, Placement& placement, NodeId node) {
+    return placement.arrays.add(
+        {fmt::format("t{}", node), graph.node(node).type, domain_of(graph.node(node)), ArrayRole::temporary});
+}
+
+void store_results(const Graph& graph, Placement& placement, NodeId reduce, PlacedSweep& sweep) {
+    const std::size_t first = sweep.stores.size();
+    for (const std::size_t output : placement.outputs_of[reduce])
+        sweep.stores.push_back({reduce, placement.output_array[output]});
+    if (sweep.stores.size() == first) sweep.stores.push_back({reduce, add_temporary(graph, placement, reduce)});
+    placement.array_of[reduce] = sweep.stores[first].array;
 }
 
 Table<NodeId, bool> live_nodes(const Graph& graph) {

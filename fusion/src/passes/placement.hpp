@@ -21,7 +21,7 @@ struct PlacedSweep {
     std::vector<DimId> dims;
     int stage = 0;
     std::vector<NodeId> reduces;     ///< folded here, in the order of their folds
-    std::vector<PlacedStore> stores; ///< values written over the sweep's domain
+    std::vector<PlacedStore> stores; ///< values written: over the sweep's domain, or results of its reductions
     std::vector<NodeId> yields;      ///< scalar nodes computed here that results or other sweeps need; increasing
     std::vector<NodeId> nodes;       ///< the slice, increasing: the nodes computed, loaded or read here
     std::vector<SweepId> after;      ///< sweeps whose arrays or scalars this one reads; increasing
@@ -46,6 +46,13 @@ inline bool is_fetched(const Graph& graph, const Placement& placement, SweepId s
 /// An initial placement: its arrays are the inputs and the outputs with dims; no sweep computes any node yet.
 Placement placement_of(const Graph& graph);
 
+/// Adds a temporary array for a node's value.
+ArrayId add_temporary(const Graph& graph, Placement& placement, NodeId node);
+
+/// Lets the sweep, which folds the reduction, store its results: in the arrays of its outputs, or in a temporary. Other
+/// sweeps load them from the first.
+void store_results(const Graph& graph, Placement& placement, NodeId reduce, PlacedSweep& sweep);
+
 /// By node: true if any output depends on it.
 Table<NodeId, bool> live_nodes(const Graph& graph);
 
@@ -60,7 +67,8 @@ void check_placed_nodes(const Graph& graph, std::size_t nodes);
 
 /// The most 64-bit parameters of a kernel: CUDA passes 4 KiB (CUDA C++ Programming Guide, "function parameters").
 inline constexpr int max_kernel_words = 512;
-/// The number of parameters that a sweep needs for this node: a run-time scalar, or an input's address and strides.
+/// The number of parameters that a sweep needs for this node: a run-time scalar, or the address and strides of an input
+/// or of a reduction's array.
 int parameter_words(const Node& node);
 
 /// Completes sweeps whose folds, stores and scalar results (in `yields`) are set: adds slices, the scalars that other

@@ -33,6 +33,10 @@ std::string key_of(const Node& node, std::vector<NodeId> operands) {
     append_bytes(key, node.reduce);
     append_bytes(key, node.accumulator); // defect: accumulator
     append_bytes(key, node.ddof);        // defect: ddof
+    if (node.kind == NodeKind::reduce) { // other kinds' dims follow from their operands
+        append_bytes(key, node.dims.size());
+        for (const DimId dim : node.dims) append_bytes(key, dim);
+    }
     for (const NodeId operand : operands) append_bytes(key, operand);
     return key;
 }

@@ -7,6 +7,8 @@
 
 namespace gf::plan {
 
+static_assert(FoldOrder::most_dims == max_rank);
+
 std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Instruction&)) {
     std::vector<ValueId> values;
     for (const ValueId v : sweep.code.ids())
@@ -19,6 +21,21 @@ DimSet dim_set(const Sweep& sweep, std::span<const DimId> dims) {
     for (std::size_t position = 0; position < sweep.dims.size(); ++position)
         if (std::find(dims.begin(), dims.end(), sweep.dims[position]) != dims.end()) set |= DimSet::of(position);
     return set;
+}
+
+std::vector<DimId> dims_of(const Sweep& sweep, DimSet set) {
+    std::vector<DimId> dims;
+    for (std::size_t position = 0; position < sweep.dims.size(); ++position)
+        if (set.contains(position)) dims.push_back(sweep.dims[position]);
+    return dims;
+}
+
+DimSet kept_dims(const Sweep& sweep) { return sweep.folds.empty() ? DimSet() : sweep.folds[FoldId(0)].kept; }
+
+FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents) {
+    std::array<std::int64_t, max_rank> own{};
+    for (std::size_t d = 0; d < sweep.dims.size(); ++d) own[d] = extents[sweep.dims[d].index()];
+    return gf::fold_order(own.data(), static_cast<int>(sweep.dims.size()), kept_dims(sweep).bits());
 }
 
 bool is_flat(const Array& array, const Sweep& sweep) { return array.dims == sweep.dims; }

@@ -22,6 +22,12 @@ std::string in_quotes(std::string_view text) {
     return out + '"';
 }
 
+std::string fold_label(const Plan& plan, const Sweep& sweep, const Fold& fold) {
+    std::string label = monoid_of(fold);
+    if (!fold.kept.empty()) label += "\nkeeps " + domain_text(plan, dims_of(sweep, fold.kept));
+    return label;
+}
+
 void write_sweep(std::ostream& out, const Plan& plan, SweepId number) {
     const Sweep& sweep = plan.sweeps[number];
     const auto value_name = [number](ValueId value) { return fmt::format("s{}v{}", number, value); };
@@ -47,7 +53,7 @@ void write_sweep(std::ostream& out, const Plan& plan, SweepId number) {
     }
     for (const FoldId f : sweep.folds.ids()) {
         out << fmt::format("    s{}f{} [shape=invtrapezium, label={}];\n", number, f,
-                           in_quotes(monoid_of(sweep.folds[f])));
+                           in_quotes(fold_label(plan, sweep, sweep.folds[f])));
         out << fmt::format("    {} -> s{}f{};\n", value_name(sweep.folds[f].value), number, f);
         if (sweep.folds[f].mask.valid())
             out << fmt::format("    {} -> s{}f{} [label=where];\n", value_name(sweep.folds[f].mask), number, f);

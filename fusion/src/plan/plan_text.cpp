@@ -45,8 +45,7 @@ public:
     std::string print() && {
         line("plan {}", plan_.name);
         for (const PlanDim& dim : plan_.dims)
-            line("  dim {}{}{}", dim.name, dim.extent ? fmt::format(" = {}", *dim.extent) : "",
-                 dim.must_not_be_empty ? fmt::format(", not empty: {}", dim.needs_elements_of) : "");
+            line("  dim {}{}{}", dim.name, dim.extent ? fmt::format(" = {}", *dim.extent) : "", needs_text(dim));
         for (const Array& array : plan_.arrays)
             line("  {} {}: {}{}", role_text(array.role), array.name, to_text(array.type),
                  domain_text(plan_, array.dims));
@@ -65,6 +64,15 @@ private:
         text_ += '\n';
     }
 
+    std::string needs_text(const PlanDim& dim) const {
+        std::string text;
+        for (const NeedsElements& need : dim.needs_elements)
+            text += fmt::format(", not empty{}: {}",
+                                need.kept.empty() ? "" : fmt::format(" unless {} is", domain_text(plan_, need.kept)),
+                                need.reduction);
+        return text;
+    }
+
     void print_sweep(SweepId id) {
         const Sweep& sweep = plan_.sweeps[id];
         std::string after;
@@ -76,6 +84,7 @@ private:
         print_values("body", sweep, is_per_element);
         print_folds(sweep);
         print_values("epilogue", sweep, is_after_folds);
+        print_values("results", sweep, is_per_result);
         for (const Store& store : sweep.stores) line("  store %{} to {}", store.value, array_name(plan_, store.array));
         for (const Yield& yield : sweep.yields) {
             const std::string type =
@@ -88,8 +97,9 @@ private:
     void print_folds(const Sweep& sweep) {
         for (const FoldId f : sweep.folds.ids()) {
             const Fold& fold = sweep.folds[f];
-            line("  fold {}: {} of %{}{}", f, monoid_of(fold), fold.value,
-                 fold.mask.valid() ? fmt::format(" where %{}", fold.mask) : "");
+            line("  fold {}: {} of %{}{}{}", f, monoid_of(fold), fold.value,
+                 fold.mask.valid() ? fmt::format(" where %{}", fold.mask) : "",
+                 fold.kept.empty() ? "" : ", keeps " + domain_text(plan_, dims_of(sweep, fold.kept)));
         }
     }
 
@@ -102,10 +112,7 @@ private:
     /// The domain of a value that varies along some but not all dims of the sweep, else "".
     std::string some_dims(const Sweep& sweep, DimSet domain) const {
         if (domain.empty() || domain == DimSet::first(sweep.dims.size())) return {};
-        std::vector<DimId> dims;
-        for (std::size_t position = 0; position < sweep.dims.size(); ++position)
-            if (domain.contains(position)) dims.push_back(sweep.dims[position]);
-        return ", over " + domain_text(plan_, dims);
+        return ", over " + domain_text(plan_, dims_of(sweep, domain));
     }
 
     void print_instruction(const Sweep& sweep, ValueId value, const Instruction& instruction) {

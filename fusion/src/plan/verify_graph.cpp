@@ -23,7 +23,7 @@ struct NodeForm {
 constexpr NodeForm node_forms[] = {
     {NodeKind::input, 0, 0, true}, {NodeKind::scalar, 0, 0, false}, {NodeKind::constant, 0, 0, false},
     {NodeKind::index, 0, 0, true}, {NodeKind::extent, 0, 0, false}, {NodeKind::map, 1, max_arity, true},
-    {NodeKind::cast, 1, 1, true},  {NodeKind::reduce, 1, 2, false},
+    {NodeKind::cast, 1, 1, true},  {NodeKind::reduce, 1, 2, true},
 };
 
 class GraphVerifier {
@@ -67,7 +67,8 @@ private:
         require(count >= form->least_operands && count <= form->most_operands, n, "a node has its kind's operands");
         for (const NodeId operand : operands)
             require(operand.valid() && operand < n, n, "operands come before their users");
-        require(form->dims_allowed || node.dims.empty(), n, "only inputs, indices, maps and casts have dims");
+        require(form->dims_allowed || node.dims.empty(), n,
+                "only inputs, indices, maps, casts and reductions have dims");
         const std::vector<DimId> domain = domain_of(node);
         require(std::adjacent_find(domain.begin(), domain.end()) == domain.end(), n, "a dim is listed once");
         for (const DimId dim : domain) require(graph_.dims().holds(dim), n, "a dim is declared");
@@ -115,9 +116,13 @@ private:
         require((operands.size() == 2) == node.masked, n, "a masked reduction has a mask");
         require(node.ddof >= 0 && (node.ddof == 0 || node.reduce->takes_ddof), n,
                 "ddof is for reductions that take it");
+        const std::vector<DimId> domain = domain_of(graph_.node(operands[0]));
+        require(std::is_sorted(node.dims.begin(), node.dims.end()) &&
+                    std::includes(domain.begin(), domain.end(), node.dims.begin(), node.dims.end()) &&
+                    (node.dims.empty() || node.dims.size() < domain.size()),
+                n, "a reduction keeps some of its value's dims, increasing, or none");
         if (!node.masked) return;
-        const std::vector<DimId> domain = domain_of(graph_.node(operands[0])),
-                                 mask = domain_of(graph_.node(operands[1]));
+        const std::vector<DimId> mask = domain_of(graph_.node(operands[1]));
         require(graph_.node(operands[1]).type == DType::boolean, n, "a mask is bool");
         require(std::includes(domain.begin(), domain.end(), mask.begin(), mask.end()), n,
                 "a mask's dims are its value's, or some of them");

@@ -166,7 +166,11 @@ private:
         }
         require(i.domain == domain, "an instruction has the domain of its opcode");
         require(i.phase == phase, "an instruction has the phase of its opcode");
-        require(i.domain.empty() || i.phase == 0, "a value that varies along dims waits for no fold of its sweep");
+        if (i.domain.empty() || i.phase == 0) return;
+        require(i.domain == kept_dims(sweep),
+                "a value that varies along dims that its sweep folds waits for no fold of its sweep");
+        require(i.opcode != Opcode::map || i.map == &map_op::select,
+                "a value of folds that keep dims is finalised, rounded, cast or selected");
     }
 
     void verify_names(const OpcodeForm& form, const Sweep& sweep, const Instruction& i) {
@@ -261,7 +265,11 @@ private:
             phase = std::max(phase, mask.phase);
         }
         require(fold.phase == phase, "a fold has the phase of what it folds");
-        require(fold.phase == 0 && fold.kept.empty(), "a sweep has one phase of folds, which keep no dim");
+        require(fold.phase == 0, "a sweep has one phase of folds");
+        require(fold.kept == kept_dims(sweep), "the folds of a sweep keep the same dims");
+        require(fold.kept.empty() || !(fold.kept == DimSet::first(sweep.dims.size())), "a fold folds some dim");
+        for (std::size_t d = sweep.dims.size(); d < sizeof(unsigned) * 8; ++d)
+            require(!fold.kept.contains(d), "a fold keeps dims of the domain");
     }
 
     void verify_store(const Sweep& sweep, const Store& store) {
@@ -272,8 +280,12 @@ private:
         require(touched_.insert(store.array).second && !stored_in_[store.array].valid(),
                 "an array is stored once, and not loaded beside");
         stored_in_[store.array] = sweep_;
-        require(array.dims == sweep.dims && !sweep.dims.empty() && value.domain == DimSet::first(sweep.dims.size()),
-                "a store covers the domain");
+        const bool of_results = !value.domain.empty() && value.phase > 0;
+        require(of_results ||
+                    (!sweep.dims.empty() && value.phase == 0 && value.domain == DimSet::first(sweep.dims.size())),
+                "a store covers the domain, or the results of folds");
+        require(array.dims == (of_results ? dims_of(sweep, value.domain) : sweep.dims),
+                "a store's array has the dims of its value");
         require(value.type == value_type(array.type), "a store has its array's type");
     }
 

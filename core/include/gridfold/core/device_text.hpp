@@ -22,6 +22,11 @@ std::string_view parts_text();
 std::string_view combine_text();
 std::string_view publish_text();
 std::string_view flat_text();
+std::string_view places_text();
+std::string_view exchange_text();
+std::string_view rows_text();
+std::string_view positions_text();
+std::string_view boxes_text();
 std::string_view real_text();
 std::string_view exponential_text();
 std::string_view logarithm_text();
@@ -46,6 +51,10 @@ inline std::string device_text() {
     return joined({prelude_text(), slots_text(), fold_text(), warp_text(), loads_text(), lanes_text(), kernel_text(),
                    parts_text(), combine_text(), publish_text(), flat_text()});
 }
+
+/// The texts that follow in kernels that fold some dims: rows, or boxes.
+inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
+inline std::string boxes_course_text() { return joined({places_text(), exchange_text(), positions_text(), boxes_text()}); }
 
 /// The definitions of the elementary functions that `code` calls, with those that they depend on, or all of CUDA's if
 /// GRIDFOLD_FAST_MATH is defined; "" if it calls none. Belongs after prelude_text().

@@ -11,6 +11,7 @@
 
 #include <gridfold/core/dtype.hpp>
 #include <gridfold/core/id.hpp>
+#include <gridfold/fusion/order.hpp>
 #include <gridfold/ops/graph.hpp>
 #include <gridfold/ops/op.hpp>
 
@@ -32,6 +33,7 @@ public:
     static constexpr DimSet first(std::size_t count) { return DimSet((1U << count) - 1); }
 
     constexpr bool empty() const { return bits_ == 0; }
+    constexpr unsigned bits() const { return bits_; } ///< bit d: the position d
     constexpr bool contains(std::size_t position) const { return (bits_ >> position & 1U) != 0; }
     constexpr DimSet& operator|=(DimSet other) {
         bits_ |= other.bits_;
@@ -94,8 +96,8 @@ struct Fold {
     friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-/// Writes a value that varies along all dims of the sweep to an array with the same dims. f16 and bf16 arrays narrow
-/// it. No sweep loads an array that it stores.
+/// Writes a value that varies along all dims of the sweep, or a value of phase 1 that varies along the dims that its
+/// folds keep, to an array with the same dims. f16 and bf16 arrays narrow it. No sweep loads an array that it stores.
 struct Store {
     ValueId value;
     ArrayId array;
@@ -112,8 +114,9 @@ struct Yield {
 /// One traversal of one domain: loads → maps → folds and stores. One generated kernel.
 ///
 /// Each value states the dims it varies along and the folds that must be complete before it: a map has the dims of all
-/// its operands and the highest of their phases. The backends run one phase of folds that keep no dim, so a value is
-/// computed once before the elements, for each element, or once after the folds.
+/// its operands and the highest of their phases. The backends run one phase of folds, which all keep the same dims: so a
+/// value is computed once before the elements, for each element, or after the folds: once, or where they keep dims for
+/// each result.
 struct Sweep {
     std::vector<DimId> dims; ///< the domain, increasing; empty = one element
     int stage = 0;
@@ -155,11 +158,18 @@ struct Output {
     ArrayId array = {};
 };
 
+/// A reduction that folds a dim and has no value for an extent of 0.
+struct NeedsElements {
+    std::string reduction;   ///< its text
+    std::vector<DimId> kept; ///< the dims that it keeps: if one of them is empty, there is no result to have a value
+    friend bool operator==(const NeedsElements&, const NeedsElements&) = default;
+};
+
 struct PlanDim {
     std::string name;
     std::optional<std::int64_t> extent;
-    bool must_not_be_empty = false; ///< a reduction over it has no value for an extent of 0
-    std::string needs_elements_of;  ///< the text of the first such reduction
+    std::vector<NeedsElements>
+        needs_elements; ///< the first reduction that needs its elements, for each set of kept dims
 };
 
 struct Plan {
@@ -176,7 +186,9 @@ struct Plan {
 /// True if the value is computed once, before any element.
 inline bool is_once_before(const Instruction& i) { return i.domain.empty() && i.phase == 0; }
 /// True if the value is computed for each element.
-inline bool is_per_element(const Instruction& i) { return !i.domain.empty(); }
+inline bool is_per_element(const Instruction& i) { return !i.domain.empty() && i.phase == 0; }
+/// True if the value is computed for each result of folds that keep dims.
+inline bool is_per_result(const Instruction& i) { return !i.domain.empty() && i.phase > 0; }
 /// True if the value is computed once, from complete folds.
 inline bool is_after_folds(const Instruction& i) { return i.domain.empty() && i.phase > 0; }
 
@@ -185,6 +197,15 @@ std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Instruc
 
 /// The dims as a set of the sweep's dims, without those that the sweep lacks.
 DimSet dim_set(const Sweep& sweep, std::span<const DimId> dims);
+
+/// The dims of a set of the sweep's dims.
+std::vector<DimId> dims_of(const Sweep& sweep, DimSet set);
+
+/// The dims that the sweep's folds keep; none without folds.
+DimSet kept_dims(const Sweep& sweep);
+
+/// The order of the sweep's folds. `extents`: by Plan::dims.
+FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents);
 
 /// True if the array's dims are the domain, so that the sweep accesses it in order, without strides.
 bool is_flat(const Array& array, const Sweep& sweep);

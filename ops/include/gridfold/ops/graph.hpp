@@ -112,7 +112,7 @@ struct ReduceOptions {
     std::optional<Value> where{};      ///< bool; elements where it is false are skipped
     std::optional<Value> by{};         ///< a group key (not in this version: InvalidGraph)
     std::int64_t groups = 0;           ///< the number of groups
-    std::vector<Dim> over{};           ///< the dims to fold; none = all
+    std::vector<Dim> over{};           ///< the dims to fold; none = all of them
     std::optional<DType> accumulate{}; ///< the accumulator type, if the reduction takes one
     int ddof = 0;                      ///< divisor n − ddof, for variance and stddev
 };
@@ -264,9 +264,12 @@ Value map(const MapOp& row, std::span<const Operand> operands);
 Value map(const MapOp& row, std::initializer_list<Operand> operands);
 /// The value converted to a type; the same value if it has that type.
 Value cast(Value value, DType type);
-/// Folds every dim of the value (a value without dims has one element). The mask's dims are a subset of the value's; it
-/// is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the reduction does not
-/// take, a negative ddof, a ddof for a reduction without one; and, in this version, for `over` fewer dims and for `by`.
+/// Folds the dims `over` of the value, or every dim (a value without dims has one element). The result has the dims that
+/// are not folded, in the graph's order: one result for each of their coordinates. The mask's dims are a subset of the
+/// value's; it is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the reduction
+/// does not take, a negative ddof, a ddof for a reduction without one, for `over` a dim that the value lacks, or one
+/// twice; and, in this version, for `by`, and for a masked reduction over some dims whose results may be empty (integer
+/// min, max; argmin, argmax).
 Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
 
 } // namespace gf

@@ -2,7 +2,7 @@
 //
 //     stats(x: f32[i, j], w: f32[j], alpha: f32)
 //         let y = x * w;
-//         -> mean = mean(y), hot = sum(y where y > alpha, accumulate = f64)
+//         -> mean = mean(y over [j]), hot = sum(y where y > alpha, accumulate = f64)
 //
 // The grammar, in EBNF over tokens; blanks and comments (# to the end of the line) separate tokens:
 //
@@ -19,8 +19,8 @@
 //               | type "(" expr ")"                                a cast; of a number: a constant of that type
 //               | "index" "(" name ")"                             the index along a dim
 //               | "extent" "(" name ")"                            the extent of a dim
-//     attribute = "where" [ "=" ] expr | "over" [ "=" ] name { "," name } | "by" [ "=" ] expr
-//               | "groups" [ "=" ] integer | "accumulate" "=" type | "ddof" "=" integer
+//     attribute = "where" [ "=" ] expr | "over" [ "=" ] "[" name { "," name } "]"
+//               | "by" [ "=" ] expr | "groups" [ "=" ] integer | "accumulate" "=" type | "ddof" "=" integer
 //     binary    = "||" | "&&" | "|" | "^" | "&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "<<" | ">>"
 //               | "+" | "-" | "*" | "/" | "%"
 //     number    = integer | floating | "inf" | "nan" | "true" | "false"

@@ -1,0 +1,346 @@
+// The courses of folds over some dims (rows.cuh, boxes.cuh), by hand-written kernels in the emulator, against the order
+// as docs/numerics.md states it.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gridfold/core/device_text.hpp>
+#include <gridfold/fusion/order.hpp>
+#include <gridfold/ops/device/monoid.cuh>
+#include <gridfold/ops/device_text.hpp>
+#include <gtest/gtest.h>
+
+#include <gridfold/core/device/slots.cuh>
+
+#include <gridfold/core/device/places.cuh>
+
+#include "guarded_memory.hpp"
+#include "host_module.hpp"
+
+namespace gf::emulator {
+namespace {
+
+using device::f32;
+using device::f64;
+using device::i64;
+using Sums = device::Sum<f32, f32>;
+using Places = device::ArgMax<f32, f32>;
+using Spread = device::Moments<f32, f64>;
+constexpr int state_words = 1 + 3 + 8 + 1;
+
+/// Dims of which the even ones are folded and the odd ones are kept, in a batch.
+struct Domain {
+    i64 batch;
+    std::vector<i64> extents;
+};
+
+/// The numbers of the order, from its definition.
+struct Order1 {
+    std::vector<i64> box, chunks;
+    i64 parts, slabs, blocks, results;
+    std::size_t cut = 0;
+    bool is_one_slab = true;
+
+    explicit Order1(const Domain& domain) : box(domain.extents), chunks(domain.extents.size(), 1) {
+        const std::vector<i64>& extents = domain.extents;
+        i64 inner = 1;
+        std::size_t d = extents.size();
+        while (d > 0 && inner * extents[d - 1] <= 2048) inner *= extents[--d];
+        if (d > 0) {
+            is_one_slab = false;
+            cut = d - 1;
+            box[cut] = i64(std::bit_floor(std::uint64_t(2048 / inner)));
+            chunks[cut] = (extents[cut] + box[cut] - 1) / box[cut];
+            for (std::size_t i = 0; i < cut; ++i) box[i] = 1, chunks[i] = extents[i];
+        }
+        parts = domain.batch, slabs = 1, results = domain.batch;
+        i64 side = 1, elements = 1;
+        for (std::size_t i = 0; i < extents.size(); ++i) {
+            (i % 2 ? parts : slabs) *= chunks[i];
+            if (i > 0) side *= chunks[i];
+            if (i % 2)
+                results *= extents[i];
+            else
+                elements *= extents[i];
+        }
+        if (elements == 0 || results == 0) slabs = 0;
+        blocks = extents.size() == 1 ? block_count(elements) : std::max<i64>(1, std::min(256 / side, slabs / 16));
+    }
+};
+
+struct Result {
+    f32 sum;
+    i64 at;
+    f64 variance;
+    f32 masked;
+};
+
+template <class M> using Lanes = std::map<i64, typename M::State>;
+
+/// Combines neighbours pairwise by number, lowest bit first.
+template <class M> typename M::State pairwise(Lanes<M> lanes) {
+    if (lanes.empty()) return M::identity();
+    while (lanes.size() > 1 || lanes.begin()->first > 0) {
+        Lanes<M> half;
+        for (const auto& [number, state] : lanes) {
+            const auto [at, is_new] = half.try_emplace(number / 2, state);
+            if (!is_new) M::combine(at->second, state);
+        }
+        lanes = half;
+    }
+    return lanes.begin()->second;
+}
+
+/// The folds of one block of one result.
+struct Block {
+    Lanes<Sums> sums, masked;
+    Lanes<Places> places;
+    Lanes<Spread> spread;
+    Lanes<Spread::OfBlock> of_block;
+    f64 origin = 0, elements = 0;
+};
+
+std::vector<Result> expected(const Domain& domain, const std::vector<f32>& x) {
+    const Order1 order(domain);
+    const std::size_t rank = domain.extents.size();
+    std::vector<std::map<i64, Block>> blocks(std::size_t(order.results));
+    i64 all = 1;
+    for (const i64 extent : domain.extents) all *= extent;
+    for (i64 e = 0; e < domain.batch * all; ++e) {
+        std::vector<i64> at(rank);
+        i64 rest = e;
+        for (std::size_t d = rank; d-- > 0; rest /= domain.extents[d]) at[d] = rest % domain.extents[d];
+        i64 result = rest, index = 0, slab = 0, lane = 0;
+        for (std::size_t d = 0; d < rank; ++d) {
+            if (d % 2 == 1) {
+                result = result * domain.extents[d] + at[d];
+                continue;
+            }
+            index = index * domain.extents[d] + at[d];
+            slab = slab * order.chunks[d] + at[d] / order.box[d];
+            lane = lane * order.box[d] + at[d] % order.box[d];
+        }
+        Block& block = blocks[std::size_t(result)][slab % order.blocks];
+        const f32 value = x[std::size_t(e)];
+        if (block.elements++ == 0) block.origin = Spread::origin(value);
+        Sums::accumulate(block.sums.try_emplace(lane, Sums::identity()).first->second, value, index);
+        Places::accumulate(block.places.try_emplace(lane, Places::identity()).first->second, value, index);
+        Spread::accumulate(block.spread.try_emplace(lane, Spread::identity()).first->second, value, index);
+        Spread::OfBlock::accumulate(block.of_block.try_emplace(lane, Spread::OfBlock::identity()).first->second, value,
+                                    block.origin);
+        auto& masked = block.masked.try_emplace(lane, Sums::identity()).first->second;
+        if (value > 0) Sums::accumulate(masked, value, index);
+    }
+    std::vector<Result> results;
+    for (const auto& of_result : blocks) {
+        Lanes<Sums> sums, masked;
+        Lanes<Places> places;
+        Lanes<Spread> spread;
+        for (const auto& [number, block] : of_result) {
+            sums[number] = pairwise<Sums>(block.sums);
+            masked[number] = pairwise<Sums>(block.masked);
+            places[number] = pairwise<Places>(block.places);
+            spread[number] =
+                rank == 1 ? Spread::close(pairwise<Spread::OfBlock>(block.of_block), block.origin, i64(block.elements))
+                          : pairwise<Spread>(block.spread);
+        }
+        const auto state = pairwise<Spread>(spread);
+        results.push_back({pairwise<Sums>(sums).sum, Places::index(pairwise<Places>(places)),
+                           state.count == 0 ? 0 : Spread::variance(state, 0), pairwise<Sums>(masked).sum});
+    }
+    return results;
+}
+
+/// A kernel of boxes over `dims` merged dims, or of rows if `dims` is 0.
+std::string kernel(int dims, int threads, int in_flight) {
+    const bool rows = dims == 0;
+    return std::string("// A kernel by hand.\n") + detail::device_text() +
+           (rows ? detail::rows_course_text() : detail::boxes_course_text()) + std::string(detail::sums_text()) +
+           std::string(detail::extremes_text()) + std::string(detail::moments_text()) +
+           fmt::format(R"(
+namespace GRIDFOLD_NAMESPACE {{
+struct Sweep : SweepBase<{0}, {1}> {{
+    static constexpr int in_flight = {2}, dims = {3}, most_blocks = 256, collects = 2;
+    const f32* in_0;
+    f32* out_0;
+    i64 elements, parts, slabs, part_blocks, sharing, results;
+    Boxes<dims> boxes;
+    u64* workspace;
+    f32* sums;
+    i64* places;
+    f64* variances;
+    f32* masked;
+    template <template <class, int> class Of> struct Arrays {{
+        Of<f32, width> in_0;
+    }};
+    using Loads = Arrays<Pack>;
+    template <class Visit, class... Of> GRIDFOLD_FN static void each_array(Visit visit, Of&... of) {{ visit(of.in_0...); }}
+    struct Stored {{
+        Pack<f32, width> out_0;
+    }};
+    template <class Visit, class... Of> GRIDFOLD_FN static void each_store(Visit visit, Of&... of) {{ visit(of.out_0...); }}
+    using Fold0 = Fold<0, Sum<f32, f32>>;
+    using Fold1 = Fold<1, ArgMax<f32, f32>>;
+    using Fold2 = Fold<4, Moments<f32, f64>>;
+    using Fold3 = Masked<12, Sum<f32, f32>>;
+    using Folds = FoldList<Fold0, Fold1, Fold2, Fold3>;
+    template <class At> GRIDFOLD_FN void element(const Loads& l, const At& at) const {{
+        const f32 x = l.in_0[at.n];
+        at.fold(Fold0{{}}, x);
+        at.fold(Fold1{{}}, x);
+        at.fold(Fold2{{}}, x);
+        at.fold(Fold3{{}}, x, x > 0.0f);
+        at.stored.out_0[at.n] = x * 2.0f;
+    }}
+    GRIDFOLD_FN void finish(const Folds::States<1>& s, i64 result) const {{
+        static_assert(Folds::words == {4});
+        sums[result] = Fold0::of(s)[0].sum;
+        places[result] = Fold1::Monoid::index(Fold1::of(s)[0]);
+        variances[result] = Fold2::of(s)[0].count == 0 ? 0 : Fold2::Monoid::variance(Fold2::of(s)[0], 0.0);
+        masked[result] = Fold3::of(s)[0].sum;
+    }}
+}};
+extern "C" __global__ void __launch_bounds__({0}) gridfold_sweep(const f32* in_0, f32* out_0, const i64* numbers, u64* workspace, f32* sums, i64* places, f64* variances, f32* masked) {{
+    Sweep kernel{{{{block_index(), grid_blocks()}}, in_0, out_0, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], {{}}, workspace, sums, places, variances, masked}};
+    for (int d = 0; d < Sweep::dims; ++d) {{
+        kernel.boxes.extent[d] = numbers[6 + 3 * d];
+        kernel.boxes.box[d] = numbers[7 + 3 * d];
+        kernel.boxes.chunks[d] = numbers[8 + 3 * d];
+    }}
+    {5}(kernel);
+}}
+}} // namespace GRIDFOLD_NAMESPACE
+)",
+                       threads, slab_elements / threads, in_flight, rows ? 1 : dims, state_words,
+                       rows ? "sweep_rows" : "sweep_boxes");
+}
+
+class KeptCourses : public testing::TestWithParam<Order> {
+protected:
+    static void SetUpTestSuite() {
+        if (host_compiler().empty()) return;
+        std::vector<std::string> sources{kernel(0, 512, 2)};
+        for (int dims = 1; dims <= 5; ++dims) sources.push_back(kernel(dims, dims == 2 ? 256 : 512, 1 + dims % 3));
+        module = std::make_unique<HostModule>(sources);
+    }
+    static void TearDownTestSuite() { module.reset(); }
+    void SetUp() override {
+        if (!module) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
+    }
+    static std::unique_ptr<HostModule> module;
+
+    /// Launches the kernel twice, with several grids where blocks may loop. `number`: in the module.
+    void check(std::size_t number, const Domain& domain, Snug snug) {
+        const Order1 order(domain);
+        i64 all = domain.batch, box = 1;
+        for (const i64 extent : domain.extents) all *= extent;
+        for (const i64 size : order.box) box *= size;
+        const bool rows = number == 0;
+        const i64 sharing = rows || !order.is_one_slab || box == 0 ? 1 : std::max<i64>(slab_elements / box, 1);
+        i64 box_results = 1;
+        for (std::size_t d = 1; d < order.box.size(); d += 2) box_results *= order.box[d];
+        std::vector<i64> numbers{
+            rows ? domain.extents[0] : all, order.parts, order.slabs, order.blocks, sharing, order.results};
+        for (std::size_t d = 0; d < order.box.size(); ++d)
+            numbers.insert(numbers.end(), {domain.extents[d], order.box[d], order.chunks[d]});
+        const i64 items = (order.parts + sharing - 1) / sharing * order.blocks;
+        const std::size_t part_slots =
+            std::size_t(device::PartSlots::count(state_words, int(box_results), order.blocks));
+        GuardedMemory workspace(order.blocks > 1 ? 8 * part_slots * std::size_t(order.parts) : 0, snug);
+        std::memset(workspace.data(), 0, workspace.size());
+        for (const bool after_the_wrap : {false, true, true}) {
+            std::vector<f32> x(static_cast<std::size_t>(all));
+            for (std::size_t i = 0; i < x.size(); ++i)
+                x[i] = f32(i64(i * 7919 + (after_the_wrap ? 13 : 5)) % 1999 - 700) / 7.0f + f32(i % 5) * 1e-5f;
+            if (after_the_wrap && launches == 1)
+                for (std::size_t p = 0; p * part_slots * 8 < workspace.size(); ++p)
+                    reinterpret_cast<u64*>(workspace.data())[p * part_slots] = 0xfffffffeu;
+            const std::size_t results = std::size_t(order.results);
+            GuardedMemory in(4 * x.size() + (snug == Snug::at_begin ? 4 : 0), snug), twice(4 * x.size(), snug);
+            GuardedMemory sums(4 * results, snug), places(8 * results, snug), variances(8 * results, snug),
+                masked(4 * results, snug);
+            std::byte* from = in.data() + (snug == Snug::at_begin ? 4 : 0);
+            if (!x.empty()) std::memcpy(from, x.data(), 4 * x.size());
+            void* pointers[] = {from,        twice.data(),  numbers.data(),   workspace.data(),
+                                sums.data(), places.data(), variances.data(), masked.data()};
+            std::vector<void*> arguments;
+            for (void*& pointer : pointers) arguments.push_back(&pointer);
+            const i64 fewer = order.blocks == 1 && launches % 2 == 1 ? 3 : items;
+            launch(module->entry(number), arguments.data(), u32(std::clamp<i64>(fewer, 1, std::max<i64>(items, 1))),
+                   number == 2 ? 256 : 512, GetParam(), 7 + number);
+            ++launches;
+            const std::vector<Result> wanted = expected(domain, x);
+            std::string what = fmt::format("kernel {}, {} x [{}], launch {}", number, domain.batch,
+                                           fmt::join(domain.extents, ", "), launches);
+            for (const GuardedMemory* memory : {&in, &twice, &sums, &places, &variances, &masked, &workspace})
+                ASSERT_TRUE(memory->is_intact()) << what;
+            for (std::size_t i = 0; i < x.size(); ++i)
+                ASSERT_EQ(reinterpret_cast<const f32*>(twice.data())[i], x[i] * 2) << what << ", element " << i;
+            for (std::size_t i = 0; i < results; ++i) {
+                const Result got{
+                    reinterpret_cast<const f32*>(sums.data())[i], reinterpret_cast<const i64*>(places.data())[i],
+                    reinterpret_cast<const f64*>(variances.data())[i], reinterpret_cast<const f32*>(masked.data())[i]};
+                ASSERT_EQ(got.sum, wanted[i].sum) << what << ", result " << i;
+                ASSERT_EQ(order.slabs > 0 ? got.at : 0, order.slabs > 0 ? wanted[i].at : 0) << what << ", result " << i;
+                ASSERT_EQ(got.variance, wanted[i].variance) << what << ", result " << i;
+                ASSERT_EQ(got.masked, wanted[i].masked) << what << ", result " << i;
+            }
+        }
+        launches = 0;
+    }
+    int launches = 0;
+};
+std::unique_ptr<HostModule> KeptCourses::module;
+
+TEST_P(KeptCourses, of_rows_fold_each_row_as_if_alone) {
+    for (const Domain& domain : std::vector<Domain>{{7, {100}},
+                                                    {5, {37}},
+                                                    {3, {2048}},
+                                                    {3, {5001}},
+                                                    {2, {12'289}},
+                                                    {2, {70'000}},
+                                                    {4, {1}},
+                                                    {5, {0}},
+                                                    {0, {9}}})
+        for (const std::size_t course : {0u, 1u})
+            for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin})
+                if (snug == Snug::exactly_at_end || domain.extents[0] < 10'000) check(course, domain, snug);
+}
+
+TEST_P(KeptCourses, of_boxes_fold_in_the_order) {
+    for (const Domain& domain : std::vector<Domain>{{40, {9, 5}},
+                                                    {1, {70, 2000}},
+                                                    {2, {50, 2050}},
+                                                    {1, {9000, 3}},
+                                                    {3, {1, 1}},
+                                                    {2, {0, 3000}},
+                                                    {2, {5, 0}},
+                                                    {20, {4, 3, 10}},
+                                                    {1, {60, 2, 700}},
+                                                    {1, {3, 2, 5000}},
+                                                    {2, {2, 60, 50}},
+                                                    {1, {9, 2, 9000}},
+                                                    {1, {5, 3, 0}},
+                                                    {3, {3, 4, 5, 6}},
+                                                    {1, {20, 3, 30, 40}},
+                                                    {1, {3, 2, 2, 2100}},
+                                                    {2, {2, 3, 2, 3, 50}},
+                                                    {1, {4, 3, 5, 2, 500}}})
+        for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin}) check(domain.extents.size(), domain, snug);
+}
+
+INSTANTIATE_TEST_SUITE_P(orders, KeptCourses, testing::ValuesIn(all_orders), [](const auto& order) {
+    return order.param == Order::forward    ? "forward"
+           : order.param == Order::backward ? "backward"
+           : order.param == Order::shuffled ? "shuffled"
+           : order.param == Order::starved  ? "starved"
+                                            : "last_block";
+});
+
+} // namespace
+} // namespace gf::emulator
