@@ -185,8 +185,11 @@ TEST_F(GraphErrors, mask_with_a_dim_that_its_operand_lacks) {
            {"the mask of sum, m (bool[i])", "its dims must be among those of its operand, w (f32[j])",
             "select(mask, x, x)"});
 }
-TEST_F(GraphErrors, folding_some_dims) {
-    refuse([&] { sum(x, over(j)); }, {"sum of x (f32[i, j])", "folding some dims is not supported yet", "every dim"});
+TEST_F(GraphErrors, integer_reduction_over_some_dims_that_a_mask_may_leave_empty) {
+    const Value integers = cast<int>(x);
+    refuse([&] { max(integers, {.where = m, .over = {j}}); },
+           {"max of", "over some dims, under a mask", "i32 cannot say so", "reduce select(mask, x, y)"});
+    refuse([&] { argmin(x, {.where = m, .over = {i}}); }, {"argmin of x (f32[i, j])", "i64 cannot say so"});
 }
 TEST_F(GraphErrors, folding_a_dim_that_the_value_lacks) {
     refuse([&] { sum(w, over(i)); }, {"sum over 'i'", "w (f32[j])"});

@@ -158,9 +158,17 @@ TEST(TextErrors, name_given_twice) {
 TEST(TextErrors, reserved_name) { refuse("f(where: f32[n]) -> a = where", {"1:3: ", "'where'", "reserved"}); }
 TEST(TextErrors, what_the_graph_refuses_is_located_too) {
     refuse("f(x: i8[n])\n -> a = x + 300", {"2:11: ", "add(i8, 300)", "-128 to 127"});
-    refuse("f(x: f32[i, j])\n -> a = sum(x over i)", {"2:9: ", "folding some dims is not supported yet"});
+    refuse("f(x: i32[i, j], m: bool[i])\n -> a = max(x where m over [i])", {"2:9: ", "i32 cannot say so yet"});
     refuse("f(x: i32[n], k: i32[n])\n -> a = sum(x by k, groups = 3)",
            {"2:9: ", "grouped reductions are not supported yet"});
+}
+TEST(TextErrors, dims_to_fold_without_brackets) {
+    refuse("f(x: f32[i, k]) -> a = sum(x over i, k)", {"1:35: ", "listed in brackets", "write over [i]"});
+    refuse("f(x: f32[i, k]) -> a = sum(x over [])", {"1:36: ", "at least one dim", "leave `over` out"});
+    refuse("f(x: f32[i, k]) -> a = sum(x over [i)", {"1:37: ", "',' or ']'"});
+    refuse("f(x: f32[i, k]) -> a = sum(x over [i, i])", {"1:24: ", "a dim is folded once"});
+    refuse("f(x: f32[i, k], y: f32[k]) -> a = sum(y over [i])", {"sum over 'i'", "does not have that dim"});
+    refuse("f(x: f32[i, k]) -> a = sum(x over [n])", {"1:36: ", "'n' is not a dim here"});
 }
 TEST(TextErrors, unknown_names_among_very_many) {
     std::string text = "f([d0";

@@ -219,14 +219,49 @@ TEST(PlaceSweeps, dead_values_are_in_no_sweep_but_their_inputs_stay_declared) {
     EXPECT_EQ(plan.sweeps.size(), 1U);
     EXPECT_EQ(plan.arrays.size(), 2U);
     EXPECT_EQ(plan.parameters.size(), 1U);
-    EXPECT_FALSE(plan.dims[1].must_not_be_empty); // mean(y) does not run
+    EXPECT_TRUE(plan.dims[1].needs_elements.empty()); // mean(y) does not run
 }
 
 TEST(PlaceSweeps, says_which_dims_must_have_elements_and_why) {
     const Plan plan = fused("f(x: f32[i], y: f32[j]) -> s = sum(x), m = max(y * 2)");
-    EXPECT_FALSE(plan.dims[0].must_not_be_empty);
-    EXPECT_TRUE(plan.dims[1].must_not_be_empty);
-    EXPECT_EQ(plan.dims[1].needs_elements_of, "max(mul)");
+    EXPECT_TRUE(plan.dims[0].needs_elements.empty());
+    EXPECT_EQ(plan.dims[1].needs_elements, (std::vector{NeedsElements{"max(mul)", {}}}));
+}
+
+TEST(PlaceSweeps, only_folded_dims_must_have_elements_and_only_where_there_are_results) {
+    const Plan rows = fused("f(x: f32[i, j]) -> m = max(x over [j]), s = sum(x over [i])");
+    EXPECT_TRUE(rows.dims[0].needs_elements.empty());
+    EXPECT_EQ(rows.dims[1].needs_elements, (std::vector{NeedsElements{"max(x)", {DimId(0)}}}));
+    const Plan both = fused("f(x: f32[i, j]) -> m = max(x over [j]), n = mean(x), l = min(x over [i])");
+    EXPECT_EQ(both.dims[0].needs_elements, (std::vector{NeedsElements{"mean(x)", {}}}));
+    EXPECT_EQ(both.dims[1].needs_elements, (std::vector{NeedsElements{"mean(x)", {}}}));
+}
+
+TEST(PlaceSweeps, folds_that_keep_the_same_dims_share_a_sweep_with_elementwise_outputs) {
+    const Plan plan = fused("f(x: f32[i, k]) -> s = sum(x over [k]), m = mean(x * 2 over [k]), y = x + 1");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    EXPECT_EQ(plan.sweeps[0].folds.size(), 2U);
+    EXPECT_EQ(plan.sweeps[0].stores.size(), 3U);
+    EXPECT_EQ(kept_dims(plan.sweeps[0]), DimSet::of(0));
+    const FoldOrder order = fold_order(plan.sweeps[0], std::vector<std::int64_t>{7, 100});
+    EXPECT_EQ(order.parts, 7);
+    EXPECT_TRUE(order.is_flat());
+}
+
+TEST(PlaceSweeps, each_set_of_kept_dims_is_a_sweep) {
+    const Plan plan = fused("f(x: f32[i, k]) -> r = sum(x over [k]), c = sum(x over [i]), s = sum(x)");
+    ASSERT_EQ(plan.sweeps.size(), 3U);
+    EXPECT_EQ(plan.sweeps[1].reason, "it keeps other dims");
+    EXPECT_EQ(plan.scalars.size(), 1U);
+}
+
+TEST(PlaceSweeps, maps_of_kept_results_read_them_from_an_array) {
+    const Plan plan = fused("f(x: f32[i, k]) let m = mean(x over [k]); -> y = x - m, d = m * 2");
+    ASSERT_EQ(plan.sweeps.size(), 3U);
+    EXPECT_EQ(plan.sweeps[0].stores.size(), 1U);
+    EXPECT_EQ(plan.arrays[plan.sweeps[0].stores[0].array].role, ArrayRole::temporary);
+    EXPECT_EQ(plan.sweeps[1].after, std::vector{SweepId(0)});
+    EXPECT_EQ(plan.sweeps[1].reason, "mean → sub → y");
 }
 
 TEST(PlaceSweeps, a_mask_of_an_undefined_reduction_is_folded_once) {

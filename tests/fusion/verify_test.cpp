@@ -20,8 +20,10 @@ Plan whole() {
         parse("f(x: f16[n], c: bool[n], a: f32) -> z = (f32(x) - mean(x)) * a, m = argmin(x where c), k = count(c)"));
 }
 
-void expect_broken(std::string_view rule, const std::function<void(Plan&)>& breaking) {
-    Plan plan = whole();
+Plan rows() { return fuse(parse("f(x: f16[n], y: f32[n, k]) -> m = mean(y where y > 0.0 over [k]), z = y + 1")); }
+
+void expect_broken(std::string_view rule, const std::function<void(Plan&)>& breaking, Plan (*make)() = whole) {
+    Plan plan = make();
     ASSERT_NO_THROW(verify(plan));
     breaking(plan);
     try {
@@ -104,6 +106,42 @@ TEST(VerifyPlan, refuses_what_no_backend_runs_in_one_sweep) {
         sweep.folds.push_back({reduce_op::any.monoid, DType::boolean, DType::boolean, yield_of_empty(p).empty});
     });
     expect_broken("the domain of its opcode", [](Plan& p) { p.sweeps[0].folds[0].kept = DimSet::of(0); });
+}
+
+TEST(VerifyPlan, refuses_broken_folds_that_keep_dims) {
+    const auto of_result = [](Plan& p) { return values_where(p.sweeps[0], is_per_result).at(0); };
+    const auto store = [](Plan& p, ArrayRole role, std::size_t rank) -> Store& {
+        for (Store& s : p.sweeps[0].stores)
+            if (p.arrays[s.array].role == role && p.arrays[s.array].dims.size() == rank) return s;
+        throw InternalError("no such store");
+    };
+    expect_broken(
+        "keep the same dims",
+        [](Plan& p) {
+            Fold fold = p.sweeps[0].folds[0];
+            fold.kept = {};
+            p.sweeps[0].folds.push_back(fold);
+        },
+        rows);
+    expect_broken(
+        "the domain of its opcode", [&](Plan& p) { p.sweeps[0].code[of_result(p)].domain = DimSet::of(1); }, rows);
+    expect_broken(
+        "has the dims of its value",
+        [&](Plan& p) { store(p, ArrayRole::output, 1).value = store(p, ArrayRole::output, 2).value; }, rows);
+    expect_broken(
+        "has the dims of its value",
+        [&](Plan& p) { store(p, ArrayRole::output, 2).value = store(p, ArrayRole::output, 1).value; }, rows);
+    expect_broken(
+        "finalised, rounded, cast or selected",
+        [](Plan& p) {
+            for (Instruction& i : p.sweeps[0].code)
+                if (is_per_result(i) && i.map == &map_op::select) {
+                    i.map = &map_op::add;
+                    i.operands[2] = {};
+                    i.operands[0] = i.operands[1];
+                }
+        },
+        rows);
 }
 
 TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {

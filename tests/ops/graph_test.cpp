@@ -149,6 +149,18 @@ TEST(Graph, a_reduction_over_all_dims_by_name_is_a_reduction) {
     EXPECT_EQ(positions(sum(sum(x))), Positions{}); // of a value without dims: its one element
 }
 
+TEST(Graph, a_reduction_over_some_dims_has_the_others_in_the_graphs_order) {
+    Graph g;
+    const Dim i = g.dim("i"), j = g.dim("j"), k = g.dim("k");
+    const Value x = g.input<float>("x", {k, j, i}), m = g.input<bool>("m", {j});
+    EXPECT_EQ(positions(sum(x, over(j))), (Positions{0, 2}));
+    EXPECT_EQ(positions(sum(x, over(k, i))), (Positions{1}));
+    EXPECT_EQ(positions(mean(x, {.where = m, .over = {j}})), (Positions{0, 2}));
+    EXPECT_EQ(positions(x - mean(x, over(k))), (Positions{0, 1, 2}));
+    EXPECT_EQ(positions(sum(sum(x, over(k)), over(i))), (Positions{1}));
+    EXPECT_EQ(positions(sum(sum(x, over(k)))), Positions{});
+}
+
 TEST(Graph, handles_survive_a_move_and_belong_to_the_original_after_a_copy) {
     Graph g("first");
     const Dim n = g.dim("n");

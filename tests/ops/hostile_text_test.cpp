@@ -14,7 +14,7 @@ namespace {
 const std::string whole = "stats([i, j = 4], x: f32[i, j], w: i32[j], m: bool[i], alpha: f32) # all of the grammar\n"
                           "    let y = x * w + 0x1f - .5e-3;\n"
                           "    let z = select(m && !(y >= alpha), -y, clamp(y, -1, inf)) << 2 * 0;\n"
-                          "    -> a = sum(y where z != 0, accumulate = f64), b = variance(x over i, j, ddof = 1),\n"
+                          "    -> a = sum(y where z != 0, accumulate = f64), b = variance(x over [i, j], ddof = 1),\n"
                           "       c = f16(index(i)) / 2, d = min(x) + min(x, nan), e = bool(true) | ~w ^ w % 3";
 
 /// Parses the text; a refusal must give its place. Returns true for a graph.

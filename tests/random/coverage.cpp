@@ -68,6 +68,15 @@ void count_reduce(const Graph& graph, const Node& node, const std::vector<NodeId
                                to_text(node.accumulator))];
     if (node.reduce->takes_ddof) ++coverage[fmt::format("ddof {} of {}", node.ddof, node.reduce->name)];
     if (operand.dims.empty()) ++coverage["reduce a scalar"];
+    if (!node.dims.empty()) { // which of its merged dims it keeps: "keeps k f" for rows, "f k" for columns
+        std::string pattern = "keeps";
+        for (const DimId dim : domain_of(operand)) {
+            const bool kept = std::ranges::binary_search(node.dims, dim);
+            if (!pattern.ends_with(kept ? " k" : " f")) pattern += kept ? " k" : " f";
+        }
+        ++coverage[pattern];
+        if (node.masked) ++coverage[pattern + " masked"];
+    }
     if (!node.masked) return;
     ++coverage["other mask"];
     ++coverage[fmt::format("reduce {} of {} masked", node.reduce->name, to_text(operand.type))];
@@ -114,7 +123,10 @@ void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     const Table<ValueId, bool> maybe_empty = maybe_empty_values(plan, sweep);
     for (const ValueId v : sweep.code.ids()) {
         const Instruction& i = sweep.code[v];
-        const char* const section = is_once_before(i) ? "prologue" : is_per_element(i) ? "body" : "epilogue";
+        const char* const section = is_once_before(i)   ? "prologue"
+                                    : is_per_element(i) ? "body"
+                                    : is_per_result(i)  ? "results"
+                                                        : "epilogue";
         const std::string what = fmt::format("{} {}", section, name_of(i.opcode));
         ++coverage[what];
         if (i.opcode == Opcode::load)
@@ -176,7 +188,8 @@ void count_schedule(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     }
     if (!in_order) ++coverage["sweep without arrays in order"];
     ++coverage[fmt::format("sweep of {} arrays", loaded.size() > 8 ? "many" : std::to_string(loaded.size()))];
-    for (const std::string_view reason : {"another domain", "fit a GPU's registers", "most 64 arrays", "→"})
+    for (const std::string_view reason :
+         {"another domain", "other dims", "fit a GPU's registers", "most 64 arrays", "→"})
         if (sweep.reason.find(reason) != std::string::npos) ++coverage[fmt::format("sweep because of {}", reason)];
 }
 

@@ -263,6 +263,9 @@ private:
         }
         if (random_.chance(0.3)) how.accumulate = random_.chance(0.7) ? DType::f64 : random_.pick(all_dtypes());
         if (row.takes_ddof) how.ddof = static_cast<int>(random_.between(0, 2));
+        if (options_.keeps_dims && operand.dims.size() > 1 && random_.chance(0.5))
+            for (const int dim : operand.dims)
+                if (random_.chance(0.5)) how.over.push_back(graph().dim_at(DimId(dim)));
         const Value value = graph().reduce(row, operand.value, how);
         keep(value, stage + 1);
     }

@@ -13,6 +13,7 @@ struct GenerateOptions {
     bool functions = true;              ///< elementary functions (exp, logsumexp …) are allowed
     std::int64_t max_elements = 70'000; ///< most elements of a domain
     int max_steps = 12;                 ///< most rows that are applied
+    bool keeps_dims = false;            ///< reductions may fold some dims only
 };
 
 /// The case of a seed and options. Counts its features in `coverage`.

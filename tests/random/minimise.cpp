@@ -22,6 +22,7 @@ struct Change {
     NodeId becomes = {};  ///< an earlier node
     bool becomes_input = false;
     bool loses_mask = false;
+    bool folds_all = false;
     NodeId reads = {}; ///< itself with another first operand
 };
 
@@ -80,6 +81,7 @@ Case changed(const Case& test, const Change& change) {
                         .dims = node.dims,
                         .name = new_name(old)};
         if (n == change.node && change.loses_mask) node.masked = false;
+        if (n == change.node && change.folds_all) node.dims.clear();
         for (NodeId& operand : list) operand = number[operand];
         if (node.kind == NodeKind::map || node.kind == NodeKind::cast) { // operands may have lost dims
             node.dims.clear();
@@ -88,6 +90,11 @@ Case changed(const Case& test, const Change& change) {
                                  result.graph.node(operand).dims.end());
             std::ranges::sort(node.dims);
             node.dims.erase(std::unique(node.dims.begin(), node.dims.end()), node.dims.end());
+        }
+        if (node.kind == NodeKind::reduce) { // it keeps some of its operand's dims, or none
+            const std::vector<DimId> dims = domain_of(result.graph.node(list[0]));
+            std::erase_if(node.dims, [&](DimId dim) { return !std::ranges::binary_search(dims, dim); });
+            if (node.dims == dims) node.dims.clear();
         }
         number[n] = result.graph.append(std::move(node), list);
     }
@@ -154,6 +161,7 @@ std::vector<Change> changes(const Graph& graph, int shortcuts) {
         if (operands.empty()) continue;
         list.push_back({.node = n, .becomes_input = true});
         if (node.kind == NodeKind::reduce && node.masked) list.push_back({.node = n, .loses_mask = true});
+        if (node.kind == NodeKind::reduce && !node.dims.empty()) list.push_back({.node = n, .folds_all = true});
     }
     return list;
 }

@@ -1,6 +1,7 @@
 // Evaluates each node of a graph for every element of its domain.
 #include "oracle.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -142,15 +143,31 @@ private:
         std::sort(dims.begin(), dims.end());
         dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
         const DType element = widened(operand.type), result = widened(node.type);
-        std::vector<Bits> elements, mask;
-        for (std::int64_t i = 0; i < size_of_domain(dims); ++i) {
-            const Coordinates place = coordinates(dims, i);
-            elements.push_back(convert(at(operands[0], place), operand.type, element));
-            if (node.masked) mask.push_back(at(operands[1], place));
+        std::vector<std::int64_t> own;
+        std::vector<bool> kept;
+        std::vector<DimId> folded;
+        for (const DimId dim : dims) {
+            own.push_back(extent(dim));
+            kept.push_back(std::count(node.dims.begin(), node.dims.end(), dim) == 1);
+            if (!kept.back()) folded.push_back(dim);
         }
-        const Reduced reduced =
-            oracle::reduce(node.reduce->name, elements, element, mask, node.accumulator, result, node.ddof);
-        return {{convert(reduced.bits, result, node.type)}, reduced.empty};
+        const Order order = node.dims.empty() || size_of_domain(dims) == 0 ? Order() : order_of(own, kept);
+        Evaluated value;
+        for (std::int64_t r = 0; r < size_of_domain(node.dims); ++r) {
+            const Coordinates of_result = coordinates(node.dims, r);
+            std::vector<Bits> elements, mask;
+            for (std::int64_t i = 0; i < size_of_domain(folded); ++i) {
+                Coordinates place = coordinates(folded, i);
+                for (const DimId dim : node.dims) place[dim.index()] = of_result[dim.index()];
+                elements.push_back(convert(at(operands[0], place), operand.type, element));
+                if (node.masked) mask.push_back(at(operands[1], place));
+            }
+            const Reduced reduced =
+                oracle::reduce(node.reduce->name, elements, element, mask, node.accumulator, result, node.ddof, order);
+            value.elements.push_back(convert(reduced.bits, result, node.type));
+            if (node.dims.empty()) value.empty = reduced.empty;
+        }
+        return value;
     }
 
     const Graph& graph_;

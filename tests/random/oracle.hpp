@@ -1,6 +1,6 @@
 // The naive oracle: evaluates a Graph one element at a time, directly from its nodes. It shares no lowering, kernel or
-// conversion with the library (no plans, expressions of map.def, or monoid.cuh), only the number of blocks in the
-// canonical order.
+// conversion with the library (no plans, expressions of map.def, or monoid.cuh), only the number of blocks of a
+// vector in the canonical order.
 //
 // Its results are equal in bits, any NaN for any NaN, for every graph whose maps are exact or call the same libm.
 #pragma once
@@ -45,9 +45,20 @@ struct Reduced {
     bool empty = false;
 };
 
+/// Where the elements of one result are folded, by their index row-major over the folded dims. Without slabs: as a
+/// vector is.
+struct Order {
+    std::vector<std::int64_t> slab, lane;
+    std::int64_t blocks = 1; ///< slab s belongs to block s mod blocks
+    std::int64_t lanes = 1;  ///< more than any of `lane`
+};
+
+/// The order of folds over dims with these extents, outermost first, that keep some of them.
+Order order_of(std::span<const std::int64_t> extents, const std::vector<bool>& kept);
+
 /// The reduction `name` over `elements` of type `element` (never f16 or bf16), without those whose `mask` is 0 (if
 /// there is a mask), accumulated in `accumulator`, with a result of type `result`.
 Reduced reduce(std::string_view name, std::span<const Bits> elements, DType element, std::span<const Bits> mask,
-               DType accumulator, DType result, int ddof);
+               DType accumulator, DType result, int ddof, const Order& order = {});
 
 } // namespace gf::oracle

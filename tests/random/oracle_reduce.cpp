@@ -2,6 +2,7 @@
 // (fusion/order.hpp), as a recursion over index bits.
 #include "oracle.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <gridfold/core/device/prelude.cuh>
@@ -16,6 +17,7 @@ struct Elements {
     std::span<const Bits> bits;
     std::span<const Bits> mask;
     DType type;
+    const Order& order;
 
     std::int64_t count() const { return static_cast<std::int64_t>(bits.size()); }
     bool accepted(std::int64_t i) const { return mask.empty() || mask[static_cast<std::size_t>(i)] != 0; }
@@ -40,10 +42,36 @@ auto tree(std::int64_t first, std::int64_t width, std::int64_t count, const Leaf
     return combine(left, tree(first + width / 2, width / 2, count, leaf, combine));
 }
 
+/// canonical() where kept dims lie inside folded ones: each lane starts by itself.
+template <class Start, class Accumulate, class Combine>
+auto canonical_of_boxes(const Elements& x, const Start& start, const Accumulate& accumulate, const Combine& combine) {
+    const Order& order = x.order;
+    std::vector<std::vector<std::int64_t>> elements(static_cast<std::size_t>(order.blocks * order.lanes));
+    for (std::size_t i = 0; i < order.slab.size(); ++i)
+        elements[static_cast<std::size_t>(order.slab[i] % order.blocks * order.lanes + order.lane[i])].push_back(
+            static_cast<std::int64_t>(i));
+    const auto width = [](std::int64_t count) {
+        std::int64_t power = 1;
+        while (power < count) power *= 2;
+        return power;
+    };
+    const auto block = [&](std::int64_t b) {
+        const auto lane = [&](std::int64_t l) {
+            auto state = start(0);
+            for (const std::int64_t i : elements[static_cast<std::size_t>(b * order.lanes + l)])
+                if (x.accepted(i)) state = accumulate(state, i);
+            return state;
+        };
+        return tree(0, width(order.lanes), order.lanes, lane, combine);
+    };
+    return tree(0, width(order.blocks), order.blocks, block, combine);
+}
+
 /// Folds in the canonical order: lanes of blocks, then lanes, then blocks. Without accepted elements: the identity.
 /// `start(i)`: the initial state of the lanes of the block whose first element is i.
 template <class Start, class Accumulate, class Combine>
 auto canonical(const Elements& x, const Start& start, const Accumulate& accumulate, const Combine& combine) {
+    if (!x.order.slab.empty()) return canonical_of_boxes(x, start, accumulate, combine);
     // 2,048 is written out: the oracle shares only the number of blocks with the library.
     const std::int64_t n = x.count(), lanes = 2048, blocks = block_count(n);
     const auto block = [&](std::int64_t b) {
@@ -118,7 +146,7 @@ struct Moments {
 Moments moments(const Elements& x) {
     const auto at = [&](std::int64_t i) { return x.as<double>(i, DType::f64); };
     const auto about = [&](std::int64_t i) { return Moments{.origin = std::fabs(at(i)) < 0x1p1000 ? at(i) : 0.0}; };
-    const bool masked = !x.mask.empty();
+    const bool masked = !x.mask.empty() || !x.order.slab.empty(); // each lane has an origin of its own
     const auto start = [&](std::int64_t i) { return masked || x.count() == 0 ? Moments{} : about(i); };
     const auto accumulate = [&](Moments s, std::int64_t i) {
         if (s.count == 0 && masked) s = about(i);
@@ -166,9 +194,66 @@ Bits floating(double value, DType type) { return convert(to_bits(value), DType::
 
 } // namespace
 
+Order order_of(std::span<const std::int64_t> extents, const std::vector<bool>& kept) {
+    struct Group {
+        std::int64_t extent;
+        bool folds;
+    };
+    std::vector<Group> groups; // neighbouring dims of one kind, without the leading kept ones
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        if (groups.empty() && kept[d]) continue;
+        if (!groups.empty() && groups.back().folds == !kept[d])
+            groups.back().extent *= extents[d];
+        else
+            groups.push_back({extents[d], !kept[d]});
+    }
+    if (groups.size() == 1) return {}; // a row is folded as a vector
+    constexpr std::int64_t most = 2048;
+    std::size_t inner = groups.size(); // the first group that lies whole in a slab
+    std::int64_t inside = 1;
+    while (inner > 0 && inside * groups[inner - 1].extent <= most) inside *= groups[--inner].extent;
+    const bool fits = inner == 0;
+    std::int64_t chunk = 1;
+    while (2 * chunk * inside <= most) chunk *= 2;
+    const auto chunks = [&](std::int64_t extent) { return (extent + chunk - 1) / chunk; };
+
+    Order order;
+    std::int64_t folded = 1, slabs = 1,
+                 beside = 1; // slabs that lie beside each other in one coordinate of the first dim
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const bool outside = !fits && g < inner - 1, is_cut = !fits && g == inner - 1;
+        if (g > 0 && outside) beside *= groups[g].extent;
+        if (g > 0 && is_cut) beside *= chunks(groups[g].extent);
+        if (!groups[g].folds) continue;
+        folded *= groups[g].extent;
+        if (outside) slabs *= groups[g].extent;
+        if (is_cut) slabs *= chunks(groups[g].extent);
+    }
+    order.blocks = std::max<std::int64_t>(std::min(256 / beside, slabs / 16), 1);
+    for (std::int64_t i = 0; i < folded; ++i) {
+        std::int64_t slab = 0, lane = 0, left = i, below = folded;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            if (!groups[g].folds) continue;
+            below /= groups[g].extent;
+            const std::int64_t coordinate = left / below;
+            left %= below;
+            if (!fits && g < inner - 1)
+                slab = slab * groups[g].extent + coordinate;
+            else if (!fits && g == inner - 1)
+                slab = slab * chunks(groups[g].extent) + coordinate / chunk, lane = coordinate % chunk;
+            else
+                lane = lane * groups[g].extent + coordinate;
+        }
+        order.slab.push_back(slab);
+        order.lane.push_back(lane);
+        order.lanes = std::max(order.lanes, lane + 1);
+    }
+    return order;
+}
+
 Reduced reduce(std::string_view name, std::span<const Bits> elements, DType element, std::span<const Bits> mask,
-               DType accumulator, DType result, int ddof) {
-    const Elements x{elements, mask, element};
+               DType accumulator, DType result, int ddof, const Order& order) {
+    const Elements x{elements, mask, element, order};
     const auto itself = [](auto term) { return term; };
     const auto square = [](auto term) { return term * term; };
 

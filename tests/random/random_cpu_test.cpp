@@ -61,6 +61,20 @@ TEST_P(RandomGraphs, give_the_oracles_bits_on_the_cpu) {
     fmt::print("count: {} random graphs on the CPU backend\n", done);
 }
 
+TEST_P(RandomGraphs, that_fold_some_dims_give_the_oracles_bits_on_the_cpu) {
+    GenerateOptions keeping = options;
+    keeping.keeps_dims = true;
+    Coverage coverage;
+    std::uint64_t done = 0;
+    for (std::uint64_t i = GetParam(); i < graphs() && !HasFailure(); i += shards, ++done) {
+        const Case test = oracle::generate(5'000'000 + first_seed() + i, keeping, coverage);
+        expect_agreement("fused", fused, test);
+        if (i / shards % 4 == 0) expect_agreement("unfused", unfused, test);
+        if (i / shards % 4 == 1) expect_agreement("through its text form", through_text, test);
+    }
+    fmt::print("count: {} random graphs that fold some dims on the CPU backend\n", done);
+}
+
 INSTANTIATE_TEST_SUITE_P(shards, RandomGraphs, testing::Range(std::uint64_t{0}, shards));
 
 TEST(RandomGraphs, reach_every_row_in_every_type_and_every_branch) {
@@ -76,6 +90,21 @@ TEST(RandomGraphs, reach_every_row_in_every_type_and_every_branch) {
                wanted.size(), all_graphs, rarest, coverage[rarest]);
 }
 
+TEST(RandomGraphs, that_fold_some_dims_reach_every_kind_of_kept_dims) {
+    GenerateOptions keeping = options;
+    keeping.keeps_dims = true;
+    Coverage coverage;
+    for (std::uint64_t i = 0; i < all_graphs; ++i)
+        count(fuse(oracle::generate(5'000'000 + first_seed() + i, keeping, coverage).graph), coverage);
+    std::vector<std::string> wanted;
+    for (const char* pattern : {"keeps k f", "keeps f k", "keeps k f k", "keeps f k f", "keeps f k f k"})
+        for (const char* mask : {"", " masked"}) wanted.push_back(fmt::format("{}{}", pattern, mask));
+    for (const char* what : {"finalize a value", "finalize what may be nothing", "round", "map", "cast"})
+        if (std::string_view(what) != "cast") wanted.push_back(fmt::format("results {}", what));
+    wanted.emplace_back("sweep because of other dims");
+    EXPECT_EQ(missing(coverage, wanted, 3), std::vector<std::string>{});
+}
+
 /// Regressions: the printed texts of earlier failures, each added before its fix.
 TEST(Regressions, give_the_oracles_bits_on_the_cpu) {
     int files = 0;
@@ -89,6 +118,18 @@ TEST(Regressions, give_the_oracles_bits_on_the_cpu) {
         ++files;
     }
     EXPECT_GT(files, 0);
+}
+
+// Several blocks where kept dims lie inside folded ones, some of which hold only short slabs.
+TEST(LargeReduction, over_some_dims_gives_the_oracles_bits_on_the_cpu) {
+    const Graph columns = parse("columns(x: f32[n, k], m: bool[n]) -> s = sum(x over [n]), v = variance(x over [n]), "
+                                "w = mean(x where m over [n]), a = argmax(x over [n]), r = mean(x over [k])");
+    for (const auto& [n, k] : {std::pair{20'000, 8}, {9'000, 64}, {2'100, 256}, {70'000, 1}, {40, 5'000}, {70, 2'100}})
+        EXPECT_EQ(fused({7, columns, {n, k}}), std::nullopt) << n << " by " << k;
+    const Graph between = parse("between(x: f32[n, c, p]) -> s = sum(x over [n, p]), v = variance(x over [n, p]), "
+                                "a = argmin(x over [n, p]), l = mean(x over [n, c]), b = sum(x over [c])");
+    for (const Extents& e : {Extents{64, 3, 3'136}, Extents{200, 40, 49}, Extents{40, 2, 2'100}})
+        EXPECT_EQ(fused({7, between, {e[0], e[1], e[2]}}), std::nullopt) << to_text(e);
 }
 
 // The most blocks, of several slabs each, and a tail.

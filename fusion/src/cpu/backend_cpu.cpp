@@ -1,11 +1,14 @@
 // The CPU backend: runs a plan's sweeps in order, each on all threads; for many problems, one problem on each thread.
 #include <algorithm>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <omp.h>
 
 #include <gridfold/fusion/backend.hpp>
 
+#include "cpu/kept_run.hpp"
 #include "cpu/sweep_run.hpp"
 #include "host_kernels/floating_mode.hpp"
 
@@ -41,7 +44,7 @@ public:
 private:
     /// The resources with which one thread, or all threads, solve one problem after the other.
     struct Worker {
-        std::vector<SweepRun> sweeps;
+        std::vector<std::variant<SweepRun, KeptRun>> sweeps;
         std::vector<GrowingBytes> temporaries; ///< by array
         std::vector<char*> arrays;             ///< the arrays of the current problem
     };
@@ -63,8 +66,13 @@ std::vector<CpuRunner::Worker> CpuRunner::make_workers(std::size_t count, int te
     std::vector<Worker> workers(count);
     for (Worker& worker : workers) {
         worker.sweeps.reserve(plan.sweeps.size());
-        for (std::size_t s = 0; s < plan.sweeps.size(); ++s)
-            worker.sweeps.emplace_back(plan, plan.sweeps[s], program_->sweeps[s], team);
+        for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
+            const Sweep& sweep = plan.sweeps[s];
+            if (kept_dims(sweep).empty())
+                worker.sweeps.emplace_back(std::in_place_type<SweepRun>, plan, sweep, program_->sweeps[s], team);
+            else
+                worker.sweeps.emplace_back(std::in_place_type<KeptRun>, plan, sweep, program_->sweeps[s], team);
+        }
         worker.temporaries.resize(plan.arrays.size());
         worker.arrays.resize(plan.arrays.size());
     }
@@ -86,12 +94,16 @@ void CpuRunner::reserve(std::span<Worker> workers, int team, const Bound& proble
         return most;
     };
     for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
-        if (team == 1) { // the memory of one thread grows with the elements
+        const auto fit = [&](Worker& worker, std::size_t p) {
+            std::visit([&](auto& sweep) { sweep.fit(extents(p)); }, worker.sweeps[s]);
+        };
+        // The memory of one thread grows with the elements, except where the blocks of results are kept.
+        if (team == 1 && kept_dims(plan.sweeps[s]).empty()) {
             const std::size_t largest = most_elements(plan.sweeps[s].dims).second;
-            for (Worker& worker : workers) worker.sweeps[s].fit(extents(largest));
+            for (Worker& worker : workers) fit(worker, largest);
         } else {
             for (Worker& worker : workers)
-                for (std::size_t p = 0; p < problems.count; ++p) worker.sweeps[s].fit(extents(p));
+                for (std::size_t p = 0; p < problems.count; ++p) fit(worker, p);
         }
     }
     for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
@@ -130,10 +142,13 @@ void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
         worker.arrays[a] = plan.arrays[a].role == ArrayRole::temporary ? worker.temporaries[a].get()
                                                                        : static_cast<char*>(problem.arrays[a].address);
-    for (SweepRun& sweep : worker.sweeps) {
-        sweep.fit(problem.extents); // defect: fit
-        sweep.run(worker.arrays, problem.parameters, scalars);
-    }
+    for (auto& of_sweep : worker.sweeps)
+        std::visit(
+            [&](auto& sweep) {
+                sweep.fit(problem.extents); // defect: fit
+                sweep.run(worker.arrays, problem.parameters, scalars);
+            },
+            of_sweep);
 }
 
 void CpuRunner::solve_all(std::span<ScalarResult> scalars) {

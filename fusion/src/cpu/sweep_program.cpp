@@ -31,6 +31,7 @@ public:
     SweepProgram build() {
         program_.prologue = scalar_steps(plan_, sweep_, values_where(sweep_, is_once_before));
         program_.epilogue = scalar_steps(plan_, sweep_, values_where(sweep_, is_after_folds));
+        program_.results = result_program(plan_, sweep_, set_);
         program_.places.resize(sweep_.code.size() + plan_.arrays.size() + 2);
         for (const ArrayId a : plan_.arrays.ids())
             place(array_place(a)) = {
@@ -41,7 +42,8 @@ public:
             if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).array));
             append(v);
         }
-        for (const Store& store : sweep_.stores) append(store);
+        for (const Store& store : sweep_.stores)
+            if (!is_per_result(code(store.value))) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
         for (const Yield& yield : sweep_.yields)
             program_.yields.push_back(
@@ -92,6 +94,9 @@ private:
     bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);
+        const unsigned kept = kept_dims(sweep_).bits();
+        const bool folds_rows = (kept & (kept + 1)) == 0; // kept dims are outside all folded ones
+        if (!folds_rows) return;                          // kernels over positions fold no products
         for (const Fold& fold : sweep_.folds) {
             const Instruction& product = code(fold.value);
             const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
@@ -265,6 +270,7 @@ private:
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
+        if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator);
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;

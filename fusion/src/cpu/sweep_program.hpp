@@ -11,6 +11,7 @@
 
 #include <gridfold/fusion/plan.hpp>
 
+#include "cpu/result_section.hpp"
 #include "cpu/scalar_section.hpp"
 #include "host_kernels/kernels.hpp"
 
@@ -51,6 +52,7 @@ struct BodyStep {
 /// One fold.
 struct FoldStep {
     const FoldKernels* kernels = nullptr;
+    const PositionKernels* positions = nullptr;                  ///< where the folds keep dims
     void (*fold)(void* lanes, const FoldInput& input) = nullptr; ///< fold or fold_product of the kernels
     int value = -1, mask = -1;                                   ///< places; without a mask the last one
     int factor = -1; ///< the place of y for fold_product, which computes the products; else the last one
@@ -70,6 +72,7 @@ struct Splat {
 
 struct SweepProgram {
     std::vector<ScalarStep> prologue, epilogue;
+    ResultProgram results;
     std::vector<BodyStep> body;
     /// One for each instruction of the sweep, then one for each array of the plan, then one for raw gathered elements,
     /// then none.

@@ -159,10 +159,6 @@ void check_sizes(const Signature& signature, std::span<const std::int64_t> exten
         if (is_array(slot) && !byte_count(element_count(slot.dims, extents), slot.type))
             throw InvalidBinding(fmt::format("{} would have more than 2^63 - 1 bytes", describe(signature, slot)),
                                  "sizes are 64-bit", "bind smaller extents");
-    for (const Array& array : signature.plan->arrays)
-        if (array.role == ArrayRole::temporary && !byte_count(element_count(array.dims, extents), array.type))
-            throw InvalidBinding("an array between two sweeps would have more than 2^63 - 1 bytes", "sizes are 64-bit",
-                                 "bind smaller extents");
     for (const Sweep& sweep : signature.plan->sweeps) {
         if (element_count(sweep.dims, extents).value_or(max_domain_elements + 1) <= max_domain_elements) continue;
         std::string dims;
@@ -172,6 +168,10 @@ void check_sizes(const Signature& signature, std::span<const std::int64_t> exten
         throw InvalidBinding(fmt::format("the domain {} has more than 2^48 elements", dims),
                              "one sweep visits at most 2^48", "bind smaller extents");
     }
+    for (const Array& array : signature.plan->arrays)
+        if (array.role == ArrayRole::temporary && !byte_count(element_count(array.dims, extents), array.type))
+            throw InvalidBinding("an array between two sweeps would have more than 2^63 - 1 bytes", "sizes are 64-bit",
+                                 "bind smaller extents");
 }
 
 /// The addresses of an array's bytes. The size has been checked.

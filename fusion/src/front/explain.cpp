@@ -84,6 +84,29 @@ std::string folds_text(const Sweep& sweep) {
     return text;
 }
 
+/// The order of folds that keep dims: its numbers where every extent is fixed, else its rule.
+std::string order_text(const Plan& plan, const Sweep& sweep) {
+    std::vector<std::int64_t> extents(plan.dims.size());
+    bool all_fixed = true;
+    for (const DimId dim : sweep.dims) {
+        all_fixed = all_fixed && plan.dims[dim].extent.has_value();
+        extents[dim.index()] = plan.dims[dim].extent.value_or(0);
+    }
+    if (!all_fixed) {
+        const unsigned kept = kept_dims(sweep).bits();
+        if ((kept & (kept + 1)) == 0) return "each result has the order that its elements have alone";
+        return fmt::format("slabs are boxes of at most {} elements; the kept extents inside folded dims are part of it",
+                           slab_elements);
+    }
+    const FoldOrder order = fold_order(sweep, extents);
+    const auto counted = [](std::int64_t n, std::string_view word) {
+        return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+    };
+    return fmt::format("{}, each of {} and {}; a slab has {} of {}", counted(order.parts, "part"),
+                       counted(order.slabs, "slab"), counted(order.blocks, "block"),
+                       counted(order.slab_results, "result"), counted(order.lanes, "lane"));
+}
+
 void explain_kernel(Line out, const SweepFacts& facts) {
     if (facts.source.empty()) return;
     fmt::format_to(out, "  kernel:  ");
@@ -107,8 +130,12 @@ void explain_sweep(Line out, const Plan& plan, std::size_t number, const SweepFa
         fmt::format_to(out, "  why:     its domain is traversed once for all of this\n");
     else
         fmt::format_to(out, "  why:     a sweep of its own: {}\n", sweep.reason);
+    if (!kept_dims(sweep).empty())
+        fmt::format_to(out, "  keeps:   {}\n", dims_text(plan, dims_of(sweep, kept_dims(sweep))));
     if (sweep.folds.empty())
         fmt::format_to(out, "  grid:    one block per slab; per few slabs in a long map that computes functions\n");
+    else if (!kept_dims(sweep).empty())
+        fmt::format_to(out, "  order:   version {}: {}\n", order_version, order_text(plan, sweep));
     else
         fmt::format_to(out,
                        "  order:   version {}: {} lanes a block; 1 block up to {} elements, {} at 2^20, {} at 2^28\n",

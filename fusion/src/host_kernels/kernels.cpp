@@ -26,7 +26,8 @@ GRIDFOLD_KERNELS(avx512)
 #undef GRIDFOLD_KERNELS
 namespace baseline {
 FinalizeKernel finalize_kernel(int reduction, int element, int accumulator, int result);
-}
+const PositionKernels* position_kernels(int monoid, int element, int accumulator);
+} // namespace baseline
 
 namespace {
 
@@ -126,6 +127,11 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set) {
 const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set) {
     if (row.user_kernels != nullptr) return row.user_kernels(element, accumulator, set);
     return tables(set).fold(row.builtin, number(element), number(accumulator));
+}
+
+const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator) {
+    if (row.user_positions != nullptr) return row.user_positions(element, accumulator);
+    return baseline::position_kernels(row.builtin, number(element), number(accumulator));
 }
 
 FinalizeKernel finalize_kernel(const ReduceOp& row, DType element, DType accumulator, DType result) {

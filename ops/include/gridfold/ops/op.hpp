@@ -10,6 +10,7 @@
 
 #include <gridfold/core/dtype.hpp>
 #include <gridfold/ops/host_kernels.hpp>
+#include <gridfold/ops/position_kernels.hpp>
 #include <gridfold/ops/rules.hpp>
 
 namespace gf {
@@ -67,6 +68,7 @@ struct MonoidOp {
     FoldTraits (*traits)(DType element, DType accumulator, bool masked);
     /// A user's host kernels; null for built-in rows, whose kernels are in fusion/src/host_kernels.
     const cpu::FoldKernels* (*user_kernels)(DType element, DType accumulator, cpu::InstructionSet set);
+    const cpu::PositionKernels* (*user_positions)(DType element, DType accumulator) = nullptr; ///< as user_kernels
 
     /// Words (32-bit) of the State for E and A.
     int state_words(DType element, DType accumulator) const { return traits(element, accumulator, false).state_words; }

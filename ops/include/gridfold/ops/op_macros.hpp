@@ -40,6 +40,7 @@
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/fold_traits.hpp>
 #include <gridfold/ops/host/folds.hpp>
+#include <gridfold/ops/host/positions.hpp>
 #include <gridfold/ops/op.hpp>
 
 /// A map.
@@ -154,6 +155,7 @@ struct gridfold_ops_are_defined_outside_of_any_namespace;
 #endif
 namespace gf::device::kernels {
 GRIDFOLD_STATES(UserStates, GRIDFOLD_DETAIL_EXACT_KERNEL);
+GRIDFOLD_POSITIONS(UserPositions, GRIDFOLD_DETAIL_EXACT_KERNEL);
 #if defined(__x86_64__)
 GRIDFOLD_FOLDS(UserFold, Loops::single, GRIDFOLD_DETAIL_EXACT_KERNEL);
 GRIDFOLD_FOLDS(UserFoldAvx2, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL __attribute__((target("avx2,fma"))));
@@ -327,8 +329,18 @@ template <template <class, class> class Monoid> struct UserReduction {
         *static_cast<ResultOf<M>*>(out) = M::finalize(*static_cast<const typename M::State*>(state));
     }
 
+    static const cpu::PositionKernels* positions(DType element, DType accumulator) {
+        return with_monoid(element, accumulator, []<class M, class E>() -> const cpu::PositionKernels* {
+            return &device::kernels::UserPositions_kernels<M, E>;
+        });
+    }
     static constexpr MonoidOp monoid(std::string_view name, std::string_view text) {
-        return {.name = name, .text = text, .builtin = -1, .traits = &traits, .user_kernels = &kernels};
+        return {.name = name,
+                .text = text,
+                .builtin = -1,
+                .traits = &traits,
+                .user_kernels = &kernels,
+                .user_positions = &positions};
     }
     static constexpr ReduceOp row(std::string_view name, const MonoidOp& monoid, std::string_view doc) {
         return {.name = name,
