@@ -53,8 +53,8 @@ Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
     return *dag;
 }
 
-/// The dims of the value that a reduction over `over` keeps; over nothing, none. Throws InvalidGraph unless `over` lists
-/// dims of the value, each once.
+/// The dims of the value that a reduction over `over` keeps; over nothing, none. Throws InvalidGraph unless `over`
+/// lists dims of the value, each once.
 std::vector<DimId> dims_to_keep(const Value& value, const ReduceOp& row, const std::vector<Dim>& over) {
     if (over.empty()) return {};
     std::vector<DimId> dims = domain_of(node_of(value));

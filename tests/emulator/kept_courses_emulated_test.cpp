@@ -179,11 +179,15 @@ struct Sweep : SweepBase<{0}, {1}> {{
         Of<f32, width> in_0;
     }};
     using Loads = Arrays<Pack>;
-    template <class Visit, class... Of> GRIDFOLD_FN static void each_array(Visit visit, Of&... of) {{ visit(of.in_0...); }}
+    template <class Visit, class... Of> GRIDFOLD_FN static void each_array(Visit visit, Of&... of) {{
+        visit(of.in_0...);
+    }}
     struct Stored {{
         Pack<f32, width> out_0;
     }};
-    template <class Visit, class... Of> GRIDFOLD_FN static void each_store(Visit visit, Of&... of) {{ visit(of.out_0...); }}
+    template <class Visit, class... Of> GRIDFOLD_FN static void each_store(Visit visit, Of&... of) {{
+        visit(of.out_0...);
+    }}
     using Fold0 = Fold<0, Sum<f32, f32>>;
     using Fold1 = Fold<1, ArgMax<f32, f32>>;
     using Fold2 = Fold<4, Moments<f32, f64>>;
@@ -205,8 +209,11 @@ struct Sweep : SweepBase<{0}, {1}> {{
         masked[result] = Fold3::of(s)[0].sum;
     }}
 }};
-extern "C" __global__ void __launch_bounds__({0}) gridfold_sweep(const f32* in_0, f32* out_0, const i64* numbers, u64* workspace, f32* sums, i64* places, f64* variances, f32* masked) {{
-    Sweep kernel{{{{block_index(), grid_blocks()}}, in_0, out_0, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], {{}}, workspace, sums, places, variances, masked}};
+extern "C" __global__ void __launch_bounds__({0}) gridfold_sweep(
+    const f32* in_0, f32* out_0, const i64* numbers, u64* workspace, f32* sums, i64* places, f64* variances,
+    f32* masked) {{
+    Sweep kernel{{{{block_index(), grid_blocks()}}, in_0, out_0, numbers[0], numbers[1], numbers[2], numbers[3],
+                 numbers[4], numbers[5], {{}}, workspace, sums, places, variances, masked}};
     for (int d = 0; d < Sweep::dims; ++d) {{
         kernel.boxes.extent[d] = numbers[6 + 3 * d];
         kernel.boxes.box[d] = numbers[7 + 3 * d];

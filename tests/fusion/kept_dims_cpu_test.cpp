@@ -1,5 +1,5 @@
-// Reductions that fold some dims on the CPU: rows keep the bits that they have alone, whatever the batch, the threads and
-// the way of running; what is empty; results as arrays.
+// Reductions that fold some dims on the CPU: rows keep the bits that they have alone, whatever the batch, the threads
+// and the way of running; what is empty; results as arrays.
 #include <cstdint>
 #include <cstring>
 #include <random>

@@ -24,7 +24,7 @@ namespace gf::oracle {
 namespace {
 
 // Small graphs, because compilation time grows with the kernel; elementary functions, the slowest, only in a few.
-constexpr GenerateOptions short_ones{.functions = false, .max_steps = 3}, any{.max_steps = 3};
+constexpr GenerateOptions short_ones{.functions = false, .max_steps = 3}, any{.max_steps = 3, .keeps_dims = true};
 
 struct Compilation {
     std::string graph;

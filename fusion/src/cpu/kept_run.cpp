@@ -298,8 +298,8 @@ void KeptRun::begin_block(Worker& worker, const PartOfOrder& part) const {
     }
 }
 
-/// Folds elements [first, first + n) of a slab, number `turn` of its block; they lie `in_tile` elements after the tile's
-/// first.
+/// Folds elements [first, first + n) of a slab, number `turn` of its block; they lie `in_tile` elements after the
+/// tile's first.
 void KeptRun::fold(Worker& worker, const SlabOfOrder& slab, std::int64_t turn, std::size_t first, std::size_t n,
                    std::size_t in_tile) const {
     for (std::size_t f = 0; f < program_.folds.size(); ++f) {

@@ -1,9 +1,9 @@
 // One sweep whose folds keep dims, with the resources of its runs.
 //
 // The parts of the order (order.hpp) are folded one by one, slab by slab. Parts that lie in one slab share tiles, so
-// that the body runs over several short rows at once. Many parts are divided among threads; the blocks of few are. Where
-// no kept dim lies inside a folded one, a part is folded by the kernels of whole folds, so that a row has the bits that
-// it has alone; otherwise every position of a slab has a State, and States of one result combine by lane.
+// that the body runs over several short rows at once. Many parts are divided among threads; the blocks of few are.
+// Where no kept dim lies inside a folded one, a part is folded by the kernels of whole folds, so that a row has the
+// bits that it has alone; otherwise every position of a slab has a State, and States of one result combine by lane.
 #pragma once
 
 #include <cstdint>

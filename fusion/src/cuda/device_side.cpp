@@ -29,8 +29,8 @@ FoldOrder order_of(const LoadedPlan& loaded, std::size_t sweep, const Bound& pro
     return fold_order(loaded.plan->sweeps[sweep], problem_of(*loaded.plan, problems, problem).extents);
 }
 
-/// The number of blocks of each problem. The order determines it for folds. Sweeps of many problems whose blocks exchange no states
-/// use fewer blocks, which loop: a table with a word for each slab would be long.
+/// The number of blocks of each problem. The order determines it for folds. Sweeps of many problems whose blocks
+/// exchange no states use fewer blocks, which loop: a table with a word for each slab would be long.
 std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems) {
     constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's limit
     const Kernel& kernel = loaded.kernels[sweep]->emitted;

@@ -54,7 +54,9 @@ inline std::string device_text() {
 
 /// The texts that follow in kernels that fold some dims: rows, or boxes.
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
-inline std::string boxes_course_text() { return joined({places_text(), exchange_text(), positions_text(), boxes_text()}); }
+inline std::string boxes_course_text() {
+    return joined({places_text(), exchange_text(), positions_text(), boxes_text()});
+}
 
 /// The definitions of the elementary functions that `code` calls, with those that they depend on, or all of CUDA's if
 /// GRIDFOLD_FAST_MATH is defined; "" if it calls none. Belongs after prelude_text().

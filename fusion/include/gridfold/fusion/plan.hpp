@@ -114,9 +114,9 @@ struct Yield {
 /// One traversal of one domain: loads → maps → folds and stores. One generated kernel.
 ///
 /// Each value states the dims it varies along and the folds that must be complete before it: a map has the dims of all
-/// its operands and the highest of their phases. The backends run one phase of folds, which all keep the same dims: so a
-/// value is computed once before the elements, for each element, or after the folds: once, or where they keep dims for
-/// each result.
+/// its operands and the highest of their phases. The backends run one phase of folds, which all keep the same dims: so
+/// a value is computed once before the elements, for each element, or after the folds: once, or where they keep dims
+/// for each result.
 struct Sweep {
     std::vector<DimId> dims; ///< the domain, increasing; empty = one element
     int stage = 0;

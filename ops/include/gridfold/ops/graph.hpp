@@ -264,12 +264,12 @@ Value map(const MapOp& row, std::span<const Operand> operands);
 Value map(const MapOp& row, std::initializer_list<Operand> operands);
 /// The value converted to a type; the same value if it has that type.
 Value cast(Value value, DType type);
-/// Folds the dims `over` of the value, or every dim (a value without dims has one element). The result has the dims that
-/// are not folded, in the graph's order: one result for each of their coordinates. The mask's dims are a subset of the
-/// value's; it is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the reduction
-/// does not take, a negative ddof, a ddof for a reduction without one, for `over` a dim that the value lacks, or one
-/// twice; and, in this version, for `by`, and for a masked reduction over some dims whose results may be empty (integer
-/// min, max; argmin, argmax).
+/// Folds the dims `over` of the value, or every dim (a value without dims has one element). The result has the dims
+/// that are not folded, in the graph's order: one result for each of their coordinates. The mask's dims are a subset of
+/// the value's; it is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the
+/// reduction does not take, a negative ddof, a ddof for a reduction without one, for `over` a dim that the value lacks,
+/// or one twice; and, in this version, for `by`, and for a masked reduction over some dims whose results may be empty
+/// (integer min, max; argmin, argmax).
 Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
 
 } // namespace gf

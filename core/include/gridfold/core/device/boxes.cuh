@@ -1,7 +1,7 @@
 // The course of boxes: folds that keep any dims. A thread block takes a tile at a time: a part, or several small ones
 // side by side. Each thread keeps the states of `width` positions of the tile's boxes through all slabs of its block;
-// then the positions of each result combine through shared memory, and blocks through tagged slots. Depends on exchange.cuh
-// and positions.cuh.
+// then the positions of each result combine through shared memory, and blocks through tagged slots. Depends on
+// exchange.cuh and positions.cuh.
 //
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
 //   dims                                 of Boxes; an odd number if the innermost dim is folded

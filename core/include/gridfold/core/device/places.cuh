@@ -1,5 +1,5 @@
-// Folds over some dims: where the parts, slabs, lanes and results of the order (fusion/order.hpp) are, and the layout of
-// the memory in which the blocks of a part exchange states. Compiled by the host, too. Depends on prelude.cuh and
+// Folds over some dims: where the parts, slabs, lanes and results of the order (fusion/order.hpp) are, and the layout
+// of the memory in which the blocks of a part exchange states. Compiled by the host, too. Depends on prelude.cuh and
 // slots.cuh.
 #pragma once
 
@@ -18,10 +18,11 @@ GRIDFOLD_FN i64 take_digit(i64& n, i64 count) {
 /// The larger of two integers.
 GRIDFOLD_FN constexpr i32 larger_of(i32 a, i32 b) { return a > b ? a : b; }
 
-/// The boxes of a batch of row-major domains with the dims d_0 … d_{r−1}: even ones are folded, odd ones are kept. A box
-/// is a slab of a part: `box[d]` neighbours along each dim, fewer at the end of the one dim that is cut; dims inside
-/// that one are whole, dims outside have one coordinate. A part has a fixed chunk of each kept dim; its slabs are
-/// numbered row-major by their chunks of the folded dims, its results and the lanes of a result by their coordinates.
+/// The boxes of a batch of row-major domains with the dims d_0 … d_{r−1}: even ones are folded, odd ones are kept. A
+/// box is a slab of a part: `box[d]` neighbours along each dim, fewer at the end of the one dim that is cut; dims
+/// inside that one are whole, dims outside have one coordinate. A part has a fixed chunk of each kept dim; its slabs
+/// are numbered row-major by their chunks of the folded dims, its results and the lanes of a result by their
+/// coordinates.
 template <int r> struct Boxes {
     i64 extent[r];
     i64 box[r];

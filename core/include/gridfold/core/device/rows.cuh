@@ -10,7 +10,8 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// Combines the lanes of a row's blocks into one state for each fold, and finishes the row. As combine() of publish.cuh.
+/// Combines the lanes of a row's blocks into one state for each fold, and finishes the row. As combine() of
+/// publish.cuh.
 template <class Kernel>
 GRIDFOLD_FN void combine_row(const Kernel& row, i64 number, Lanes<Kernel>& lanes, i64 elements,
                              const Exchange<Kernel>& exchange, u32 tag) {
