@@ -23,10 +23,6 @@ constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
 
-/// A block of up to max_rows slabs is folded at once, in runs of at least shortest_run lanes; one of up to
-/// most_rows_at_once if the sweep is one fold whose lanes stay in registers (bench/NOTES.md).
-constexpr std::size_t most_rows_at_once = 8, shortest_run = 256;
-
 class Builder {
 public:
     Builder(const Plan& plan, const Sweep& sweep, InstructionSet set)
@@ -278,8 +274,6 @@ private:
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;
-        if (!fold.mask.valid() && !step.in_any_order)
-            step.fold_block = product ? step.kernels->fold_block_product : step.kernels->fold_block;
         if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;
         program_.folds.push_back(step);
     }
@@ -297,13 +291,6 @@ private:
             !streams.empty() && std::ranges::all_of(streams, [&](int p) { return place(p).element_bytes == 1; });
         program_.tile = program_.prefetches && program_.calls() < many_calls && !of_bytes ? short_tile : long_tile;
         while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
-        if (program_.lane_bytes > 0)
-            program_.rows_at_once = static_cast<std::int64_t>(
-                std::min(is_one_fold_in_registers() ? most_rows_at_once : max_rows, program_.tile / shortest_run));
-    }
-
-    bool is_one_fold_in_registers() const {
-        return program_.calls() == 1 && program_.folds.front().fold_block != nullptr;
     }
 
     const Plan& plan_;

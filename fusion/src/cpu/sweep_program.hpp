@@ -54,10 +54,8 @@ struct FoldStep {
     const FoldKernels* kernels = nullptr;
     const PositionKernels* positions = nullptr;                  ///< where the folds keep dims
     void (*fold)(void* lanes, const FoldInput& input) = nullptr; ///< fold or fold_product of the kernels
-    /// Null, or the kernels' fold_block or fold_block_product, for blocks that one call folds.
-    void (*fold_block)(void* lanes, const FoldInput& input) = nullptr;
-    int value = -1, mask = -1; ///< places; without a mask the last one
-    int factor = -1;           ///< the place of y for fold_product, which computes the products; else the last one
+    int value = -1, mask = -1;                                   ///< places; without a mask the last one
+    int factor = -1; ///< the place of y for fold_product, which computes the products; else the last one
     /// The monoid is exact in any order: a thread keeps the same lanes for all its blocks.
     bool in_any_order = false;
     /// Finishes with FoldKernels::finish_unmasked.
@@ -87,8 +85,6 @@ struct SweepProgram {
     std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
     std::size_t temporary_bytes = 0, splat_bytes = 0; ///< bytes for each element of room()
     std::size_t lane_bytes = 0;                       ///< bytes of one lane of all ordered folds
-    /// The most slabs of a block that are folded at once, so that its lanes stay in registers or the nearest cache.
-    std::int64_t rows_at_once = 0;
 
     /// The elements that a place has room for: a tile's rows may be longer by an array's elements before a cache line,
     /// at most line_bytes.

@@ -61,10 +61,6 @@ struct FoldKernels {
     void (*fold)(void* lanes, const FoldInput& input);
     /// Null, or folds map.def's mul of x and y: the same bits as fold() of the products, without storing them.
     void (*fold_product)(void* lanes, const FoldInput& input);
-    /// Null, or fold() of all rows of a block, of any number, without a mask: combines the n lanes, a power of two from
-    /// 256 on, into lane first / n, from which finish() goes on. Reads no lanes.
-    void (*fold_block)(void* lanes, const FoldInput& input);
-    void (*fold_block_product)(void* lanes, const FoldInput& input); ///< the same of products
     /// Null, or finish() for lanes that were folded without a mask and are not States yet (monoid.cuh: in steps, or
     /// OfBlock).
     void (*finish_unmasked)(void* lanes, std::size_t count, const BlockRows& rows, void* state);

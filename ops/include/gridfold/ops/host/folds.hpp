@@ -3,13 +3,14 @@
 // GRIDFOLD_STATES define, and gets their attributes (instruction set, exactness).
 #pragma once
 
-#include <gridfold/ops/host/whole_block.hpp>
+#include <gridfold/ops/host/lanes.hpp>
+#include <gridfold/ops/host/sources.hpp>
 
 #include <gridfold/core/device/fold.cuh>
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-using gf::cpu::BlockRows, gf::cpu::FoldKernels;
+using gf::cpu::BlockRows, gf::cpu::FoldKernels, gf::cpu::lane_count;
 
 // Declarations of a struct --------------------------------------------------------------------------------------------
 
@@ -256,11 +257,6 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
         }
     }
 
-    /// True for monoids with a WholeBlock: those with a State of one number. With two, lanes in memory are as fast or
-    /// faster (bench/NOTES.md). Users' files, with fewer loops, do not compile it.
-    static constexpr bool folds_blocks =
-        loops == Loops::all && !in_any_order<M> && !in_steps && !of_block && !is_bool<E> && has_one_number<State>();
-
     // Combining -------------------------------------------------------------------------------------------------------
 
     /// Combines lanes until at most eight are left, and returns how many.
@@ -337,25 +333,16 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
 ///
 /// gcc gives a function without floating-point operands the flags of functions inlined into it: `own` keeps the
 /// attributes.
-#define GRIDFOLD_FOLDS(name, loops, ...)                                                                              \
-    template <class M, class E> struct name {                                                                         \
-        __VA_ARGS__ static void fold(void* lanes, const FoldInput& in) {                                              \
-            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                                  \
-            Folds<M, E, loops>::template fold<Single<E>>(lanes, in);                                                  \
-        }                                                                                                             \
-        __VA_ARGS__ static void fold_product(void* lanes, const FoldInput& in) {                                      \
-            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                                  \
-            if constexpr (takes_products<M>) Folds<M, E, loops>::template fold<Products<E>>(lanes, in);               \
-        }                                                                                                             \
-        static constexpr bool folds_blocks = Folds<M, E, loops>::folds_blocks;                                        \
-        __VA_ARGS__ static void fold_block(void* lanes, const FoldInput& in) {                                        \
-            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                                  \
-            if constexpr (folds_blocks) WholeBlock<M, E>::template fold<Single<E>>(lanes, in);                        \
-        }                                                                                                             \
-        __VA_ARGS__ static void fold_block_product(void* lanes, const FoldInput& in) {                                \
-            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                                  \
-            if constexpr (folds_blocks && takes_products<M>) WholeBlock<M, E>::template fold<Products<E>>(lanes, in); \
-        }                                                                                                             \
+#define GRIDFOLD_FOLDS(name, loops, ...)                                                                \
+    template <class M, class E> struct name {                                                           \
+        __VA_ARGS__ static void fold(void* lanes, const FoldInput& in) {                                \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                    \
+            Folds<M, E, loops>::template fold<Single<E>>(lanes, in);                                    \
+        }                                                                                               \
+        __VA_ARGS__ static void fold_product(void* lanes, const FoldInput& in) {                        \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                    \
+            if constexpr (takes_products<M>) Folds<M, E, loops>::template fold<Products<E>>(lanes, in); \
+        }                                                                                               \
     }
 
 /// Defines name<M, E>, the functions of FoldKernels that start lanes and combine States.
@@ -382,15 +369,10 @@ constexpr FoldKernels make_kernels() {
                         .starts_masked = Folds<M, E>::starts_masked,
                         .fold = &Fold<M, E>::fold,
                         .fold_product = nullptr,
-                        .fold_block = nullptr,
-                        .fold_block_product = nullptr,
                         .finish_unmasked = nullptr,
                         .finish = &States<M, E>::finish,
                         .pairwise = &States<M, E>::pairwise};
     if constexpr (takes_products<M>) kernels.fold_product = &Fold<M, E>::fold_product;
-    if constexpr (Fold<M, E>::folds_blocks) kernels.fold_block = &Fold<M, E>::fold_block;
-    if constexpr (Fold<M, E>::folds_blocks && takes_products<M>)
-        kernels.fold_block_product = &Fold<M, E>::fold_block_product;
     if constexpr (Folds<M, E>::in_steps || Folds<M, E>::of_block)
         kernels.finish_unmasked = &States<M, E>::finish_unmasked;
     return kernels;

@@ -6,7 +6,7 @@
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-using gf::cpu::FoldInput, gf::cpu::lane_count, gf::cpu::max_rows;
+using gf::cpu::FoldInput, gf::cpu::max_rows;
 
 /// Elements of type E in memory. A bool is read as a byte, because compilers do not vectorise bools.
 template <class E> struct Elements {
@@ -43,7 +43,6 @@ using OneRow = Rows<0>;
 using TwoRows = Rows<0, 1>;
 using AllRows = Rows<0, 1, 2, 3>;
 static_assert(max_rows == 4);
-template <std::size_t... r> GRIDFOLD_FN constexpr std::size_t row_count(Rows<r...>) { return sizeof...(r); }
 
 /// The loops that a fold is compiled to. A call is fastest with all; each takes compile time.
 enum class Loops {
