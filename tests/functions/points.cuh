@@ -192,7 +192,7 @@ template <class T> GRIDFOLD_BOTH Point<T> legs(const Domain& d, int kind, Random
     }
 }
 
-/// With so many points each domain begins: all special values, or all pairs of them.
+/// The number of special points with which a domain begins: all special values, or all pairs of them.
 GRIDFOLD_BOTH std::uint64_t special_points(const Domain& d) {
     constexpr std::uint64_t one = special_count;
     return d.operands == OperandKind::one ? one : one * one;

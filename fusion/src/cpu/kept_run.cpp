@@ -19,8 +19,22 @@ constexpr std::size_t unsigned_of(std::int64_t n) { return static_cast<std::size
 /// As for whole folds: one thread does less work than this, in elements times kernel calls an element.
 constexpr std::int64_t work_worth_threads = 1 << 17;
 
-/// Threads divide parts if each gets so many; otherwise they divide the blocks of one part after the other.
+/// The fewest parts of a thread for which threads divide the parts; with fewer they divide the blocks of each part.
 constexpr std::int64_t parts_of_thread = 4;
+
+/// Calls walk(w) for each of the workers, on threads of their own if there may be any.
+template <class Walk> void on_threads(std::int64_t workers, int threads, const Walk& walk) {
+    if (workers == 1 || !may_start_threads()) {
+        for (std::int64_t w = 0; w < workers; ++w) walk(w);
+        return;
+    }
+    // Always all threads: for a smaller team libgomp would end the others, and start them again later.
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (std::int64_t w = 0; w < workers; ++w) {
+        const FloatingMode mode_of_thread;
+        walk(w);
+    }
+}
 
 } // namespace
 
@@ -116,15 +130,8 @@ void KeptRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> 
     if (!divides_parts_) {
         for (std::int64_t part = 0; part < order_.parts; ++part) walk_part_together(part_of(order_, part), arrays);
         flush(workers_.front(), arrays);
-    } else if (workers == 1 || !may_start_threads()) {
-        for (std::int64_t w = 0; w < workers; ++w) walk(w);
     } else {
-        // Always all threads: for a smaller team libgomp would end the others, and start them again later.
-#pragma omp parallel for schedule(static, 1) num_threads(threads_)
-        for (std::int64_t w = 0; w < workers; ++w) {
-            const FloatingMode mode_of_thread;
-            walk(w);
-        }
+        on_threads(workers, threads_, walk);
     }
     evaluate(program_.epilogue, sweep_, parameters, scalars, {}, values_);
     for (std::size_t y = 0; y < sweep_.yields.size(); ++y) {
@@ -212,15 +219,7 @@ void KeptRun::walk_part_together(const PartOfOrder& part, std::span<char* const>
             walk_block(worker, part, b, arrays);
         }
     };
-    if (workers == 1 || !may_start_threads()) {
-        for (std::int64_t w = 0; w < workers; ++w) walk(w);
-    } else {
-#pragma omp parallel for schedule(static, 1) num_threads(threads_)
-        for (std::int64_t w = 0; w < workers; ++w) {
-            const FloatingMode mode_of_thread;
-            walk(w);
-        }
-    }
+    on_threads(workers, threads_, walk);
     Worker& first = workers_.front();
     next_results(first, part.results, arrays);
     combine_blocks(first, states, part);

@@ -75,7 +75,7 @@ GRIDFOLD_BOTH Wide cos_near_0(Wide r) {
     for (int k = 26; k >= 0; k -= 2) sum = sum * z + inverse_factorial(k);
     return sum;
 }
-/// The sine of an angle that is `turned` by so many quadrants.
+/// The sine of an angle plus `turned` quadrants.
 GRIDFOLD_BOTH Wide sin_of(Angle a, unsigned turned) {
     const unsigned quadrant = (a.quadrant + turned) % 4;
     const Wide y = quadrant % 2 != 0 ? cos_near_0(a.rest) : sin_near_0(a.rest);
