@@ -25,7 +25,7 @@ constexpr int large_grid = 1200; ///< blocks; five of 1,000 in a large grid's bl
 constexpr int threads_of_maps = 256;  ///< z-score's map of 2^30 B 526 → 508; 128 threads the same
 constexpr int slabs_of_functions = 4; ///< of a block: log of 2^30 B 563 → 510, erf 726 → 588; 2x + 1 504 → 512
 constexpr int threads_of_functions = 2048; ///< resident threads of such maps: log 631 → 563, erf 848 → 726
-constexpr int functions_for_half = 2; ///< of f64: then half as many; expm1 and atan2 take more than 32 registers
+constexpr int threads_of_two_wide = 768;   ///< … that compute two functions of f64: expm1 and atan2 take 71 registers
 constexpr int narrow_words = 8;        ///< most words of a narrow lane; wide lanes leave room for one resident block
 constexpr int most_state_words = 128;  ///< words of a thread's lanes: a thread has at most 255 registers
 constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
@@ -204,8 +204,8 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
         Schedule maps{.problems = problems, .threads = tuned::threads_of_maps, .width = width};
         if (calls_functions(sweep)) {
             const auto is_wide = [](const Instruction& i) { return is_elementary(i) && size_of(i.compute) == 8; };
-            const bool half = std::ranges::count_if(sweep.code, is_wide) >= tuned::functions_for_half;
-            maps.resident = tuned::threads_of_functions / (half ? 2 : 1) / maps.threads;
+            const bool two_wide = std::ranges::count_if(sweep.code, is_wide) >= 2;
+            maps.resident = (two_wide ? tuned::threads_of_two_wide : tuned::threads_of_functions) / maps.threads;
             maps.slabs_of_map = tuned::slabs_of_functions;
         }
         return maps;
