@@ -1,6 +1,7 @@
 #include "cpu/kept_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -49,10 +50,12 @@ KeptRun::KeptRun(const Plan& plan, const Sweep& sweep, const SweepProgram& progr
         std::ranges::for_each(step.operands, use);
     }
     for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);
-    for (std::size_t p = 0; p < used.size(); ++p)
+    for (std::size_t p = 0; p < used.size(); ++p) {
         if (used[p] && program.places[p].kind == Place::Kind::array) array_places_.push_back(static_cast<int>(p));
+        if (program.places[p].kind == Place::Kind::temporary) temporary_places_.push_back(static_cast<int>(p));
+    }
     lane_.resize(lane_count);
-    place_.resize(lane_count);
+    result_.resize(lane_count);
     splats_ = allocate(program.splat_bytes * program.room());
     filled_.resize(program.splats.size());
 }
@@ -60,12 +63,11 @@ KeptRun::KeptRun(const Plan& plan, const Sweep& sweep, const SweepProgram& progr
 KeptRun::Worker KeptRun::make_worker() const {
     Worker worker;
     worker.scratch = allocate(program_.temporary_bytes * program_.room());
-    worker.where.resize(program_.places.size());
+    for (std::vector<char*>& where : worker.where) where.resize(program_.places.size());
     for (std::size_t i = 0; i < program_.places.size(); ++i) {
         const Place& place = program_.places[i];
-        if (place.kind == Place::Kind::scalar) worker.where[i] = splats_.get() + place.offset * program_.room();
-        if (place.kind == Place::Kind::temporary)
-            worker.where[i] = worker.scratch.get() + place.offset * program_.room();
+        if (place.kind != Place::Kind::scalar) continue;
+        for (std::vector<char*>& where : worker.where) where[i] = splats_.get() + place.offset * program_.room();
     }
     std::vector<std::size_t> bytes;
     for (std::size_t f = 0; f < program_.folds.size(); ++f) {
@@ -93,16 +95,7 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     for (const BodyStep& step : program_.body)
         if (step.kind == BodyStep::Kind::gather && elements > 0)
             strides_[step.array] = strides(sweep_.dims, plan_.arrays[step.array].dims, extents);
-    if (!order_.is_flat() && elements > 0) {
-        by_lane_ = is_by_result_ = true;
-        for (std::int64_t p = 0; p < order_.elements_of_slab(); ++p) {
-            const auto [result, lane] = position_of(order_, p);
-            lane_[unsigned_of(p)] = lane;
-            place_[unsigned_of(p)] = result * order_.lanes + lane;
-            is_by_result_ = is_by_result_ && place_[unsigned_of(p)] == p;
-            by_lane_ = by_lane_ && lane * order_.slab_results + result == p;
-        }
-    }
+    if (!order_.is_flat() && elements > 0) number_positions();
 
     const std::int64_t work = elements * static_cast<std::int64_t>(program_.calls());
     const std::int64_t threads = work < work_worth_threads ? 1 : threads_;
@@ -116,6 +109,22 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
         for (std::size_t w = 0; w < owners; ++w) workers_[w].blocks[f].reserve(states * state_bytes(f));
     }
     extents_.assign(extents.begin(), extents.end());
+}
+
+/// Sets the numbers of a slab's positions, and of those of the same slab in the parts after it.
+void KeptRun::number_positions() {
+    FoldOrder of_slab = order_;
+    of_slab.batch = of_slab.parts = of_slab.results = 0;
+    if (of_slab == numbered_) return;
+    numbered_ = of_slab;
+    const std::int64_t of_part = order_.elements_of_slab();
+    by_lane_ = true;
+    for (std::int64_t p = 0; p < static_cast<std::int64_t>(lane_count); ++p) {
+        const auto [result, lane] = position_of(order_, p % of_part);
+        lane_[unsigned_of(p)] = lane;
+        result_[unsigned_of(p)] = p / of_part * order_.slab_results + result;
+        if (p < of_part) by_lane_ = by_lane_ && lane * order_.slab_results + result == p;
+    }
 }
 
 void KeptRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters,
@@ -174,8 +183,10 @@ void KeptRun::walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, s
         const PartOfOrder part = part_of(order_, p);
         next_results(worker, part.results, arrays);
         if (order_.slabs == 0) {
-            for (std::size_t f = 0; f < program_.folds.size(); ++f)
-                program_.folds[f].positions->identity(worker.block_state[f], 1);
+            for (std::size_t f = 0; f < program_.folds.size(); ++f) {
+                program_.folds[f].positions->identity(worker.lanes[f].get(), 1);
+                program_.folds[f].positions->finish(worker.lanes[f].get(), 1, 1, worker.block_state[f]);
+            }
         } else if (order_.blocks == 1) {
             walk_block(worker, part, 0, arrays);
         } else {
@@ -190,21 +201,36 @@ void KeptRun::walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, s
     flush(worker, arrays);
 }
 
-/// Parts of one short slab, which lie one after the other: the body runs over several at once.
+/// Parts of one short slab, which lie one after the other: each call takes several at once.
 void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
     const std::size_t n = unsigned_of(order_.elements_of_slab());
-    const auto most = static_cast<std::int64_t>(program_.tile / n);
+    const std::size_t lanes = order_.is_flat() ? std::bit_ceil(n) : n; // of a part
+    const auto most = static_cast<std::int64_t>(std::min(program_.tile / n, lane_count / lanes));
     for (std::int64_t first = begin; first < end; first += most) {
-        const std::int64_t parts = std::min(most, end - first), element = first * order_.batch_stride;
-        run_body(worker, element, unsigned_of(parts) * n, arrays);
-        for (std::int64_t p = 0; p < parts; ++p) {
-            const PartOfOrder part = part_of(order_, first + p);
-            next_results(worker, part.results, arrays);
-            begin_block(worker, part);
-            fold(worker, slab_of(order_, part, 0), 0, 0, n, unsigned_of(p) * n);
-            finish_block(worker, part, 0);
-            worker.section->add(part.result, unsigned_of(part.results));
-        }
+        const std::int64_t parts = std::min(most, end - first);
+        place_row(worker, 0, first * order_.batch_stride, unsigned_of(parts) * n, arrays);
+        run_body(worker, 0, first * order_.batch_stride, unsigned_of(parts) * n, arrays);
+        next_results(worker, parts * order_.slab_results, arrays);
+        for (std::size_t f = 0; f < program_.folds.size(); ++f) fold_short(worker, f, unsigned_of(parts), n);
+        worker.section->add(first * order_.slab_results, unsigned_of(parts * order_.slab_results));
+    }
+}
+
+/// Folds the parts of a tile, n elements each, into worker.block_state.
+void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n) const {
+    const FoldStep& step = program_.folds[f];
+    const PositionKernels& kernels = *step.positions;
+    const std::vector<char*>& where = worker.where[0];
+    const auto* const mask = reinterpret_cast<const bool*>(where[at(step.mask)]);
+    char* const positions = worker.lanes[f].get();
+    if (order_.is_flat()) {
+        kernels.fold_short(positions, {n, parts, where[at(step.value)], where[at(step.factor)], mask},
+                           worker.block_state[f]);
+    } else {
+        kernels.identity(positions, parts * n);
+        kernels.fold(positions, 0,
+                     {.n = parts * n, .rows = 1, .x = {where[at(step.value)]}, .mask = {mask}, .lane = lane_.data()});
+        finish_positions(worker, f, parts * unsigned_of(order_.slab_results), parts > 1 || !by_lane_);
     }
 }
 
@@ -246,27 +272,50 @@ void KeptRun::combine_blocks(Worker& worker, std::vector<GrowingBytes>& states, 
 void KeptRun::walk_block(Worker& worker, const PartOfOrder& part, std::int64_t block, std::span<char* const> arrays) {
     begin_block(worker, part);
     std::int64_t turn = 0;
-    for (std::int64_t s = block; s < order_.slabs; s += order_.blocks, ++turn) {
-        const SlabOfOrder slab = slab_of(order_, part, s);
-        const std::size_t elements = unsigned_of(slab.elements);
-        for (std::size_t first = 0; first < elements; first += program_.tile) {
-            const std::size_t n = std::min(program_.tile, elements - first);
-            run_body(worker, slab.element + static_cast<std::int64_t>(first), n, arrays);
-            fold(worker, slab, turn, first, n, 0);
+    for (std::int64_t s = block; s < order_.slabs;) {
+        // Slabs of as many elements, several at once: only the last may be shorter.
+        std::array<SlabOfOrder, max_rows> slabs;
+        std::size_t rows = 0;
+        for (; rows < max_rows && s < order_.slabs; ++rows, s += order_.blocks) {
+            slabs[rows] = slab_of(order_, part, s);
+            if (slabs[rows].elements != slabs[0].elements) break; // defect: rows
         }
+        const std::size_t elements = unsigned_of(slabs[0].elements), most = program_.tile / std::bit_ceil(rows);
+        for (std::size_t first = 0; first < elements; first += most) {
+            const std::size_t n = std::min(most, elements - first);
+            for (std::size_t row = 0; row < rows; ++row) {
+                const std::int64_t element = slabs[row].element + static_cast<std::int64_t>(first);
+                place_row(worker, row, element, n, arrays);
+                run_body(worker, row, element, n, arrays);
+            }
+            fold(worker, {slabs.data(), rows}, turn, first, n);
+        }
+        turn += static_cast<std::int64_t>(rows);
     }
     finish_block(worker, part, block);
 }
 
-/// Computes n elements, at most a tile, from `element` on.
-void KeptRun::run_body(Worker& worker, std::int64_t element, std::size_t n, std::span<char* const> arrays) const {
+/// Sets the addresses of row `row` of a tile: n elements from `element` on.
+void KeptRun::place_row(Worker& worker, std::size_t row, std::int64_t element, std::size_t n,
+                        std::span<char* const> arrays) const {
+    std::vector<char*>& where = worker.where[row];
     for (const int p : array_places_) {
         const Place& place = program_.places[at(p)];
-        worker.where[at(p)] = arrays[place.array.index()] + unsigned_of(element) * place.element_bytes;
+        where[at(p)] = arrays[place.array.index()] + unsigned_of(element) * place.element_bytes;
     }
+    for (const int p : temporary_places_) {
+        const Place& place = program_.places[at(p)];
+        where[at(p)] = worker.scratch.get() + place.offset * program_.room() + row * n * place.element_bytes;
+    }
+}
+
+/// Computes a row of a tile: n elements from `element` on.
+void KeptRun::run_body(Worker& worker, std::size_t row, std::int64_t element, std::size_t n,
+                       std::span<char* const> arrays) const {
+    const std::vector<char*>& where = worker.where[row];
     for (const BodyStep& step : program_.body) {
-        char* const out = worker.where[at(step.out)];
-        const auto in = [&](std::size_t i) { return worker.where[at(step.operands[i])]; };
+        char* const out = where[at(step.out)];
+        const auto in = [&](std::size_t i) { return where[at(step.operands[i])]; };
         switch (step.kind) {
         case BodyStep::Kind::map: step.map(out, in(0), in(1), in(2), n); break;
         case BodyStep::Kind::convert: step.convert(out, in(0), n); break;
@@ -297,31 +346,38 @@ void KeptRun::begin_block(Worker& worker, const PartOfOrder& part) const {
     }
 }
 
-/// Folds elements [first, first + n) of a slab, number `turn` of its block; they lie `in_tile` elements after the
-/// tile's first.
-void KeptRun::fold(Worker& worker, const SlabOfOrder& slab, std::int64_t turn, std::size_t first, std::size_t n,
-                   std::size_t in_tile) const {
+/// Folds elements [first, first + n) of some slabs of a block, whose numbers in it begin with `turn`.
+void KeptRun::fold(Worker& worker, std::span<const SlabOfOrder> slabs, std::int64_t turn, std::size_t first,
+                   std::size_t n) const {
+    const std::vector<char*>&row0 = worker.where[0], &row1 = worker.where[1];
     for (std::size_t f = 0; f < program_.folds.size(); ++f) {
         const FoldStep& step = program_.folds[f];
-        const auto elements = [&](int p) -> char* {
-            char* const base = worker.where[at(p)];
-            return base == nullptr ? base : base + in_tile * program_.places[at(p)].element_bytes;
-        };
-        const auto* const mask = reinterpret_cast<const bool*>(elements(step.mask));
         char* const lanes = worker.lanes[f].get();
-        if (order_.is_flat())
+        if (order_.is_flat()) {
+            const auto row_bytes = [&](int p) -> std::size_t {
+                return slabs.size() > 1 ? unsigned_of(row1[at(p)] - row0[at(p)]) : 0;
+            };
             step.fold(lanes, {.first = first,
                               .n = n,
-                              .rows = 1,
-                              .x = elements(step.value),
-                              .y = elements(step.factor),
-                              .mask = mask,
-                              .index = slab.index + static_cast<std::int64_t>(first),
+                              .rows = slabs.size(),
+                              .x = row0[at(step.value)],
+                              .x_row = row_bytes(step.value),
+                              .y = row0[at(step.factor)],
+                              .y_row = row_bytes(step.factor),
+                              .mask = reinterpret_cast<const bool*>(row0[at(step.mask)]),
+                              .mask_row = row_bytes(step.mask),
+                              .index = slabs[0].index + static_cast<std::int64_t>(first),
+                              .index_row = order_.blocks * slab_elements,
                               .first_row = turn});
-        else
-            step.positions->fold(
-                lanes + first * state_bytes(f),
-                {.n = n, .x = elements(step.value), .mask = mask, .lane = lane_.data() + first, .index = slab.index});
+        } else {
+            PositionInput input{.n = n, .rows = slabs.size(), .lane = lane_.data() + first};
+            for (std::size_t row = 0; row < slabs.size(); ++row) {
+                input.x[row] = worker.where[row][at(step.value)];
+                input.mask[row] = reinterpret_cast<const bool*>(worker.where[row][at(step.mask)]);
+                input.index[row] = slabs[row].index; // defect: index of a row
+            }
+            step.positions->fold(lanes, first, input);
+        }
     }
 }
 
@@ -331,7 +387,7 @@ void KeptRun::finish_block(Worker& worker, const PartOfOrder& part, std::int64_t
         const FoldStep& fold = program_.folds[f];
         char *const lanes = worker.lanes[f].get(), *const state = worker.block_state[f];
         if (!order_.is_flat()) {
-            combine_positions(f, lanes, worker.ordered[f].get(), part, state);
+            finish_positions(worker, f, unsigned_of(part.results), !by_lane_);
         } else if (fold.finishes_unmasked && !fold.in_any_order) {
             const std::int64_t rest = order_.folded % slab_elements;
             const bool has_last = rest > 0 && (order_.slabs - 1) % order_.blocks == block;
@@ -345,23 +401,18 @@ void KeptRun::finish_block(Worker& worker, const PartOfOrder& part, std::int64_t
     }
 }
 
-/// Combines the States of a slab's positions, by lane, into one for each result. Destroys them.
-void KeptRun::combine_positions(std::size_t f, char* positions, char* ordered, const PartOfOrder& part,
-                                char* states) const {
-    const std::size_t bytes = state_bytes(f), results = unsigned_of(part.results), lanes = unsigned_of(order_.lanes);
-    if (by_lane_ || lanes == 1) {
-        combine_rows(f, positions, lanes, results);
-        std::memcpy(states, positions, results * bytes);
-        return;
+/// Combines the States of positions by lane into worker.block_state, one State for each of `results`. Destroys them.
+/// `mixed`: the positions of a lane are not next to each other.
+void KeptRun::finish_positions(Worker& worker, std::size_t f, std::size_t results, bool mixed) const {
+    const PositionKernels& kernels = *program_.folds[f].positions;
+    const std::size_t lanes = unsigned_of(order_.lanes);
+    char* positions = worker.lanes[f].get();
+    if (mixed && lanes > 1) {
+        char* const ordered = worker.ordered[f].get();
+        kernels.permute(ordered, positions, lane_.data(), result_.data(), results, results * lanes);
+        positions = ordered;
     }
-    if (!is_by_result_)
-        for (std::size_t p = 0; p < results * lanes; ++p)
-            std::memcpy(ordered + unsigned_of(place_[p]) * bytes, positions + p * bytes, bytes);
-    char* const by_result = is_by_result_ ? positions : ordered;
-    for (std::size_t r = 0; r < results; ++r) {
-        program_.folds[f].kernels->pairwise(by_result + r * lanes * bytes, lanes);
-        std::memcpy(states + r * bytes, by_result + r * lanes * bytes, bytes);
-    }
+    kernels.finish(positions, lanes, results, worker.block_state[f]);
 }
 
 /// Combines rows of `results` States pairwise by row, lowest bit first, into the first.

@@ -6,6 +6,7 @@
 // bits that it has alone; otherwise every position of a slab has a State, and States of one result combine by lane.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,6 +23,8 @@
 
 namespace gf::cpu {
 
+static_assert(lane_count == slab_elements);
+
 class KeptRun {
 public:
     /// For runs on up to `threads` threads. The plan, the sweep and the program must outlive it.
@@ -37,16 +40,17 @@ public:
 private:
     /// The working memory of one thread.
     struct Worker {
-        Bytes scratch;                    ///< temporaries
-        std::vector<char*> where;         ///< by place: the current tile's elements
-        std::vector<Bytes> lanes;         ///< by fold: the lanes, or positions, of the current block
-        std::vector<Bytes> ordered;       ///< by fold: positions, result after result
-        std::vector<GrowingBytes> blocks; ///< by fold: the States of a part's blocks, block after block
-        std::vector<char*> block_state;   ///< by fold: where the current block's States go, one for each result
+        Bytes scratch;                                  ///< temporaries
+        std::array<std::vector<char*>, max_rows> where; ///< by row and place: the current tile's elements
+        std::vector<Bytes> lanes;                       ///< by fold: the lanes, or positions, of the current block
+        std::vector<Bytes> ordered;                     ///< by fold: positions, lane after lane
+        std::vector<GrowingBytes> blocks;               ///< by fold: the States of a part's blocks, block after block
+        std::vector<char*> block_state; ///< by fold: where the current block's States go, one for each result
         std::optional<ResultSection> section;
     };
 
     Worker make_worker() const;
+    void number_positions();
     void fill_splats();
     void flush(Worker& worker, std::span<char* const> arrays);
     void next_results(Worker& worker, std::int64_t results, std::span<char* const> arrays);
@@ -56,12 +60,16 @@ private:
     void choose_block(Worker& worker, std::vector<GrowingBytes>& states, const PartOfOrder& part,
                       std::int64_t block) const;
     void walk_block(Worker& worker, const PartOfOrder& part, std::int64_t block, std::span<char* const> arrays);
-    void run_body(Worker& worker, std::int64_t element, std::size_t n, std::span<char* const> arrays) const;
+    void place_row(Worker& worker, std::size_t row, std::int64_t element, std::size_t n,
+                   std::span<char* const> arrays) const;
+    void run_body(Worker& worker, std::size_t row, std::int64_t element, std::size_t n,
+                  std::span<char* const> arrays) const;
     void begin_block(Worker& worker, const PartOfOrder& part) const;
-    void fold(Worker& worker, const SlabOfOrder& slab, std::int64_t turn, std::size_t first, std::size_t n,
-              std::size_t in_tile) const;
+    void fold(Worker& worker, std::span<const SlabOfOrder> slabs, std::int64_t turn, std::size_t first,
+              std::size_t n) const;
+    void fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n) const;
     void finish_block(Worker& worker, const PartOfOrder& part, std::int64_t block) const;
-    void combine_positions(std::size_t f, char* positions, char* ordered, const PartOfOrder& part, char* states) const;
+    void finish_positions(Worker& worker, std::size_t f, std::size_t results, bool mixed) const;
     void combine_blocks(Worker& worker, std::vector<GrowingBytes>& states, const PartOfOrder& part) const;
     void combine_rows(std::size_t f, char* states, std::size_t rows, std::size_t results) const;
     std::size_t used_lanes(std::size_t fold) const;
@@ -75,13 +83,14 @@ private:
     FoldOrder order_;
     bool divides_parts_ = true; ///< threads divide parts; else the blocks of each part
     std::size_t workers_in_use_ = 0;
-    bool by_lane_ = false;            ///< a slab holds all results' elements of lane 0, then of lane 1, and so on
-    bool is_by_result_ = false;       ///< a slab holds all lanes of result 0, then of result 1, and so on
-    std::vector<std::int64_t> lane_;  ///< by position
-    std::vector<std::int64_t> place_; ///< by position: its place where all lanes of a result follow each other
-    Table<ArrayId, Strides> strides_; ///< of the gathered arrays
+    bool by_lane_ = false;             ///< a slab holds all results' elements of lane 0, then of lane 1, and so on
+    FoldOrder numbered_;               ///< that lane_ and result_ are of, whatever the batch
+    std::vector<std::int64_t> lane_;   ///< by position
+    std::vector<std::int64_t> result_; ///< by position; the results of consecutive parts follow each other
+    Table<ArrayId, Strides> strides_;  ///< of the gathered arrays
     Table<DimId, std::int64_t> dim_extent_, dim_inner_;
     std::vector<int> array_places_; ///< the places in use that are in arrays
+    std::vector<int> temporary_places_;
     Bytes splats_;
     std::vector<Worker> workers_;
     std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: its current value

@@ -94,9 +94,7 @@ private:
     bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);
-        const unsigned kept = kept_dims(sweep_).bits();
-        const bool folds_rows = (kept & (kept + 1)) == 0; // kept dims are outside all folded ones
-        if (!folds_rows) return;                          // kernels over positions fold no products
+        if (!kept_dims(sweep_).empty() && !folds_rows(sweep_)) return; // kernels over positions fold no products
         for (const Fold& fold : sweep_.folds) {
             const Instruction& product = code(fold.value);
             const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
@@ -270,7 +268,7 @@ private:
         step.value = read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
-        if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator);
+        if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator, set_);
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;

@@ -1,14 +1,10 @@
-// The function types of the CPU backend's kernels. Depends on host_kernels.hpp and on constants of order.hpp alone: the
-// files that are compiled once for each instruction set include it, and share no inline function with the rest of the
-// library.
+// The function types of the CPU backend's kernels. Depends on host_kernels.hpp alone: the files that are compiled once
+// for each instruction set include it, and share no inline function with the rest of the library.
 #pragma once
 
-#include <gridfold/fusion/order.hpp>
 #include <gridfold/ops/host_kernels.hpp>
 
 namespace gf::cpu {
-
-static_assert(lane_count == slab_elements);
 
 /// out[i] = the conversion of in[i]. The arrays do not overlap, except that out may equal `in` for elements of one
 /// size.

@@ -10,13 +10,14 @@
 namespace gf::cpu {
 
 // The functions that the files compiled for an instruction set define, in that set's namespace.
-#define GRIDFOLD_KERNELS(set)                                                  \
-    namespace set {                                                            \
-    MapKernel map_kernel(int map, int compute);                                \
-    MapKernel map_kernel_by_scalar(int map, int compute);                      \
-    ConvertKernel cast_kernel(int from, int to);                               \
-    ConvertKernel round_kernel(int from, int to);                              \
-    const FoldKernels* fold_kernels(int monoid, int element, int accumulator); \
+#define GRIDFOLD_KERNELS(set)                                                          \
+    namespace set {                                                                    \
+    MapKernel map_kernel(int map, int compute);                                        \
+    MapKernel map_kernel_by_scalar(int map, int compute);                              \
+    ConvertKernel cast_kernel(int from, int to);                                       \
+    ConvertKernel round_kernel(int from, int to);                                      \
+    const FoldKernels* fold_kernels(int monoid, int element, int accumulator);         \
+    const PositionKernels* position_kernels(int monoid, int element, int accumulator); \
     }
 GRIDFOLD_KERNELS(baseline)
 #if defined(__x86_64__)
@@ -26,7 +27,6 @@ GRIDFOLD_KERNELS(avx512)
 #undef GRIDFOLD_KERNELS
 namespace baseline {
 FinalizeKernel finalize_kernel(int reduction, int element, int accumulator, int result);
-const PositionKernels* position_kernels(int monoid, int element, int accumulator);
 } // namespace baseline
 
 namespace {
@@ -37,22 +37,23 @@ struct Tables {
     ConvertKernel (*cast)(int, int);
     ConvertKernel (*round)(int, int);
     const FoldKernels* (*fold)(int, int, int);
+    const PositionKernels* (*position)(int, int, int);
 };
 
 Tables tables([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
     switch (set) {
     case InstructionSet::avx512:
-        return {avx512::map_kernel, avx512::map_kernel_by_scalar, avx512::cast_kernel, avx512::round_kernel,
-                avx512::fold_kernels};
+        return {avx512::map_kernel,   avx512::map_kernel_by_scalar, avx512::cast_kernel,
+                avx512::round_kernel, avx512::fold_kernels,         avx512::position_kernels};
     case InstructionSet::avx2:
-        return {avx2::map_kernel, avx2::map_kernel_by_scalar, avx2::cast_kernel, avx2::round_kernel,
-                avx2::fold_kernels};
+        return {avx2::map_kernel,   avx2::map_kernel_by_scalar, avx2::cast_kernel,
+                avx2::round_kernel, avx2::fold_kernels,         avx2::position_kernels};
     case InstructionSet::baseline: break;
     }
 #endif
-    return {baseline::map_kernel, baseline::map_kernel_by_scalar, baseline::cast_kernel, baseline::round_kernel,
-            baseline::fold_kernels};
+    return {baseline::map_kernel,   baseline::map_kernel_by_scalar, baseline::cast_kernel,
+            baseline::round_kernel, baseline::fold_kernels,         baseline::position_kernels};
 }
 
 constexpr int number(DType type) { return static_cast<int>(type); }
@@ -129,9 +130,9 @@ const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumu
     return tables(set).fold(row.builtin, number(element), number(accumulator));
 }
 
-const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator) {
+const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set) {
     if (row.user_positions != nullptr) return row.user_positions(element, accumulator);
-    return baseline::position_kernels(row.builtin, number(element), number(accumulator));
+    return tables(set).position(row.builtin, number(element), number(accumulator));
 }
 
 FinalizeKernel finalize_kernel(const ReduceOp& row, DType element, DType accumulator, DType result) {

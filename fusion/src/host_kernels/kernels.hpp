@@ -42,8 +42,8 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set = Instructio
 /// The kernels of a monoid, built-in or a user's; null if it does not take the types.
 const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
 
-/// The same monoid's kernels over positions: for dims kept inside folded ones.
-const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator);
+/// The same monoid's kernels over positions and short rows.
+const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
 
 /// The finaliser of a built-in reduction with a `result`; null if the types do not fit. (A user's is
 /// ReduceOp::user_finalize.)

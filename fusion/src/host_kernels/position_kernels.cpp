@@ -1,4 +1,5 @@
-// The monoids of monoid.cuh as kernels over the positions of a slab. Compiled once, for the baseline instruction set.
+// The monoids of monoid.cuh as kernels over positions and short rows, for the instruction set that this file is compiled
+// for.
 #include <gridfold/ops/host/positions.hpp>
 
 #include "host_kernels/element_types.hpp"
@@ -22,7 +23,7 @@ enum class PositionInTable : int {
 #undef GRIDFOLD_MONOID_OP
 };
 
-GRIDFOLD_POSITIONS(OfPositions, );
+GRIDFOLD_POSITIONS(OfPositions, Loops::few, );
 
 template <template <class, class> class M, AccumulatorRule rule, DType element, DType accumulator>
 constexpr const PositionKernels* position_entry() {

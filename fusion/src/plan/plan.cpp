@@ -31,6 +31,10 @@ std::vector<DimId> dims_of(const Sweep& sweep, DimSet set) {
 }
 
 DimSet kept_dims(const Sweep& sweep) { return sweep.folds.empty() ? DimSet() : sweep.folds[FoldId(0)].kept; }
+bool folds_rows(const Sweep& sweep) {
+    const unsigned kept = kept_dims(sweep).bits();
+    return kept != 0 && (kept & (kept + 1)) == 0;
+}
 
 FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents) {
     std::array<std::int64_t, max_rank> own{};

@@ -203,6 +203,8 @@ std::vector<DimId> dims_of(const Sweep& sweep, DimSet set);
 
 /// The dims that the sweep's folds keep; none without folds.
 DimSet kept_dims(const Sweep& sweep);
+/// True if the folds keep dims, and none inside a folded one: each result is a row, with the order that it has alone.
+bool folds_rows(const Sweep& sweep);
 
 /// The order of the sweep's folds. `extents`: by Plan::dims.
 FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents);

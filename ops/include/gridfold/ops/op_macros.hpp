@@ -155,7 +155,7 @@ struct gridfold_ops_are_defined_outside_of_any_namespace;
 #endif
 namespace gf::device::kernels {
 GRIDFOLD_STATES(UserStates, GRIDFOLD_DETAIL_EXACT_KERNEL);
-GRIDFOLD_POSITIONS(UserPositions, GRIDFOLD_DETAIL_EXACT_KERNEL);
+GRIDFOLD_POSITIONS(UserPositions, Loops::single, GRIDFOLD_DETAIL_EXACT_KERNEL);
 #if defined(__x86_64__)
 GRIDFOLD_FOLDS(UserFold, Loops::single, GRIDFOLD_DETAIL_EXACT_KERNEL);
 GRIDFOLD_FOLDS(UserFoldAvx2, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL __attribute__((target("avx2,fma"))));

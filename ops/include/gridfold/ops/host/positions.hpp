@@ -1,40 +1,166 @@
-// The folds of a monoid over the positions of a slab on the CPU, built-in or a user's. Every function is inlined into
-// those that GRIDFOLD_POSITIONS defines, and gets their attributes.
+// The folds of a monoid over the positions of a slab, and over short rows, on the CPU, built-in or a user's. Every
+// function is inlined into those that GRIDFOLD_POSITIONS defines, and gets their attributes.
 #pragma once
 
-#include <gridfold/ops/host/sources.hpp>
+#include <gridfold/ops/host/folds.hpp>
 #include <gridfold/ops/position_kernels.hpp>
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-using gf::cpu::PositionInput, gf::cpu::PositionKernels;
+using gf::cpu::PositionInput, gf::cpu::PositionKernels, gf::cpu::ShortRows;
 
-template <class M, class E> struct Positions {
+/// Combines the lanes of each of `runs` runs of `lanes` lanes, a power of two, pairwise, lowest bit first. Run r's State
+/// is then lane r.
+template <class Any>
+GRIDFOLD_FN void combine_runs(Lanes<typename Any::State, lane_count> states, std::size_t runs, std::size_t lanes) {
+    for (; lanes > 1; lanes /= 2) {
+        const std::size_t pairs = runs * lanes / 2;
+        // Lane i is written after lanes 2i and 2i + 1 were read, and not read again on this level.
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < pairs; ++i) {
+            typename Any::State s = states.load(2 * i);
+            Any::combine(s, states.load(2 * i + 1));
+            states.store(i, s);
+        }
+    }
+}
+
+template <class M, class E, Loops loops> struct Positions {
     using State = typename M::State;
+    using States = Lanes<State, lane_count>;
 
-    GRIDFOLD_FN static void identity(void* memory, std::size_t n) {
-        auto* const states = static_cast<State*>(memory);
-        for (std::size_t i = 0; i < n; ++i) states[i] = M::identity();
+    GRIDFOLD_FN static void identity(States positions, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) positions.store(i, M::identity());
     }
 
-    GRIDFOLD_FN static void fold(void* memory, const PositionInput& in) {
-        auto* const states = static_cast<State*>(memory);
-        const Elements<E> x{static_cast<const typename Elements<E>::Stored*>(in.x)};
-        const std::int64_t *const lane = in.lane, index = in.index;
+    template <bool masked, std::size_t... r>
+    GRIDFOLD_FN static void fold_rows(States positions, std::size_t first, const PositionInput& in, std::size_t row,
+                                      Rows<r...>) {
+        const Elements<E> x[] = {{static_cast<const typename Elements<E>::Stored*>(in.x[row + r])}...};
+        const Elements<bool> mask[] = {{reinterpret_cast<const u8*>(in.mask[row + r])}...};
+        const i64* const lane = in.lane;
+        const i64 index[] = {in.index[row + r]...};
         const std::size_t n = in.n;
-        if (in.mask != nullptr) {
-            const Elements<bool> mask{reinterpret_cast<const u8*>(in.mask)};
-            for (std::size_t i = 0; i < n; ++i)
-                if (mask[i]) M::accumulate(states[i], x[i], index + lane[i]);
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i)
+            positions.update(
+                first + i, [&](State & s) __attribute__((always_inline)) {
+                    (fold_element(s, x[r][i], !masked || mask[r][i], index[r] + lane[i]), ...);
+                });
+    }
+    GRIDFOLD_FN static void fold_element(State& s, E x, bool accept, i64 index) {
+        if (accept) M::accumulate(s, x, index);
+    }
+
+    GRIDFOLD_FN static void fold(States positions, std::size_t first, const PositionInput& in) {
+        std::size_t row = 0;
+        if (in.mask[0] != nullptr) {
+            for (; row < in.rows; ++row) fold_rows<true>(positions, first, in, row, OneRow());
+            return;
+        }
+        if constexpr (loops != Loops::single)
+            if (in.rows == max_rows) return fold_rows<false>(positions, first, in, 0, AllRows());
+        for (; row < in.rows; ++row) fold_rows<false>(positions, first, in, row, OneRow());
+    }
+
+    GRIDFOLD_FN static void permute(States to, States positions, const std::int64_t* lane, const std::int64_t* result,
+                                    std::size_t results, std::size_t n) {
+        for (std::size_t p = 0; p < n; ++p)
+            to.store(static_cast<std::size_t>(lane[p]) * results + static_cast<std::size_t>(result[p]),
+                     positions.load(p));
+    }
+
+    GRIDFOLD_FN static void finish(States positions, std::size_t rows, std::size_t results, State* states) {
+        for (; rows > 1; rows = (rows + 1) / 2) {
+            for (std::size_t row = 0; row < rows / 2; ++row) {
+                // Row `row` is written after rows 2 * row and 2 * row + 1 were read.
+                GRIDFOLD_INDEPENDENT
+                for (std::size_t i = 0; i < results; ++i) {
+                    State s = positions.load(2 * row * results + i);
+                    M::combine(s, positions.load((2 * row + 1) * results + i));
+                    positions.store(row * results + i, s);
+                }
+            }
+            if (rows % 2 == 1)
+                for (std::size_t i = 0; i < results; ++i)
+                    positions.store(rows / 2 * results + i, positions.load((rows - 1) * results + i));
+        }
+        for (std::size_t i = 0; i < results; ++i) states[i] = positions.load(i);
+    }
+
+    // Short rows ------------------------------------------------------------------------------------------------------
+
+    template <bool masked, class Source>
+    GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
+        std::size_t lanes = 1; // of a row
+        while (lanes < in.n) lanes *= 2;
+        if constexpr (!masked && LaneMonoidOf<M, false>::of_block) {
+            using OfBlock = typename M::OfBlock;
+            const Lanes<typename OfBlock::State, lane_count> sums{static_cast<char*>(memory)};
+            start_lanes<OfBlock, Source, false>(
+                sums, in, lanes, [](typename OfBlock::State & s, E x, i64, f64 origin) __attribute__((always_inline)) {
+                    OfBlock::accumulate(s, x, origin);
+                });
+            combine_runs<OfBlock>(sums, in.rows, lanes);
+            for (std::size_t row = 0; row < in.rows; ++row)
+                states[row] =
+                    M::close(sums.load(row), M::origin(Source(of_row(in, row), 0)[0]), static_cast<i64>(in.n));
         } else {
+            const States of_lanes{static_cast<char*>(memory)};
+            start_lanes<M, Source, masked>(
+                of_lanes, in, lanes,
+                [](State & s, E x, i64 index, f64) __attribute__((always_inline)) { M::accumulate(s, x, index); });
+            combine_runs<M>(of_lanes, in.rows, lanes);
+            for (std::size_t row = 0; row < in.rows; ++row) states[row] = of_lanes.load(row);
+        }
+    }
+    /// One row as a fold's input.
+    GRIDFOLD_FN static FoldInput of_row(const ShortRows& in, std::size_t row) {
+        constexpr std::size_t bytes = sizeof(E);
+        FoldInput one;
+        one.n = in.n;
+        one.rows = 1;
+        one.x = static_cast<const char*>(in.x) + row * in.n * bytes;
+        if (in.y != nullptr) one.y = static_cast<const char*>(in.y) + row * in.n * bytes;
+        return one;
+    }
+    /// Folds the rows' elements into lanes, `lanes` for each row; the last lanes of a row may be empty.
+    template <class Any, class Source, bool masked, class F>
+    GRIDFOLD_FN static void start_lanes(Lanes<typename Any::State, lane_count> states, const ShortRows& in,
+                                        std::size_t lanes, F accumulate) {
+        for (std::size_t row = 0; row < in.rows; ++row) {
+            const Source x(of_row(in, row), 0);
+            Elements<bool> mask{};
+            if constexpr (masked) mask.x = reinterpret_cast<const u8*>(in.mask) + row * in.n;
+            f64 origin = 0.0;
+            if constexpr (LaneMonoidOf<M, false>::of_block) origin = M::origin(x[0]);
+            const std::size_t first = row * lanes, n = in.n;
             GRIDFOLD_INDEPENDENT
-            for (std::size_t i = 0; i < n; ++i) M::accumulate(states[i], x[i], index + lane[i]);
+            for (std::size_t i = 0; i < n; ++i) {
+                typename Any::State s = Any::identity();
+                if (!masked || mask[i]) accumulate(s, x[i], static_cast<i64>(i), origin);
+                states.store(first + i, s);
+            }
+            for (std::size_t i = n; i < lanes; ++i) states.store(first + i, Any::identity());
         }
     }
 
-    GRIDFOLD_FN static void combine(void* memory, const void* others, std::size_t n) {
-        auto* const s = static_cast<State*>(memory);
-        const auto* const t = static_cast<const State*>(others);
+    GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
+        if (in.y != nullptr) {
+            if constexpr (takes_products<M>) {
+                if (in.mask != nullptr)
+                    fold_short<true, Products<E>>(memory, in, states);
+                else
+                    fold_short<false, Products<E>>(memory, in, states);
+            }
+        } else if (in.mask != nullptr) {
+            fold_short<true, Single<E>>(memory, in, states);
+        } else {
+            fold_short<false, Single<E>>(memory, in, states);
+        }
+    }
+
+    GRIDFOLD_FN static void combine(State* s, const State* t, std::size_t n) {
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) M::combine(s[i], t[i]);
     }
@@ -42,20 +168,39 @@ template <class M, class E> struct Positions {
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
 
-/// Defines name<M, E>, the functions of PositionKernels with these attributes, and name##_kernels<M, E>. Must be used
-/// inside GRIDFOLD_NAMESPACE::kernels. `own`: see GRIDFOLD_FOLDS.
-#define GRIDFOLD_POSITIONS(name, ...)                                                                           \
-    template <class M, class E> struct name {                                                                   \
-        __VA_ARGS__ static void identity(void* states, std::size_t n) { Positions<M, E>::identity(states, n); } \
-        __VA_ARGS__ static void fold(void* states, const PositionInput& in) {                                   \
-            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                            \
-            Positions<M, E>::fold(states, in);                                                                  \
-        }                                                                                                       \
-        __VA_ARGS__ static void combine(void* states, const void* others, std::size_t n) {                      \
-            [[maybe_unused]] const f64 own = static_cast<f64>(n);                                               \
-            Positions<M, E>::combine(states, others, n);                                                        \
-        }                                                                                                       \
-    };                                                                                                          \
-    template <class M, class E> inline constexpr PositionKernels name##_kernels {                               \
-        sizeof(typename M::State), &name<M, E>::identity, &name<M, E>::fold, &name<M, E>::combine               \
+/// Defines name<M, E>, the functions of PositionKernels with these loops and attributes, and name##_kernels<M, E>. Must be
+/// used inside GRIDFOLD_NAMESPACE::kernels. `own`: see GRIDFOLD_FOLDS.
+#define GRIDFOLD_POSITIONS(name, loops, ...)                                                                      \
+    template <class M, class E> struct name {                                                                     \
+        using State = typename M::State;                                                                          \
+        using Of = Positions<M, E, loops>;                                                                        \
+        using States = typename Of::States;                                                                       \
+        __VA_ARGS__ static void identity(void* positions, std::size_t n) {                                        \
+            Of::identity(States{static_cast<char*>(positions)}, n);                                               \
+        }                                                                                                         \
+        __VA_ARGS__ static void fold(void* positions, std::size_t first, const PositionInput& in) {               \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                              \
+            Of::fold(States{static_cast<char*>(positions)}, first, in);                                           \
+        }                                                                                                         \
+        __VA_ARGS__ static void permute(void* to, const void* positions, const std::int64_t* lane,                \
+                                        const std::int64_t* result, std::size_t results, std::size_t n) {         \
+            Of::permute(States{static_cast<char*>(to)}, States{static_cast<char*>(const_cast<void*>(positions))}, \
+                        lane, result, results, n);                                                                \
+        }                                                                                                         \
+        __VA_ARGS__ static void finish(void* positions, std::size_t rows, std::size_t results, void* states) {    \
+            [[maybe_unused]] const f64 own = static_cast<f64>(rows);                                              \
+            Of::finish(States{static_cast<char*>(positions)}, rows, results, static_cast<State*>(states));        \
+        }                                                                                                         \
+        __VA_ARGS__ static void fold_short(void* positions, const ShortRows& in, void* states) {                  \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                              \
+            Of::fold_short(positions, in, static_cast<State*>(states));                                           \
+        }                                                                                                         \
+        __VA_ARGS__ static void combine(void* states, const void* others, std::size_t n) {                        \
+            [[maybe_unused]] const f64 own = static_cast<f64>(n);                                                 \
+            Of::combine(static_cast<State*>(states), static_cast<const State*>(others), n);                       \
+        }                                                                                                         \
+    };                                                                                                            \
+    template <class M, class E> inline constexpr PositionKernels name##_kernels {                                 \
+        sizeof(typename M::State), &name<M, E>::identity, &name<M, E>::fold, &name<M, E>::permute,                \
+            &name<M, E>::finish, &name<M, E>::fold_short, &name<M, E>::combine                                    \
     }
