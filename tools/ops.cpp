@@ -107,7 +107,7 @@ std::string of_nothing(const ReduceOp& row) {
 
 /// The rule for an extent of 0.
 std::string_view of_no_extent(const ReduceOp& row) {
-    return row.needs_elements ? "refused before anything runs" : "the same";
+    return row.needs_elements ? "refused if there is a result" : "the same";
 }
 
 constexpr std::string_view other_functions[][3] = {
@@ -162,7 +162,8 @@ std::string list_ops() {
         text += fmt::format("  {:<20} {:<7} {:<9} {}\n", as_call(*map), symbol, to_text(map->rule), map->doc);
     }
     for (const auto& [function, call, doc] : other_functions) text += fmt::format("  {:<38} {}\n", call, doc);
-    text += "\nReductions: what is folded over all elements, or over those where a mask holds: sum(x where x > 0)\n";
+    text += "\nReductions: what is folded over all elements, over those where a mask holds: sum(x where x > 0),\n"
+            "or over some dims: sum(x over [k])\n";
     for (const ReduceOp* const row : all_reductions())
         text += fmt::format("  {:<38} {}; all masked out: {}; an extent of 0: {}\n", fmt::format("{}(a)", row->name),
                             row->doc, of_nothing(*row), of_no_extent(*row));

@@ -64,7 +64,8 @@ std::vector<DimId> dims_to_keep(const Value& value, const ReduceOp& row, const s
         if (dim.dag() != value.dag())
             throw refusal(subject, "the dims to fold must be of the value's graph", "use the Dim that its graph gave");
         if (!std::binary_search(dims.begin(), dims.end(), dim.id()))
-            throw refusal(subject, fmt::format("{} does not have that dim", in_words(value)), "fold one of its dims");
+            throw refusal(subject, fmt::format("{} does not have that dim", in_words(value)),
+                          dims.empty() ? "a scalar has nothing to fold: reduce an array" : "fold one of its dims");
         if (std::find(folded.begin(), folded.end(), dim.id()) != folded.end())
             throw refusal(subject, "a dim is folded once", "list it once");
         folded.push_back(dim.id());

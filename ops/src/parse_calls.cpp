@@ -49,13 +49,17 @@ Term Parser::parse_call(const Token& name) {
             fail(lexer_.peek().position, fmt::format("a function takes at most {} operands", max_arity));
         if (lexer_.peek().kind == Token::Kind::name && lexer_.peek_second().text == "=")
             fail(lexer_.peek().position,
-                 fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate "
-                             "and ddof",
-                             in_quotes(lexer_.peek().text)));
+                 fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate and ddof",
+                             in_quotes(lexer_.peek().text)),
+                 lexer_.peek().text == "axis" || lexer_.peek().text == "dim"
+                     ? fmt::format("name the dims to fold, as in {}(x over [k])", name.text)
+                     : "");
         operands.push_back(parse_expression().operand);
     } while (!attribute_follows() && accept(","));
     if (reduction && operands.size() == 1) return {parse_reduction(name, *reduction, operands[0]), name.position};
-    if (!map) fail(name.position, fmt::format("{} reduces one operand, and got {}", name.text, operands.size()));
+    if (!map)
+        fail(name.position, fmt::format("{} reduces one operand, and got {}", name.text, operands.size()),
+             fmt::format("to fold some dims, name them, as in {}(x over [k])", name.text));
     expect(")", "an operator, ',' or ')'");
     return {value_at(name.position, [&] { return graph_.map(*map, operands); }), name.position};
 }
@@ -92,15 +96,17 @@ bool Parser::attribute_follows() const {
 
 /// The dims to fold, in brackets.
 std::vector<Dim> Parser::parse_folded_dims() {
-    if (lexer_.peek().kind == Token::Kind::name)
-        fail(lexer_.peek().position, "the dims to fold are listed in brackets",
-             fmt::format("write over [{}]", lexer_.peek().text));
-    expect("[", "the dims to fold in brackets, as in over [i, k]");
+    if (!next_is("["))
+        fail(lexer_.peek().position, "the dims to fold are names, listed in brackets", "write them as in over [i, k]");
+    expect("[", "'['");
     if (next_is("]"))
         fail(lexer_.peek().position, "a reduction folds at least one dim", "leave `over` out to fold every dim");
     std::vector<Dim> dims;
-    do dims.push_back(take_dim());
-    while (accept(","));
+    do {
+        if (!dims.empty() && next_is("]"))
+            fail(lexer_.peek().position, "a dim follows a comma", "leave the last comma out");
+        dims.push_back(take_dim());
+    } while (accept(","));
     expect("]", "',' or ']' after a dim to fold");
     return dims;
 }

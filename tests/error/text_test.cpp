@@ -140,7 +140,8 @@ TEST(TextErrors, numbers_alone_under_an_operator) {
 }
 TEST(TextErrors, reduction_of_a_number) { refuse("f() -> a = sum(1)", {"1:12: ", "sum", "has no type"}); }
 TEST(TextErrors, too_many_operands) {
-    refuse("f(x: f32[n]) -> a = sum(x, x)", {"1:21: ", "sum reduces one operand", "got 2"});
+    refuse("f(x: f32[n]) -> a = sum(x, x)", {"1:21: ", "sum reduces one operand", "got 2", "sum(x over [k])"});
+    refuse("f(x: f32[n]) -> a = sum(x, axis = 1)", {"1:28: ", "'axis' is not an attribute", "sum(x over [k])"});
     refuse("f(x: f32[n]) -> a = clamp(x, 1)", {"1:21: ", "clamp", "3 operands", "got 2"});
 }
 TEST(TextErrors, extent_without_a_name) { refuse("f(x: f32[4]) -> a = x", {"1:10: ", "a dim has a name", "[n = 4]"}); }
@@ -163,7 +164,8 @@ TEST(TextErrors, what_the_graph_refuses_is_located_too) {
            {"2:9: ", "grouped reductions are not supported yet"});
 }
 TEST(TextErrors, dims_to_fold_without_brackets) {
-    refuse("f(x: f32[i, k]) -> a = sum(x over i, k)", {"1:35: ", "listed in brackets", "write over [i]"});
+    refuse("f(x: f32[i, k]) -> a = sum(x over [k,])", {"1:38: ", "a dim follows a comma", "leave the last comma out"});
+    refuse("f(x: f32[i, k]) -> a = sum(x over i, k)", {"1:35: ", "listed in brackets", "as in over [i, k]"});
     refuse("f(x: f32[i, k]) -> a = sum(x over [])", {"1:36: ", "at least one dim", "leave `over` out"});
     refuse("f(x: f32[i, k]) -> a = sum(x over [i)", {"1:37: ", "',' or ']'"});
     refuse("f(x: f32[i, k]) -> a = sum(x over [i, i])", {"1:24: ", "a dim is folded once"});

@@ -136,6 +136,9 @@ TEST(KeptDims, explain_says_what_is_kept_and_the_order) {
     EXPECT_NE(fixed.find("1 part, each of 12500 slabs and 256 blocks; a slab has 256 results of 8 lanes"),
               std::string::npos)
         << fixed;
+    EXPECT_NE(explained("f(x: f32[n = 2, c = 4398046511104, h = 8589934592]) -> s = sum(x over [n, h])")
+                  .find("one sweep visits at most 2^48 elements"),
+              std::string::npos);
     EXPECT_NE(explained("f(x: f32[i, k]) -> s = sum(x over [k])").find("the order that its elements have alone"),
               std::string::npos);
 }

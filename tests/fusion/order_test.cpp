@@ -202,14 +202,17 @@ TEST(Order, slabs_are_the_largest_boxes_that_fit) {
         std::int64_t parts, slabs, blocks, results, lanes;
     };
     const Case cases[] = {
-        {{100000, 8}, {fold, keep}, 1, 391, 24, 8, 256},        // 256 rows of 8
+        {{100000, 8}, {fold, keep}, 1, 391, 48, 8, 256},        // 256 rows of 8
         {{100000, 256}, {fold, keep}, 1, 12500, 256, 256, 8},   // 8 rows of 256
         {{100000, 1024}, {fold, keep}, 1, 50000, 256, 1024, 2}, // 2 rows
         {{100000, 4096}, {fold, keep}, 2, 100000, 128, 2048, 1},
         {{1000, 131071}, {fold, keep}, 64, 1000, 4, 2048, 1},
-        {{32, 100, 100, 3}, {fold, fold, fold, keep}, 1, 625, 39, 3, 512}, // 512 pixels
-        {{64, 3, 3136}, {fold, keep, fold}, 3, 128, 8, 1, 2048},
-        {{64, 512, 49}, {fold, keep, fold}, 16, 64, 4, 32, 49}, // 32 channels
+        {{32, 100, 100, 3}, {fold, fold, fold, keep}, 1, 625, 78, 3, 512}, // 512 pixels
+        {{64, 3, 3136}, {fold, keep, fold}, 3, 128, 16, 1, 2048},
+        {{64, 512, 49}, {fold, keep, fold}, 16, 64, 8, 32, 49},                    // 32 channels
+        {{256, 3, 1024, 1024}, {fold, keep, fold, fold}, 3, 131072, 128, 1, 2048}, // 85 blocks would not be precise
+        {{64, 64, 65536}, {fold, keep, fold}, 64, 2048, 4, 1, 2048},
+        {{20000, 1 << 20}, {fold, keep}, 512, 20000, 20, 2048, 1},
     };
     for (const Case& c : cases) {
         const FoldOrder order = order_of(c.extents, c.kept);

@@ -335,9 +335,10 @@ TEST(PlaceSweeps, as_many_reductions_of_different_columns_fit_a_sweep_as_the_gui
 }
 
 TEST(PlaceSweeps, a_sweep_is_filled_to_its_last_word_and_more_share_evenly) {
-    const auto many = [](std::string_view type, std::string_view reduction, int count) {
-        std::string text = fmt::format("f(x: {}[n]) -> s1 = {}(x)", type, reduction);
-        for (int k = 2; k <= count; ++k) text += fmt::format(", s{0} = {1}(x * {0})", k, reduction);
+    const auto many = [](std::string_view type, std::string_view reduction, int count, std::string_view dims = "[n]",
+                         std::string_view over = "") {
+        std::string text = fmt::format("f(x: {}{}) -> s1 = {}(x{})", type, dims, reduction, over);
+        for (int k = 2; k <= count; ++k) text += fmt::format(", s{0} = {1}(x * {0}{2})", k, reduction, over);
         std::vector<std::size_t> folds;
         for (const Sweep& sweep : fused(text).sweeps) folds.push_back(sweep.folds.size());
         return folds;
@@ -348,6 +349,8 @@ TEST(PlaceSweeps, a_sweep_is_filled_to_its_last_word_and_more_share_evenly) {
     EXPECT_EQ(many("f32", "sum", 50), (Folds{17, 17, 16}));
     EXPECT_EQ(many("i32", "max", 96), Folds{96}); // one state is enough for a thread's lanes
     EXPECT_EQ(many("i32", "max", 97), (Folds{49, 48}));
+    EXPECT_EQ(many("i32", "max", 97, "[n, k]", " over [k]"), (Folds{49, 48}));
+    EXPECT_EQ(many("i32", "max", 25, "[n, k]", " over [n]"), (Folds{13, 12})); // each lane is a result's own
     EXPECT_EQ(many("f64", "variance", 6), (Folds{3, 3}));
     EXPECT_EQ(many("i16", "logsumexp", 14), (Folds{5, 5, 4})); // sixteen words each, six would fit
 }

@@ -66,6 +66,25 @@ TEST_F(RunnerCuda, kernels_for_unaligned_arrays_stay_sweep_by_sweep) {
     EXPECT_EQ(static_cast<std::int64_t>(results[1].bits), b);
 }
 
+TEST_F(RunnerCuda, rows_change_their_course_with_their_length) {
+    const auto rows = build("s(x: i32[i, k]) -> total = sum(i32(x * 3) over [k])");
+    const DeviceNumbers x(numbers(40'000)), totals(std::vector<std::int32_t>(1000));
+    auto runner = rows->runner();
+    long graphs = 0;
+    for (const auto& [count, length] : {std::pair<std::int64_t, std::int64_t>{500, 64},
+                                        {3, 5001}, // the second row is not aligned
+                                        {1000, 40},
+                                        {2, 8192}}) {
+        runner->bind({{count, length}, {{x.data(), Memory::device}, {totals.data(), Memory::device}}, {}, {}});
+        EXPECT_EQ(device->instantiations, ++graphs) << count << " rows";
+        runner->run({}, {});
+        for (std::int64_t row = 0; row < count; ++row)
+            ASSERT_EQ(reinterpret_cast<const std::int64_t*>(totals.data())[row],
+                      3 * total_of(std::span(x.data() + row * length, static_cast<std::size_t>(length))))
+                << "row " << row << " of " << count;
+    }
+}
+
 TEST_F(RunnerCuda, an_array_without_elements_is_aligned) {
     const auto dot = build("s(x: i32[n], y: i32[n]) -> total = sum(x * y)");
     const DeviceNumbers x(numbers(9)), y(numbers(9));

@@ -218,18 +218,17 @@ Order order_of(std::span<const std::int64_t> extents, const std::vector<bool>& k
     const auto chunks = [&](std::int64_t extent) { return (extent + chunk - 1) / chunk; };
 
     Order order;
-    std::int64_t folded = 1, slabs = 1,
-                 beside = 1; // slabs that lie beside each other in one coordinate of the first dim
+    std::int64_t folded = 1, slabs = 1, parts = 1, results = 1; // slabs and results of a part
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const bool outside = !fits && g < inner - 1, is_cut = !fits && g == inner - 1;
-        if (g > 0 && outside) beside *= groups[g].extent;
-        if (g > 0 && is_cut) beside *= chunks(groups[g].extent);
-        if (!groups[g].folds) continue;
-        folded *= groups[g].extent;
-        if (outside) slabs *= groups[g].extent;
-        if (is_cut) slabs *= chunks(groups[g].extent);
+        (groups[g].folds ? slabs : parts) *= outside ? groups[g].extent : is_cut ? chunks(groups[g].extent) : 1;
+        if (groups[g].folds)
+            folded *= groups[g].extent;
+        else
+            results *= outside ? 1 : is_cut ? chunk : groups[g].extent;
     }
-    order.blocks = std::max<std::int64_t>(std::min(256 / beside, slabs / 16), 1);
+    order.blocks = std::min(256 / parts, slabs / std::max<std::int64_t>(8, results / 64));
+    order.blocks = std::min<std::int64_t>(std::max(order.blocks, (slabs + 1023) / 1024), 256);
     for (std::int64_t i = 0; i < folded; ++i) {
         std::int64_t slab = 0, lane = 0, left = i, below = folded;
         for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -43,7 +43,7 @@ TEST_F(ToolOps, says_all_about_one) {
                                   "  gives            f32 for f16, bf16 and f32, f64 for other types; f64 for all with "
                                   "`accumulate = f64`\n"
                                   "  all masked out   nan\n"
-                                  "  an extent of 0   refused before anything runs\n");
+                                  "  an extent of 0   refused if there is a result\n");
 }
 
 TEST_F(ToolOps, knows_names_of_both_kinds_and_symbols) {
@@ -81,7 +81,7 @@ TEST_F(ToolOps, lists_what_is_given_where_all_is_masked_out_and_for_an_extent_of
     const std::string list = gridfold("ops").out;
     for (const char* line :
          {"the sum; all masked out: 0; an extent of 0: the same\n",
-          "the arithmetic mean; all masked out: nan; an extent of 0: refused before anything runs\n"})
+          "the arithmetic mean; all masked out: nan; an extent of 0: refused if there is a result\n"})
         EXPECT_NE(list.find(line), std::string::npos) << line;
 }
 

@@ -107,9 +107,12 @@ Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& chosen
 } // namespace
 
 bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
-    return std::ranges::all_of(loaded.plan->sweeps.ids(), [&](SweepId sweep) {
-        const Schedule& schedule = loaded.kernels[sweep]->emitted.schedule;
-        return schedule.realigns || for_arrays(*loaded.plan, loaded.plan->sweeps[sweep], schedule, bound) == schedule;
+    return std::ranges::all_of(loaded.plan->sweeps.ids(), [&](SweepId id) {
+        const Sweep& sweep = loaded.plan->sweeps[id];
+        const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
+        if (folds_rows(sweep) && has_short_rows(*loaded.plan, sweep, bound) != (schedule.course == Course::boxes))
+            return false; // defect: course of rows
+        return schedule.realigns || for_arrays(*loaded.plan, sweep, schedule, bound) == schedule;
     });
 }
 
@@ -123,10 +126,10 @@ Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bou
                 blocks += order.parts * order.blocks;
             else
                 ++blocks;
-        const Schedule schedule = choose_schedule(plan, sweep, problems, blocks);
+        const Schedule schedule = for_arrays(plan, sweep, choose_schedule(plan, sweep, problems, blocks), bound);
         const bool stays =
             in_use != nullptr && problems == Problems::one && in_use->kernels[id]->emitted.schedule.realigns;
-        schedules.push_back(stays ? for_unaligned(plan, sweep, schedule) : for_arrays(plan, sweep, schedule, bound));
+        schedules.push_back(stays ? for_unaligned(plan, sweep, schedule) : schedule);
     }
     return schedules;
 }
@@ -150,7 +153,7 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
                 layout.forms.push_back(
                     kernel.schedule.course == Course::flat
                         ? WorkspaceForm{layout.bytes}
-                        : WorkspaceForm{layout.bytes, order.parts, order.blocks, order.slab_results});
+                        : WorkspaceForm{layout.bytes, order.parts, order.blocks, order.slab_results, order.results});
             if (one ? kernel.finishes : kernel.words > 0 && order.blocks > 1)
                 layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel, order)); // defect: workspace
         }

@@ -24,7 +24,7 @@ bool reads_fast(const LoadedPlan& loaded, const Bound& bound);
 /// The division of a sweep's workspace; another one needs memory that is zero.
 struct WorkspaceForm {
     std::size_t at = 0;
-    std::int64_t parts = 0, blocks = 0, results = 0;
+    std::int64_t parts = 0, blocks = 0, slab_results = 0, results = 0;
     friend bool operator==(const WorkspaceForm&, const WorkspaceForm&) = default;
 };
 

@@ -93,11 +93,12 @@ std::string order_text(const Plan& plan, const Sweep& sweep) {
         extents[dim.index()] = plan.dims[dim].extent.value_or(0);
     }
     if (!all_fixed) {
-        const unsigned kept = kept_dims(sweep).bits();
-        if ((kept & (kept + 1)) == 0) return "each result has the order that its elements have alone";
+        if (folds_rows(sweep)) return "each result has the order that its elements have alone";
         return fmt::format("slabs are boxes of at most {} elements; the kept extents inside folded dims are part of it",
                            slab_elements);
     }
+    if (const auto elements = element_count(sweep.dims, extents); !elements || *elements > max_domain_elements)
+        return "its extents are too large: one sweep visits at most 2^48 elements";
     const FoldOrder order = fold_order(sweep, extents);
     const auto counted = [](std::int64_t n, std::string_view word) {
         return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");

@@ -123,20 +123,23 @@ private:
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
     }
 
-    static int words_of(const FoldKey& fold) {
+    /// Words of a thread with four lanes. Where a group keeps dims inside folded ones, each is a result's own.
+    static int words_of(const Group& group, const FoldKey& fold) {
         const auto& [monoid, element, accumulator, value, mask] = fold;
+        const bool keeps_leading = std::ranges::equal(group.kept, std::span(group.dims).first(group.kept.size()));
+        if (!keeps_leading) return 4 * monoid->state_words(element, accumulator); // defect: own states
         return monoid->traits(element, accumulator, mask.valid()).thread_words(4);
     }
 
     /// The number of sweeps that a group's sets of reductions fill, at `most_words` words a sweep.
-    static std::size_t sweeps_of(const std::vector<std::vector<FoldKey>>& sets, int most_words) {
+    static std::size_t sweeps_of(const Group& group, const std::vector<std::vector<FoldKey>>& sets, int most_words) {
         std::size_t sweeps = 0;
         int words = most_words + 1;
         std::set<FoldKey> open;
         for (const std::vector<FoldKey>& folds : sets) {
             const auto added = [&] {
                 int sum = 0;
-                for (const FoldKey& fold : folds) sum += open.contains(fold) ? 0 : words_of(fold);
+                for (const FoldKey& fold : folds) sum += open.contains(fold) ? 0 : words_of(group, fold);
                 return sum;
             };
             if (words + added() > most_words) {
@@ -155,10 +158,10 @@ private:
     int share_of_words(const Group& group) const {
         std::vector<std::vector<FoldKey>> sets;
         for (const std::vector<NodeId>& sharing : sharing_reduces(group)) sets.push_back(folds_of(sharing[0]));
-        const std::size_t fewest = sweeps_of(sets, max_sweep_words);
+        const std::size_t fewest = sweeps_of(group, sets, max_sweep_words);
         int words = max_sweep_words;
         if (fewest > 1)
-            while (words > 1 && sweeps_of(sets, words - 1) == fewest) --words;
+            while (words > 1 && sweeps_of(group, sets, words - 1) == fewest) --words;
         return words;
     }
 
@@ -194,7 +197,7 @@ private:
             std::vector<FoldKey> added;
             for (const FoldKey& fold : folds) {
                 if (std::find(open_folds_.begin(), open_folds_.end(), fold) != open_folds_.end()) continue;
-                words += words_of(fold);
+                words += words_of(group, fold);
                 added.push_back(fold);
             }
             auto [arrays, parameters] = count_new_inputs(roots);

@@ -35,13 +35,19 @@ inline constexpr int function_version = 1;
 /// The most elements of a slab.
 inline constexpr std::int64_t slab_elements = 2048;
 
+/// The most elements of a domain, and of results. Products of its extents cannot overflow then.
+inline constexpr std::int64_t max_domain_elements = std::int64_t{1} << 48;
+
 /// The most blocks of one reduction. On an H200, 256 blocks reach the bandwidth of any larger grid, and each block
 /// costs time to combine (bench/NOTES.md).
 inline constexpr std::int64_t max_blocks = 256;
 
-/// The fewest slabs of a block where kept dims lie inside folded ones: a block's states, as many as its slab has
-/// elements at most, are then a few per cent of what it reads.
-inline constexpr std::int64_t least_slabs_of_box_block = 16;
+/// The slabs of a block where kept dims lie inside folded ones: enough that combining the lanes of its positions is a
+/// small part of the work, and a slab for each 64 results, so that the f32 sums that it exchanges are at most 1/16 of
+/// the bytes that it reads; at most as many as keep sums precise: a lane is one running sum.
+inline constexpr std::int64_t least_slabs_of_box_block = 8;
+inline constexpr std::int64_t results_for_a_slab = 64;
+inline constexpr std::int64_t most_slabs_of_box_block = 1024;
 
 constexpr std::int64_t slab_count(std::int64_t elements) { return (elements + slab_elements - 1) / slab_elements; }
 
@@ -153,6 +159,17 @@ constexpr FoldOrder merged_order(const std::int64_t* extents, int count, unsigne
     return order;
 }
 
+/// G where kept dims lie inside folded ones, for a part with `slabs` slabs of `results` results. `beside`: the parts of
+/// one coordinate of the batch, which are other blocks' work.
+constexpr std::int64_t box_block_count(std::int64_t slabs, std::int64_t results, std::int64_t beside) {
+    const std::int64_t for_results = results / results_for_a_slab;
+    const std::int64_t least = for_results > least_slabs_of_box_block ? for_results : least_slabs_of_box_block;
+    const std::int64_t full = slabs / least, room = max_blocks / beside;
+    const std::int64_t precise = (slabs + most_slabs_of_box_block - 1) / most_slabs_of_box_block;
+    const std::int64_t wanted = full < room ? full : room, count = wanted > precise ? wanted : precise;
+    return count < max_blocks ? count : max_blocks;
+}
+
 constexpr std::int64_t largest_power_of_two_in(std::int64_t n) {
     std::int64_t power = 1;
     while (power <= n / 2) power *= 2;
@@ -162,7 +179,7 @@ constexpr std::int64_t largest_power_of_two_in(std::int64_t n) {
 } // namespace detail
 
 /// The order of folds over a domain of `count` dims, whose extents are given in the graph's order; bit d of `kept`: dim
-/// d is kept. Domains have at most 2^48 elements, and as many results.
+/// d is kept. Domains have at most max_domain_elements.
 ///
 /// A domain without elements has rank 1, a part for each result, and no slabs.
 constexpr FoldOrder fold_order(const std::int64_t* extents, int count, unsigned kept) {
@@ -187,18 +204,11 @@ constexpr FoldOrder fold_order(const std::int64_t* extents, int count, unsigned 
 
     order.parts = order.batch * (folds_cut ? 1 : order.chunks());
     order.slabs = folds_cut ? order.chunks() : 1;
-    std::int64_t side = d == 0 ? 1 : order.chunks(); // slabs of all parts in one coordinate of dim 0
-    for (int outer = 0; outer < order.outermost(); ++outer) {
+    for (int outer = 0; outer < order.outermost(); ++outer)
         (FoldOrder::is_folded(outer) ? order.slabs : order.parts) *= order.extent[outer];
-        if (outer > 0) side *= order.extent[outer];
-    }
-    if (order.is_flat()) {
-        order.blocks = block_count(order.folded);
-    } else {
-        const std::int64_t most = max_blocks / side, least_full = order.slabs / least_slabs_of_box_block;
-        order.blocks = most < least_full ? most : least_full;
-        if (order.blocks < 1) order.blocks = 1;
-    }
+    order.blocks = order.is_flat()
+                       ? block_count(order.folded)
+                       : detail::box_block_count(order.slabs, order.slab_results, order.parts / order.batch);
     return order;
 }
 

@@ -76,7 +76,8 @@ template <class Kernel> struct Exchange {
         return missing;
     }
     /// Ends launch `tag` of the part. All threads of its last block must call it, each after it has collected: then all
-    /// blocks have read the number. Each launch writes every slot that it reads, so no tag of an earlier one can match.
+    /// blocks have read the number. Each launch writes every slot that it reads, and the host clears the memory before
+    /// other numbers of results, so no tag of an earlier launch can match.
     GRIDFOLD_FN void advance(u32 tag) const {
         barrier();                                           // defect: all collected
         if (thread_index() == 0) store_relaxed(memory, tag); // defect: part count
