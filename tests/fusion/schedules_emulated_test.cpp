@@ -68,7 +68,7 @@ TEST_F(RunnerCuda, kernels_for_unaligned_arrays_stay_sweep_by_sweep) {
 
 TEST_F(RunnerCuda, rows_change_their_course_with_their_length) {
     const auto rows = build("s(x: i32[i, k]) -> total = sum(i32(x * 3) over [k])");
-    const DeviceNumbers x(numbers(40'000)), totals(std::vector<std::int32_t>(1000));
+    const DeviceNumbers x(numbers(40'000)), totals(std::vector<std::int32_t>(2 * 1000)); // as i64
     auto runner = rows->runner();
     long graphs = 0;
     for (const auto& [count, length] : {std::pair<std::int64_t, std::int64_t>{500, 64},
