@@ -15,13 +15,19 @@ namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// A tile's temporaries must fit the first-level cache together with the streams; a longer tile has fewer calls. No
-/// memory is read while a kernel works on temporaries, so programs of several calls prefetch their next tile. With few
-/// calls shorter tiles are best, except for elements of one byte, of which a tile has few lines. A program with a
-/// single call gains nothing from prefetching (bench/NOTES.md has the measurements).
+/// The arrays and temporaries of a tile that several kernels read must fit the first-level cache; a longer tile has
+/// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs. (bench/NOTES.md has the
+/// measurements.)
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
-constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
-constexpr std::size_t many_calls = 6;
+constexpr std::size_t shortest_tile = 256, longest_tile = 2 * lane_count, tile_of_one_call = max_rows * lane_count;
+
+/// Tiles of arrays that no cache holds, of which the next is prefetched: with few calls short ones, except of elements of
+/// one byte, whose tiles have few lines.
+constexpr std::size_t short_tile = 1024, long_tile = 2048;
+constexpr std::size_t many_calls = 4;
+
+/// The most slabs of a block that are folded at once if its lanes stay in registers (bench/NOTES.md).
+constexpr std::int64_t most_rows_at_once = 8;
 
 class Builder {
 public:
@@ -38,17 +44,19 @@ public:
                 .kind = Place::Kind::array, .element_bytes = size_of(plan_.arrays[a].type), .array = a};
         find_uses();
         for (const ValueId v : body_) {
-            if (is_folded_product(v)) continue;
+            if (is_folded_product(v) || is_folded_comparison(v)) continue;
             if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).array));
             append(v);
         }
         for (const Store& store : sweep_.stores)
             if (!is_per_result(code(store.value))) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
+        join_folds();
         for (const Yield& yield : sweep_.yields)
             program_.yields.push_back(
                 checked(cast_kernel(code(yield.value).type, plan_.scalars[yield.scalar].type), yield.value));
         choose_tile();
+        program_.work = work();
         return std::move(program_);
     }
 
@@ -83,8 +91,9 @@ private:
         for (const ValueId v : body_)
             for (const ValueId operand : code(v).operands) use(operand, v);
         find_folded_products();
+        find_folded_comparisons();
         for (const ValueId v : body_)
-            if (is_folded_product(v))
+            if (is_folded_product(v) || is_folded_comparison(v))
                 for (const ValueId operand : code(v).operands)
                     if (operand.valid()) last_use_[operand] = end; // defect: factors
     }
@@ -107,6 +116,79 @@ private:
             });
             folded_products_[fold.value] = folds == readers_[fold.value]; // defect: folded products
         }
+    }
+
+    /// True if v compares with a scalar and is only counted, which a joint kernel does without storing v.
+    bool is_folded_comparison(ValueId v) const { return folded_comparisons_[v]; }
+    void find_folded_comparisons() {
+        folded_comparisons_.assign(sweep_.code.size(), false);
+        if (!kept_dims(sweep_).empty()) return;
+        for (const Fold& fold : sweep_.folds) {
+            const Instruction& map = code(fold.value);
+            if (is_once_before(map) || map.opcode != Opcode::map || map.map->arity != 2 ||
+                is_once_before(code(map.operands[0])) || !is_once_before(code(map.operands[1])) ||
+                joint_kernel_of_comparison(*map.map, map.compute, set_) == nullptr)
+                continue;
+            const auto folds = std::ranges::count_if(
+                sweep_.folds, [&](const Fold& other) { return other.value == fold.value && is_joint(other); });
+            folded_comparisons_[fold.value] = folds == readers_[fold.value]; // defect: folded comparisons
+        }
+    }
+
+    /// The member of a JointStep that a fold can be; null if it cannot be in one.
+    static int JointStep::*role(const Fold& fold) {
+        if (fold.monoid == reduce_op::min.monoid) return &JointStep::min;
+        if (fold.monoid == reduce_op::max.monoid) return &JointStep::max;
+        if (fold.monoid == reduce_op::count.monoid) return &JointStep::count;
+        if (fold.monoid == reduce_op::any.monoid) return &JointStep::any;
+        if (fold.monoid == reduce_op::all.monoid) return &JointStep::all;
+        return nullptr;
+    }
+    static bool is_joint(const Fold& fold) { return !fold.mask.valid() && role(fold) != nullptr; }
+    static bool is_extreme(const Fold& fold) { return role(fold) == &JointStep::min || role(fold) == &JointStep::max; }
+
+    /// Lets joint kernels fold what has the same operand.
+    void join_folds() {
+        for (std::size_t f = 0; f < sweep_.folds.size() && kept_dims(sweep_).empty(); ++f) {
+            const Fold& fold = sweep_.folds[f];
+            if (program_.folds[f].fold == nullptr || !is_joint(fold)) continue;
+            if (is_folded_comparison(fold.value)) {
+                const Instruction& map = code(fold.value);
+                join(f, joint_kernel_of_comparison(*map.map, map.compute, set_), false, true);
+                continue;
+            }
+            join(f, joint_kernel(fold.element, true, true, set_), true, true);
+            join(f, joint_kernel(fold.element, true, false, set_), true, false);
+            join(f, joint_kernel(fold.element, false, true, set_), false, true);
+        }
+        program_.fold_calls = static_cast<std::size_t>(
+            std::ranges::count_if(program_.folds, [](const FoldStep& fold) { return fold.fold != nullptr; }));
+    }
+
+    /// Joins the extremes, the counts or both among the folds of the first one's operand, if a kernel is worth it.
+    void join(std::size_t first, JointKernel kernel, bool extremes, bool counts) {
+        const ValueId value = sweep_.folds[first].value;
+        JointStep step{.kernel = kernel, .value = program_.folds[first].value, .scalar = no_place()};
+        int has_extremes = 0, has_counts = 0;
+        std::vector<std::size_t> joined;
+        for (std::size_t f = first; f < sweep_.folds.size(); ++f) {
+            const Fold& fold = sweep_.folds[f];
+            if (program_.folds[f].fold == nullptr || fold.value != value || !is_joint(fold)) continue;
+            int& number = step.*role(fold);
+            if (number >= 0 || !(is_extreme(fold) ? extremes : counts)) continue;
+            number = static_cast<int>(f);
+            ++(is_extreme(fold) ? has_extremes : has_counts);
+            joined.push_back(f);
+        }
+        if (is_folded_comparison(value)) {
+            step.value = read(code(value).operands[0]);
+            step.scalar = read(code(value).operands[1]);
+        } else if (kernel == nullptr || joined.size() < 2 || (extremes && has_extremes == 0) ||
+                   (counts && has_counts == 0)) {
+            return;
+        }
+        for (const std::size_t f : joined) program_.folds[f].fold = nullptr;
+        program_.joints.push_back(step);
     }
 
     /// The place of value v. Prologue values get a place when they are first read.
@@ -173,6 +255,7 @@ private:
             break;
         case Opcode::map:
             step.kind = BodyStep::Kind::map;
+            step.is_function = instruction.map->rule == TypeRule::floating && instruction.map != &map_op::sqrt;
             if (instruction.operands[1].valid() && is_once_before(code(instruction.operands[1])))
                 step.map = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
             if (step.map == nullptr) step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
@@ -265,13 +348,16 @@ private:
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
         const bool product = is_folded_product(fold.value);
         step.fold = product ? step.kernels->fold_product : step.kernels->fold;
-        step.value = read(product ? code(fold.value).operands[0] : fold.value);
+        step.value =
+            is_folded_comparison(fold.value) ? no_place() : read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
         if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator, set_);
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;
+        const BlockKernels* blocks = block_kernels(monoid, fold.element, fold.accumulator, set_);
+        if (blocks != nullptr && !fold.mask.valid()) step.fold_block = product ? blocks->fold_product : blocks->fold;
         if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;
         program_.folds.push_back(step);
     }
@@ -282,13 +368,52 @@ private:
             step.by_row = step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
                           is_array(step.out) || std::ranges::any_of(step.operands, is_array);
         }
-        const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
-        program_.prefetches = program_.calls() > 1;
-        const std::vector<int>& streams = program_.streams;
-        const bool of_bytes =
-            !streams.empty() && std::ranges::all_of(streams, [&](int p) { return place(p).element_bytes == 1; });
-        program_.tile = program_.prefetches && program_.calls() < many_calls && !of_bytes ? short_tile : long_tile;
-        while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
+        std::size_t bytes = program_.temporary_bytes;
+        for (const int stream : program_.streams) bytes += place(stream).element_bytes;
+        for (const Splat& splat : program_.splats)
+            bytes += is_read_in_full(splat.place) ? place(splat.place).element_bytes : 0;
+        const bool is_one_call = program_.calls() == 1, keeps = !kept_dims(sweep_).empty();
+        program_.tile = keeps ? lane_count : is_one_call ? tile_of_one_call : longest_tile;
+        while (!is_one_call && program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes)
+            program_.tile /= 2;
+
+        program_.prefetches = !is_one_call && !program_.folds.empty();
+        const bool of_bytes = !program_.streams.empty() &&
+                              std::ranges::all_of(program_.streams, [&](int p) { return place(p).element_bytes == 1; });
+        const bool is_short = program_.calls() < many_calls && !of_bytes;
+        program_.prefetched_tile = std::min(is_short ? short_tile : long_tile, program_.tile);
+        program_.tiles_ahead = is_short ? 3 : 1;
+        if (program_.lane_bytes > 0)
+            program_.rows_at_once = is_one_fold_in_registers() ? most_rows_at_once : std::int64_t{max_rows};
+    }
+
+    /// A call takes time by the bytes of its elements, but those of a byte no less than of two. An elementary function
+    /// takes ten times as long, a fold with a State of several numbers four times.
+    std::int64_t work() const {
+        const auto bytes = [&](int p) {
+            return std::max<std::int64_t>(2, static_cast<std::int64_t>(program_.places[at(p)].element_bytes));
+        };
+        std::int64_t sum = 0;
+        for (const BodyStep& step : program_.body) {
+            std::int64_t widest = bytes(step.out);
+            for (const int operand : step.operands) widest = std::max(widest, bytes(operand));
+            sum += step.is_function ? 10 * widest : widest;
+        }
+        for (const FoldStep& fold : program_.folds)
+            if (fold.fold != nullptr) sum += bytes(fold.value) * (fold.kernels->state_bytes > sizeof(double) ? 4 : 1);
+        for (const JointStep& joint : program_.joints) sum += bytes(joint.value);
+        return std::max<std::int64_t>(sum, 1);
+    }
+
+    /// False for a scalar of which kernels read one element.
+    bool is_read_in_full(int scalar) const {
+        return std::ranges::any_of(program_.body, [&](const BodyStep& step) {
+            return std::ranges::find(step.operands, scalar) != step.operands.end();
+        });
+    }
+
+    bool is_one_fold_in_registers() const {
+        return program_.calls() == 1 && program_.folds.front().fold_block != nullptr;
     }
 
     const Plan& plan_;
@@ -298,7 +423,7 @@ private:
     SweepProgram program_;
     Table<ValueId, int> readers_;
     Table<ValueId, ValueId> last_use_;
-    Table<ValueId, bool> folded_products_;
+    Table<ValueId, bool> folded_products_, folded_comparisons_;
     std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
 };
 
