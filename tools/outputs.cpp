@@ -43,7 +43,7 @@ std::vector<std::byte> scalars(const std::string& name, std::span<const Results>
             throw InvalidOption(
                 fmt::format("\"{}\" of problem {} is empty, no element contributed to it", name, i),
                 "a file holds nothing but numbers",
-                "leave its -o out, or choose a number in the graph, as in select(any(mask), min(x where mask), 0)");
+                "leave its -o out, or choose a number in the graph, as in min(x where mask, otherwise = 0)");
         std::memcpy(values.data() + i * bytes, &one.bits, bytes);
     }
     return values;
@@ -114,6 +114,14 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
                 fmt::format("\"{}\" is a scalar output of the graph: array outputs go to files, scalars are printed",
                             name),
                 "leave it out");
+        if (output->validity.valid())
+            throw InvalidOption(
+                fmt::format("-o {}", word),
+                fmt::format("elements of \"{}\" may be empty, where no element contributed to them, and a file holds "
+                            "nothing but numbers",
+                            name),
+                "choose a number in the graph, as in min(x over [n] where mask, otherwise = 0), or print it with "
+                "--json");
         const auto [type, rank] = shape_of(plan, *output);
         if (path == stdout_path)
             npy::check_type("stdout", type);

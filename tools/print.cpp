@@ -40,25 +40,34 @@ std::uint64_t element(const View& view, std::int64_t index) {
     return bits;
 }
 
+/// An element of an array result; an empty one is null or "empty".
+std::string element_text(const Results::Entry& entry, std::int64_t index, Form form) {
+    const bool is_empty = entry.valid.extents.rank() > 0 && element(entry.valid, index) == 0;
+    if (is_empty) return form == Form::json ? "null" : "empty";
+    return number_text(entry.type, element(entry.array, index), form);
+}
+
 /// Appends nested lists, from axis `axis` on, of an array that has elements; `index` is the next element's.
-void print_nested(std::string& text, const View& view, int axis, std::int64_t& index) {
-    if (axis == view.extents.rank()) {
-        text += number_text(view.type, element(view, index++), Form::json);
+void print_nested(std::string& text, const Results::Entry& entry, int axis, std::int64_t& index) {
+    const Extents& extents = entry.array.extents;
+    if (axis == extents.rank()) {
+        text += element_text(entry, index++, Form::json);
         return;
     }
     text += '[';
-    for (std::int64_t i = 0; i < view.extents[axis]; ++i) {
+    for (std::int64_t i = 0; i < extents[axis]; ++i) {
         if (i > 0) text += ", ";
-        print_nested(text, view, axis + 1, index);
+        print_nested(text, entry, axis + 1, index);
     }
     text += ']';
 }
 
-std::string array_text(const View& view) {
+std::string array_text(const Results::Entry& entry) {
+    const View& view = entry.array;
     std::string text = fmt::format("{}{}", to_text(view.type), to_text(view.extents));
     const auto count = static_cast<std::int64_t>(element_count(view.extents));
     for (std::int64_t i = 0; i < std::min(count, shown_elements); ++i)
-        text += fmt::format("{}{}", i == 0 ? ": " : " ", number_text(view.type, element(view, i), Form::text));
+        text += fmt::format("{}{}", i == 0 ? ": " : " ", element_text(entry, i, Form::text));
     return text + (count > shown_elements ? " …" : "");
 }
 
@@ -76,9 +85,7 @@ std::string quoted(const std::string& path) {
     return text + '"';
 }
 
-std::string value_text(const Results::Entry& entry) {
-    return entry.is_array ? array_text(entry.array) : scalar_text(entry);
-}
+std::string value_text(const Results::Entry& entry) { return entry.is_array ? array_text(entry) : scalar_text(entry); }
 
 std::string file_line(const Results::Entry& entry, const Extents& extents, const std::string& path) {
     return fmt::format("{} = {}{} in {}\n", entry.name, to_text(entry.type), to_text(extents), path);
@@ -97,7 +104,7 @@ void print_object(std::string& text, std::span<const Results::Entry> entries, co
         else if (entry.is_array && element_count(entry.array.extents) == 0)
             text += "[]"; // an extent of 0 after one of 10^12 would print as many empty rows
         else if (entry.is_array)
-            print_nested(text, entry.array, 0, first);
+            print_nested(text, entry, 0, first);
         else
             text += entry.empty ? "null" : number_text(entry.type, entry.bits, Form::json);
     }

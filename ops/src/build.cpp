@@ -74,15 +74,21 @@ std::vector<DimId> dims_to_keep(const Value& value, const ReduceOp& row, const s
     return dims;
 }
 
-/// Throws InvalidGraph if a result for each coordinate of the kept dims might be empty, and the type has no NaN.
-void check_may_be_empty(const Value& value, const Node& reduce) {
-    const ReduceOp& row = *reduce.reduce;
-    if (reduce.dims.empty() || !reduce.masked || row.on_empty != OnEmpty::undefined || is_floating(reduce.type)) return;
-    throw refusal(fmt::format("{} of {} over some dims, under a mask", row.name, in_words(value)),
-                  fmt::format("a result whose mask accepts nothing is empty, and an array of {} cannot say so yet in "
-                              "this version",
-                              to_text(reduce.type)),
-                  "reduce select(mask, x, y) without a mask, with a y that changes no result");
+/// The bytes of ReduceOptions::otherwise in the type of the result. Throws InvalidGraph if the reduction has no use for
+/// it, or the type does not hold it.
+std::uint64_t otherwise_bits(const ReduceOp& row, const ReduceOptions& options, DType result) {
+    const std::string subject = fmt::format("{} with otherwise = {}", row.name, to_text(*options.otherwise));
+    if (row.on_empty == OnEmpty::value)
+        throw refusal(subject, fmt::format("{} has a result where nothing is folded", row.name), "leave it out");
+    if (!options.where)
+        throw refusal(subject, "it is the result where a mask accepts nothing, and there is no mask",
+                      "add the mask, or leave it out");
+    try {
+        return constant_bits(*options.otherwise, result);
+    } catch (const InvalidGraph& error) {
+        throw refusal(subject, fmt::format("its result is {}: {}", to_text(result), error.rule()),
+                      "choose a number of that type, or cast the operand first");
+    }
 }
 
 void check_mask(const Value& value, const ReduceOp& row, const Value& mask) {
@@ -222,7 +228,7 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     node.type = result_type(row, element, options.accumulate);
     node.masked = options.where.has_value();
     node.ddof = options.ddof;
-    check_may_be_empty(value, node);
+    if (options.otherwise) node.otherwise = otherwise_bits(row, options, node.type);
     const std::array operands{value.node(), options.where ? options.where->node() : NodeId()};
     return dag.value(detail::add_node(dag, node, std::span(operands).first(node.masked ? 2 : 1)));
 }

@@ -17,7 +17,8 @@ namespace {
 bool is_attribute(const Token& word, bool followed_by_equals) {
     if (word.kind != Token::Kind::name) return false;
     const bool reserved = word.text == "where" || word.text == "over" || word.text == "by" || word.text == "groups";
-    return reserved || (followed_by_equals && (word.text == "accumulate" || word.text == "ddof"));
+    return reserved ||
+           (followed_by_equals && (word.text == "accumulate" || word.text == "ddof" || word.text == "otherwise"));
 }
 
 } // namespace
@@ -49,7 +50,8 @@ Term Parser::parse_call(const Token& name) {
             fail(lexer_.peek().position, fmt::format("a function takes at most {} operands", max_arity));
         if (lexer_.peek().kind == Token::Kind::name && lexer_.peek_second().text == "=")
             fail(lexer_.peek().position,
-                 fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate and ddof",
+                 fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate, ddof "
+                             "and otherwise",
                              in_quotes(lexer_.peek().text)),
                  lexer_.peek().text == "axis" || lexer_.peek().text == "dim"
                      ? fmt::format("name the dims to fold, as in {}(x over [k])", name.text)
@@ -131,6 +133,10 @@ Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const Oper
             options.groups = take_integer("the number of groups, an integer from 0,");
         } else if (word.text == "accumulate") {
             options.accumulate = take_type();
+        } else if (word.text == "otherwise") {
+            const std::size_t position = lexer_.peek().position;
+            options.otherwise = parse_expression().operand.literal;
+            if (!options.otherwise) fail(position, "otherwise is a number", "write one, as in otherwise = 0");
         } else {
             const std::size_t position = lexer_.peek().position;
             const std::int64_t ddof = take_integer("ddof, an integer from 0,");
@@ -138,7 +144,7 @@ Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const Oper
             options.ddof = static_cast<int>(ddof);
         }
     }
-    expect(")", "an operator, ')' or one of where, over, by, groups, accumulate = and ddof =");
+    expect(")", "an operator, ')' or one of where, over, by, groups, accumulate =, ddof = and otherwise =");
     if (operand.literal)
         fail(name.position, fmt::format("{} reduces a value, and a number by itself has no type", name.text),
              "to count elements, use count of a bool value");

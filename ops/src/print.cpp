@@ -185,6 +185,7 @@ private:
                 node.type != result_type(*node.reduce, element, {}))
                 text += fmt::format(", accumulate = {}", to_text(node.accumulator));
             if (node.ddof != 0) text += fmt::format(", ddof = {}", node.ddof);
+            if (node.otherwise) text += fmt::format(", otherwise = {}", number_text(node.type, *node.otherwise));
             return text + ")";
         }
         }

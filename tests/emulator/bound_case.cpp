@@ -56,12 +56,16 @@ std::vector<oracle::Result> BoundCase::results(std::span<const ScalarResult> sca
     std::vector<oracle::Result> results;
     for (const Output& output : plan_.outputs) {
         if (output.array.valid()) {
-            const Array& array = plan_.arrays[output.array];
-            std::vector<std::int64_t> extents;
-            for (const DimId dim : array.dims) extents.push_back(bound_.extents[dim.index()]);
-            const View view(bound_.arrays[output.array.index()].address, array.type, Extents(extents), Memory::host,
+            const auto view = [&](ArrayId id) {
+                std::vector<std::int64_t> extents;
+                for (const DimId dim : plan_.arrays[id].dims) extents.push_back(bound_.extents[dim.index()]);
+                return View(bound_.arrays[id.index()].address, plan_.arrays[id].type, Extents(extents), Memory::host,
                             false);
-            results.push_back({output.name, view.type, true, false, oracle::elements_of(view)});
+            };
+            const View values = view(output.array);
+            results.push_back(
+                {output.name, values.type, true, false, oracle::elements_of(values),
+                 output.validity.valid() ? oracle::bools_of(view(output.validity)) : std::vector<bool>{}});
         } else {
             const ScalarResult& scalar = scalars[output.scalar.index()];
             const DType type = plan_.scalars[output.scalar].type;

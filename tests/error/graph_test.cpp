@@ -185,11 +185,18 @@ TEST_F(GraphErrors, mask_with_a_dim_that_its_operand_lacks) {
            {"the mask of sum, m (bool[i])", "its dims must be among those of its operand, w (f32[j])",
             "select(mask, x, x)"});
 }
-TEST_F(GraphErrors, integer_reduction_over_some_dims_that_a_mask_may_leave_empty) {
-    const Value integers = cast<int>(x);
-    refuse([&] { max(integers, {.where = m, .over = {j}}); },
-           {"max of", "over some dims, under a mask", "i32 cannot say so", "reduce select(mask, x, y)"});
-    refuse([&] { argmin(x, {.where = m, .over = {i}}); }, {"argmin of x (f32[i, j])", "i64 cannot say so"});
+TEST_F(GraphErrors, otherwise_without_a_mask) {
+    refuse([&] { max(x, {.otherwise = 0}); }, {"max with otherwise = 0", "there is no mask", "add the mask"});
+}
+TEST_F(GraphErrors, otherwise_for_a_reduction_that_has_a_result_over_nothing) {
+    refuse([&] { sum(x, {.where = m, .otherwise = 0}); },
+           {"sum with otherwise = 0", "sum has a result", "leave it out"});
+}
+TEST_F(GraphErrors, otherwise_that_the_result_does_not_hold) {
+    refuse([&] { argmin(x, {.where = m, .over = {i}, .otherwise = 0.5}); },
+           {"argmin with otherwise = 0.5", "its result is i64", "whole numbers", "cast the operand first"});
+    const Value positive = k > 0;
+    refuse([&] { min(k, {.where = positive, .otherwise = 300}); }, {"its result is i8", "-128 to 127"});
 }
 TEST_F(GraphErrors, folding_a_dim_that_the_value_lacks) {
     refuse([&] { sum(w, over(i)); }, {"sum over 'i'", "w (f32[j])"});

@@ -73,6 +73,15 @@ TEST_F(ResultErrors, a_scalar_is_not_read_as_an_array) {
                                       {"\"total\" is a scalar", "array reads arrays", "get(\"total\")"});
 }
 
+TEST_F(ResultErrors, validity_is_of_arrays_that_may_have_empty_elements) {
+    expect_refused<gf::InvalidResult>([&] { results.valid("least_positive"); }, {"is a scalar", "get_optional"});
+    expect_refused<gf::InvalidResult>([&] { results.valid("none"); }, {"\"none\" is not a result"});
+    expect_refused<gf::InvalidResult>(
+        [&] { results.valid_array("doubled"); },
+        {"\"doubled\" (i32) has no array of which elements are there", "ever empty", "use valid(\"doubled\")"});
+    EXPECT_EQ(results.valid("doubled"), std::vector<bool>(3, true));
+}
+
 TEST_F(ResultErrors, an_array_of_another_type_is_refused) {
     expect_refused<gf::InvalidResult>([&] { results.span<float>("doubled"); },
                                       {"\"doubled\" is i32", "asked for as f32"});

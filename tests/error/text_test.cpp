@@ -157,9 +157,13 @@ TEST(TextErrors, name_given_twice) {
     refuse("f(x: f32[n]) let x = x + 1; -> a = x", {"1:18: ", "'x' is already the name"});
 }
 TEST(TextErrors, reserved_name) { refuse("f(where: f32[n]) -> a = where", {"1:3: ", "'where'", "reserved"}); }
+TEST(TextErrors, otherwise_that_is_no_number) {
+    refuse("f(x: i32[n]) -> a = max(x where x > 0, otherwise = x)", {"1:52: ", "a number", "otherwise = 0"});
+}
 TEST(TextErrors, what_the_graph_refuses_is_located_too) {
     refuse("f(x: i8[n])\n -> a = x + 300", {"2:11: ", "add(i8, 300)", "-128 to 127"});
-    refuse("f(x: i32[i, j], m: bool[i])\n -> a = max(x where m over [i])", {"2:9: ", "i32 cannot say so yet"});
+    refuse("f(x: i32[i, j], m: bool[i])\n -> a = max(x where m over [i], otherwise = 0.5)",
+           {"2:9: ", "max with otherwise = 0.5", "whole numbers"});
     refuse("f(x: i32[n], k: i32[n])\n -> a = sum(x by k, groups = 3)",
            {"2:9: ", "grouped reductions are not supported yet"});
 }

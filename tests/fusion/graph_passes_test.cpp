@@ -102,6 +102,8 @@ TEST(ShareCommon, takes_operands_of_commutative_rows_in_either_order) {
 TEST(ShareCommon, keeps_apart_what_differs_in_one_attribute) {
     const auto nodes = [](std::string_view text) { return share_common(parse(text), {}).node_count(); };
     EXPECT_EQ(nodes("f(x: f32[n]) -> r = variance(x), s = variance(x, ddof = 1)"), 3);
+    EXPECT_EQ(nodes("f(x: i32[n], m: bool[n]) -> r = min(x where m, otherwise = 1), s = min(x where m, otherwise = 2)"),
+              4);
     EXPECT_EQ(nodes("f(x: f32[n]) -> r = sum(x), s = sum(x, accumulate = f64)"), 3);
     EXPECT_EQ(nodes("f(x: f32[n]) -> r = sum_is_large(x), s = sum_is_large(x, accumulate = f64)"), 3);
     EXPECT_EQ(nodes("f(x: f32[n], c: bool[n]) -> r = sum(x), s = sum(x where c)"), 4);

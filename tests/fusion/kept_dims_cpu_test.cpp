@@ -129,6 +129,81 @@ TEST(KeptDims, a_result_that_its_mask_leaves_without_elements_is_nan_by_itself) 
     EXPECT_NE(r.span<float>("w")[1], r.span<float>("w")[1]);
 }
 
+constexpr const char* hollow_text =
+    "e(x: i32[i, k]) let low = min(x where x > 5 over [k]); -> low = low, at = argmax(x where x > 5 over [k]), "
+    "next = low + 1, chosen = select(low > 7, low, max(x over [k])), half = f64(low) / 2.0, above = x - low, "
+    "total = sum(low), low_again = low, filled = min(x where x > 5 over [k], otherwise = -1)";
+const std::vector<std::int32_t> hollow{1, 9, 3, 2, 2, 2, 7, 5, 6};
+
+TEST(KeptDims, an_integer_result_that_its_mask_leaves_without_elements_is_empty_by_itself) {
+    for (const bool fuse : {true, false}) {
+        const Results r = compile(parse(hollow_text), {.device = "cpu", .fuse = fuse, .verify = true})
+                              .run({{"x", view(hollow.data(), {3, 3})}});
+        const std::vector<bool> some{true, false, true}, all(3, true);
+        for (const char* name : {"low", "at", "next", "chosen", "low_again"}) EXPECT_EQ(r.valid(name), some) << name;
+        for (const char* name : {"half", "filled"}) EXPECT_EQ(r.valid(name), all) << name;
+        EXPECT_EQ(r.to_vector<std::int32_t>("low"), (std::vector<std::int32_t>{9, 0, 6}));
+        EXPECT_EQ(r.to_vector<std::int64_t>("at"), (std::vector<std::int64_t>{1, 0, 0}));
+        EXPECT_EQ(r.to_vector<std::int32_t>("next"), (std::vector<std::int32_t>{10, 0, 7}));
+        EXPECT_EQ(r.to_vector<std::int32_t>("chosen"), (std::vector<std::int32_t>{9, 0, 7}));
+        EXPECT_EQ(r.to_vector<std::int32_t>("filled"), (std::vector<std::int32_t>{9, -1, 6}));
+        const auto half = r.span<double>("half");
+        EXPECT_EQ(half[0], 4.5);
+        EXPECT_NE(half[1], half[1]) << "a floating value computed from an empty one is NaN";
+        // Broadcast or folded, an empty element counts as 0.
+        EXPECT_EQ(r.valid("above"), std::vector<bool>(9, true));
+        EXPECT_EQ(r.to_vector<std::int32_t>("above"), (std::vector<std::int32_t>{-8, 0, -6, 2, 2, 2, 1, -1, 0}));
+        EXPECT_EQ(r.get<std::int64_t>("total"), 15);
+        const View bools = r.valid_array("low");
+        EXPECT_EQ(bools.extents, Extents{3});
+        EXPECT_EQ(bools.type, DType::boolean);
+        EXPECT_FALSE(static_cast<const bool*>(bools.address)[1]);
+    }
+}
+
+TEST(KeptDims, validity_belongs_to_the_results_of_its_run) {
+    const auto other = [] {
+        std::vector<std::int32_t> x = hollow;
+        x[0] = x[1] = 0, x[3] = 100;
+        return x;
+    }();
+    const std::vector<bool> first{true, false, true}, second{false, true, true};
+    const Executable exe = compile(parse(hollow_text), {.device = "cpu"});
+    const Results before = exe.run({{"x", view(hollow.data(), {3, 3})}});
+    const Results after = exe.run({{"x", view(other.data(), {3, 3})}});
+    EXPECT_EQ(before.valid("low"), first);
+    EXPECT_EQ(after.valid("low"), second);
+    Prepared prepared = exe.prepare({{"x", view(hollow.data(), {3, 3})}});
+    EXPECT_EQ(prepared.run().valid("low"), first);
+    prepared.rebind("x", view(other.data(), {3, 3}));
+    EXPECT_EQ(prepared.run().valid("low"), second);
+    // Where the caller binds the elements, the Results own which are there; of many problems, too.
+    std::vector<std::int32_t> low(3);
+    const std::vector<Bindings> problems{{{"x", view(hollow.data(), {3, 3})}}, {{"x", view(other.data(), {3, 3})}}};
+    const std::vector<Results> many = exe.run_many(problems, std::vector<Bindings>{{{"low", low}}, {}});
+    EXPECT_EQ(low, (std::vector<std::int32_t>{9, 0, 6}));
+    EXPECT_EQ(many[0].valid("low"), first);
+    EXPECT_EQ(many[1].valid("low"), second);
+}
+
+TEST(KeptDims, otherwise_is_the_result_where_nothing_is_folded) {
+    const Graph graph = parse("e(x: i32[i, k]) -> lows = min(x where x > 5 over [k], otherwise = 8), "
+                              "whole = max(x where x > 5, otherwise = -3), m = mean(x where x > 5, otherwise = 0.5)");
+    const std::int32_t none = 0;
+    const Results r = compile(graph, {.device = "cpu"}).run({{"x", view(&none, {2, 0})}});
+    EXPECT_EQ(r.to_vector<std::int32_t>("lows"), (std::vector<std::int32_t>{8, 8}));
+    EXPECT_EQ(r.get<std::int32_t>("whole"), -3);
+    EXPECT_EQ(r.get<double>("m"), 0.5);
+    const Results filled = compile(graph, {.device = "cpu"}).run({{"x", view(hollow.data(), {3, 3})}});
+    EXPECT_EQ(filled.to_vector<std::int32_t>("lows"), (std::vector<std::int32_t>{9, 8, 6}));
+    EXPECT_EQ(filled.get<std::int32_t>("whole"), 9);
+    // A mask of true keeps it.
+    EXPECT_EQ(compile(parse("e(x: i32[n]) -> m = max(x where bool(true), otherwise = 4)"), {.device = "cpu"})
+                  .run({{"x", view(&none, {0})}})
+                  .get<std::int32_t>("m"),
+              4);
+}
+
 TEST(KeptDims, explain_says_what_is_kept_and_the_order) {
     const auto explained = [](const char* text) { return compile(parse(text), {.device = "cpu"}).explain(); };
     const std::string fixed = explained("f(x: f32[n = 100000, k = 256]) -> s = sum(x over [n])");

@@ -271,4 +271,26 @@ TEST_F(KeptDims, a_later_sweep_reads_the_results) {
     EXPECT_EQ(r.to_vector<std::int32_t>("y"), y);
 }
 
+TEST_F(KeptDims, results_that_may_be_empty_say_which_are) {
+    const std::string text = "e(x: f32[i, k]) let z = i32(x); let low = min(z where z > 60 over [k]); "
+                             "-> low = low, next = low * 2, at = argmax(z where z > 60 over [i]), above = z - low";
+    const gf::Executable cuda = compile(text), cpu = gf::compile(gf::parse(text), {.device = "cpu"});
+    for (const auto& [i, k] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {300, 3}, {3, 2049}, {4, 12'289}, {1, 1}}) {
+        const std::vector<float> x = numbers(static_cast<std::size_t>(i * k));
+        const DeviceArray there(x);
+        const gf::Results expected = cpu.run({{"x", gf::host_view(x.data(), {i, k})}});
+        for (const bool on_device : {false, true}) {
+            const gf::Results r = cuda.run(
+                {{"x", on_device ? gf::device_view(there.pointer(), {i, k}) : gf::host_view(x.data(), {i, k})}});
+            for (const char* name : {"low", "next", "at"}) {
+                EXPECT_EQ(r.valid(name), expected.valid(name)) << name << " of " << i << " by " << k;
+                EXPECT_EQ(r.valid_array(name).memory, r.array(name).memory);
+            }
+            for (const char* name : {"low", "next", "above"})
+                EXPECT_EQ(r.to_vector<std::int32_t>(name), expected.to_vector<std::int32_t>(name)) << name;
+            EXPECT_EQ(r.to_vector<std::int64_t>("at"), expected.to_vector<std::int64_t>("at"));
+        }
+    }
+}
+
 } // namespace

@@ -284,6 +284,27 @@ TEST(PlaceSweeps, emptiness_goes_with_scalars_from_sweep_to_sweep) {
     EXPECT_FALSE(fused("f(x: i32[n]) -> r = min(x)").scalars[0].may_be_empty);                     // n = 0 is refused
 }
 
+TEST(PlaceSweeps, results_that_may_be_empty_are_stored_with_which_are_not) {
+    const Plan plan = fused("f(x: i32[i, k], c: bool[i, k]) let low = min(x where c over [k]); -> low = low, "
+                            "next = low + 1, f = f32(low), m = min(f32(x) where c over [k])");
+    ASSERT_EQ(plan.sweeps.size(), 2U);
+    const auto names_of = [&](const Sweep& sweep) {
+        std::vector<std::string> names;
+        for (const Store& store : sweep.stores) names.push_back(plan.arrays[store.array].name);
+        return names;
+    };
+    EXPECT_EQ(names_of(plan.sweeps[0]), (std::vector<std::string>{"low", "low.valid", "m"}));
+    EXPECT_EQ(names_of(plan.sweeps[1]), (std::vector<std::string>{"next", "next.valid", "f"}));
+    EXPECT_TRUE(plan.outputs[0].validity.valid());
+    EXPECT_TRUE(plan.outputs[1].validity.valid());
+    EXPECT_FALSE(plan.outputs[2].validity.valid()) << "NaN instead";
+    EXPECT_FALSE(plan.outputs[3].validity.valid()) << "NaN instead";
+    for (const char* never : {"min(x over [k])", "sum(x where c over [k])", "min(x where c over [k], otherwise = 0)",
+                              "x - min(x where c over [k])"})
+        EXPECT_FALSE(fused(fmt::format("f(x: i32[i, k], c: bool[i, k]) -> y = {}", never)).outputs[0].validity.valid())
+            << never;
+}
+
 TEST(PlaceSweeps, a_sweep_of_wide_states_splits) {
     std::string text = "f(x: f64[n]) -> first = x + 1";
     for (int k = 0; k < 9; ++k) text += ", m" + std::to_string(k) + " = mean(x * " + std::to_string(k + 2) + ")";

@@ -177,6 +177,7 @@ TEST(VerifyPlan, refuses_broken_order_and_results) {
     });
     expect_broken("a scalar or an array", [](Plan& p) { p.outputs[0].scalar = ScalarId(0); });
     expect_broken("a result is an output", [](Plan& p) { p.outputs[0].array = ArrayId(0); });
+    expect_broken("which elements are there is bool", [](Plan& p) { p.outputs[0].validity = p.outputs[0].array; });
     expect_broken("results have names", [](Plan& p) { p.outputs[1].name = p.outputs[0].name; });
     expect_broken("a dim is listed once", [](Plan& p) { p.sweeps[0].dims = {DimId(0), DimId(0)}; });
     expect_broken("dims are of the domain", [](Plan& p) { p.sweeps[0].dims.clear(); });

@@ -63,11 +63,12 @@ TEST(HostileText, every_byte_replaced_or_removed_is_refused_or_a_graph) {
 
 TEST(HostileText, shuffled_tokens_are_refused_or_a_graph) {
     const std::vector<std::string> tokens{
-        "f",     "(",  ")",  "[",   "]",      "x",     ":",    "f32", "n",      "->",         "let",
-        "=",     ";",  ",",  "sum", "min",    "where", "over", "by",  "groups", "accumulate", "ddof",
-        "1",     "0x", "1e", "2.5", "inf",    "nan",   "true", "==",  "<",      "&&",         "!",
-        "-",     "+",  "*",  "/",   "select", "index", "{",    "}",   "@",      "\"",         "99999999999999999999",
-        "1e999", "#",  "\n"};
+        "f",     "(",      ")",          "[",     "]",         "x",   ":",   "f32",   "n",
+        "->",    "let",    "=",          ";",     ",",         "sum", "min", "where", "over",
+        "by",    "groups", "accumulate", "ddof",  "otherwise", "1",   "0x",  "1e",    "2.5",
+        "inf",   "nan",    "true",       "==",    "<",         "&&",  "!",   "-",     "+",
+        "*",     "/",      "select",     "index", "{",         "}",   "@",   "\"",    "99999999999999999999",
+        "1e999", "#",      "\n"};
     std::mt19937 random(7);
     for (int round = 0; round < 20000; ++round) {
         std::string text = round % 2 ? "f(x: f32[n]) -> y = " : "";

@@ -79,6 +79,10 @@ TEST(Text, every_reduction_of_every_type_reads_back) {
                 try {
                     g.output("all", g.reduce(*row, x, {.accumulate = accumulate, .ddof = ddof}));
                     g.output("masked", g.reduce(*row, x, {.where = m, .accumulate = accumulate, .ddof = ddof}));
+                    if (row->on_empty == OnEmpty::undefined)
+                        g.output(
+                            "otherwise",
+                            g.reduce(*row, x, {.where = m, .accumulate = accumulate, .ddof = ddof, .otherwise = 1}));
                 } catch (const InvalidGraph&) {
                     EXPECT_EQ(g.node_count(), 2) << "a refused reduction added nodes";
                 }

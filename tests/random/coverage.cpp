@@ -78,6 +78,7 @@ void count_reduce(const Graph& graph, const Node& node, const std::vector<NodeId
         if (node.masked) ++coverage[pattern + " masked"];
     }
     if (!node.masked) return;
+    if (node.otherwise) ++coverage["otherwise"];
     ++coverage["other mask"];
     ++coverage[fmt::format("reduce {} of {} masked", node.reduce->name, to_text(operand.type))];
     const Node& mask = graph.node(operands[1]);
@@ -232,6 +233,14 @@ void count(const Case& test, Coverage& coverage) {
 }
 
 void count(const Plan& plan, Coverage& coverage) {
+    for (const Output& output : plan.outputs)
+        if (output.validity.valid()) {
+            const auto stores = [&](const Sweep& sweep) {
+                return std::ranges::any_of(sweep.stores, [&](const Store& s) { return s.array == output.validity; });
+            };
+            const bool is_folded = !std::ranges::find_if(plan.sweeps, stores)->folds.empty();
+            ++coverage[is_folded ? "results that may be empty" : "maps that may be empty"];
+        }
     int stages = 0;
     for (const Sweep& sweep : plan.sweeps) {
         count_code(plan, sweep, coverage);

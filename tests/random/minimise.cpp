@@ -80,7 +80,7 @@ Case changed(const Case& test, const Change& change) {
                         .type = node.type,
                         .dims = node.dims,
                         .name = new_name(old)};
-        if (n == change.node && change.loses_mask) node.masked = false;
+        if (n == change.node && change.loses_mask) node.masked = false, node.otherwise.reset();
         if (n == change.node && change.folds_all) node.dims.clear();
         for (NodeId& operand : list) operand = number[operand];
         if (node.kind == NodeKind::map || node.kind == NodeKind::cast) { // operands may have lost dims

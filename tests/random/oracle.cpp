@@ -16,7 +16,7 @@ namespace {
 /// One node's value: an element for each place of its domain.
 struct Evaluated {
     std::vector<Bits> elements;
-    bool empty = false;
+    std::vector<bool> empty = {}; ///< by element; none: none is empty
 };
 
 class Walk {
@@ -32,10 +32,15 @@ public:
             const Evaluated& value = values_[output.node];
             std::vector<DimId> dims = node.dims;
             std::sort(dims.begin(), dims.end());
-            // An empty floating result is NaN.
-            Result result{output.name, node.type, !dims.empty(), value.empty && !is_floating(node.type), {}};
+            Result result{output.name, node.type, !dims.empty(), false, {}};
             for (std::int64_t i = 0; i < size_of_domain(dims); ++i)
                 result.elements.push_back(at(output.node, coordinates(dims, i)));
+            if (!is_floating(node.type)) { // an empty floating result is NaN
+                if (dims.empty())
+                    result.empty = !value.empty.empty() && value.empty[0];
+                else
+                    for (const bool empty : value.empty) result.valid.push_back(!empty);
+            }
             results.push_back(std::move(result));
         }
         return results;
@@ -63,10 +68,12 @@ private:
     }
 
     /// The element of an evaluated node at coordinates of any domain that contains its dims.
-    Bits at(NodeId node, const Coordinates& place) const {
+    Bits at(NodeId node, const Coordinates& place) const { return values_[node].elements[number_of(node, place)]; }
+
+    std::size_t number_of(NodeId node, const Coordinates& place) const {
         std::int64_t i = 0;
         for (const DimId dim : graph_.node(node).dims) i = i * extent(dim) + place[dim.index()];
-        return values_[node].elements[static_cast<std::size_t>(i)];
+        return static_cast<std::size_t>(i);
     }
 
     Evaluated evaluate(NodeId n) const {
@@ -74,14 +81,14 @@ private:
         const std::vector<NodeId> operands = graph_.operands(n);
         switch (node.kind) {
         case NodeKind::input:
-        case NodeKind::scalar: return {inputs_.at(node.name), false};
-        case NodeKind::constant: return {{node.bits}, false};
+        case NodeKind::scalar: return {inputs_.at(node.name)};
+        case NodeKind::constant: return {{node.bits}};
         case NodeKind::index: {
             Evaluated value;
             for (std::int64_t i = 0; i < extent(node.dim); ++i) value.elements.push_back(static_cast<Bits>(i));
             return value;
         }
-        case NodeKind::extent: return {{static_cast<Bits>(extent(node.dim))}, false};
+        case NodeKind::extent: return {{static_cast<Bits>(extent(node.dim))}};
         case NodeKind::map: return map(node, operands);
         case NodeKind::cast: {
             const DType from = graph_.node(operands[0]).type;
@@ -92,30 +99,36 @@ private:
         throw InternalError("oracle: a node of no kind");
     }
 
-    /// Applies f to the operands' elements at each place. A scalar computed from an empty scalar is empty, too.
+    /// Applies f to the operands' elements at each place. What is computed from an empty element is empty, too.
     template <class F> Evaluated elementwise(const Node& node, const std::vector<NodeId>& operands, F f) const {
         Evaluated value;
-        if (node.dims.empty()) value.empty = is_empty(node, operands);
         for (std::int64_t i = 0; i < size_of_domain(node.dims); ++i) {
             const Coordinates place = coordinates(node.dims, i);
             Bits x[3] = {};
             for (std::size_t slot = 0; slot < operands.size(); ++slot) x[slot] = at(operands[slot], place);
-            value.elements.push_back(value.empty ? nothing(node.type) : f(x));
+            value.empty.push_back(is_empty(node, operands, place));
+            value.elements.push_back(value.empty.back() ? nothing(node.type) : f(x));
         }
         return value;
     }
 
-    /// True if the scalar is empty: an operand is empty; of select, the condition or the operand it chooses.
-    bool is_empty(const Node& node, const std::vector<NodeId>& operands) const {
-        const auto operand = [&](std::size_t slot) -> const Evaluated& { return values_[operands[slot]]; };
+    /// True if an element is empty: an operand's is that has the same dims; of select, the condition's or that of the
+    /// operand it chooses.
+    bool is_empty(const Node& node, const std::vector<NodeId>& operands, const Coordinates& place) const {
+        const auto is_empty_in = [&](std::size_t slot) {
+            std::vector<DimId> dims = graph_.node(operands[slot]).dims;
+            std::sort(dims.begin(), dims.end());
+            const std::vector<bool>& empty = values_[operands[slot]].empty;
+            return dims == node.dims && !empty.empty() && empty[number_of(operands[slot], place)];
+        };
         if (node.kind == NodeKind::map && std::string_view(node.map->name) == "select")
-            return operand(0).empty || operand(operand(0).elements[0] != 0 ? 1 : 2).empty;
+            return is_empty_in(0) || is_empty_in(at(operands[0], place) != 0 ? 1 : 2);
         for (std::size_t slot = 0; slot < operands.size(); ++slot)
-            if (operand(slot).empty) return true;
+            if (is_empty_in(slot)) return true;
         return false;
     }
 
-    /// The value of an empty scalar when it is combined with an array.
+    /// The value of an empty element where it is broadcast or folded.
     static Bits nothing(DType type) {
         return is_floating(type) ? convert(to_bits(std::numeric_limits<double>::quiet_NaN()), DType::f64, type) : 0;
     }
@@ -162,10 +175,15 @@ private:
                 elements.push_back(convert(at(operands[0], place), operand.type, element));
                 if (node.masked) mask.push_back(at(operands[1], place));
             }
+            if (node.otherwise && std::ranges::count(mask, Bits{0}) == std::ssize(mask)) {
+                value.elements.push_back(*node.otherwise);
+                value.empty.push_back(false);
+                continue;
+            }
             const Reduced reduced =
                 oracle::reduce(node.reduce->name, elements, element, mask, node.accumulator, result, node.ddof, order);
             value.elements.push_back(convert(reduced.bits, result, node.type));
-            if (node.dims.empty()) value.empty = reduced.empty;
+            value.empty.push_back(reduced.empty);
         }
         return value;
     }

@@ -28,6 +28,7 @@ struct Result {
     bool is_array = false;
     bool empty = false;         ///< scalar to which no element contributed
     std::vector<Bits> elements; ///< row-major in the graph's order of dims; a scalar has one
+    std::vector<bool> valid{};  ///< array: by element, false where no element contributed; none: all are true
 };
 
 /// The results of `graph`, in its order, with the given extents of its dims.

@@ -57,6 +57,13 @@ std::vector<Bits> elements_of(const View& view) {
     return elements;
 }
 
+std::vector<bool> bools_of(const View& view) {
+    std::vector<bool> bools;
+    if (view.extents.rank() > 0)
+        for (const Bits bits : elements_of(view)) bools.push_back(bits != 0);
+    return bools;
+}
+
 std::vector<Result> run(const Executable& executable, const Case& test, const Inputs& inputs) {
     Random random(test.seed);
     std::vector<HostArray> arrays;
@@ -90,7 +97,8 @@ std::vector<Result> run(const Executable& executable, const Case& test, const In
     std::vector<Result> results;
     for (const Results::Entry& entry : run.entries())
         results.push_back({entry.name, entry.type, entry.is_array, entry.empty,
-                           entry.is_array ? elements_of(entry.array) : std::vector<Bits>{entry.bits}});
+                           entry.is_array ? elements_of(entry.array) : std::vector<Bits>{entry.bits},
+                           bools_of(entry.valid)});
     return results;
 }
 
@@ -108,6 +116,11 @@ std::optional<std::string> difference(const std::vector<Result>& expected, const
         if (e.empty) continue;
         if (e.elements.size() != a.elements.size())
             return fmt::format("{}: expected {} elements, got {}", e.name, e.elements.size(), a.elements.size());
+        const auto is_valid = [](const Result& r, std::size_t k) { return r.valid.empty() || r.valid[k]; };
+        for (std::size_t k = 0; k < e.elements.size(); ++k)
+            if (is_valid(e, k) != is_valid(a, k))
+                return fmt::format("{}[{}]: expected {}, got {}", e.name, k, is_valid(e, k) ? "a value" : "none",
+                                   is_valid(a, k) ? "a value" : "none");
         for (std::size_t k = 0; k < e.elements.size(); ++k)
             if (!same(e.elements[k], a.elements[k], e.type))
                 return fmt::format("{}[{}]: expected {} ({:#x}), got {} ({:#x})", e.name, k,

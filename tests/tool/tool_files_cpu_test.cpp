@@ -108,6 +108,23 @@ TEST_F(ToolFiles, gives_advice_on_files_of_other_formats) {
     expect_failure(1, "run @graph.txt x=raw:i32:x.npy", {"is a .npy file", "without raw:"});
 }
 
+TEST_F(ToolFiles, shows_empty_elements_and_writes_none) {
+    const std::vector<std::int32_t> table{3, 1, -4, 1, 2, 9};
+    gf::npy::write(path("table.npy"), gf::host_view(table.data(), {2, 3}));
+    const std::string low =
+        "'f(x: i32[i, k]) -> low = min(x over [k] where x < 0), at = argmin(x over [i] where x > 2)' "
+        "x=table.npy --device cpu ";
+    expect_output("run " + low, "low = i32[2]: -4 empty\nat = i64[3]: 0 empty 1\n");
+    expect_output("run --json " + low, "{\"low\": [-4, null], \"at\": [0, null, 1]}\n");
+    expect_failure(1, "run " + low + "-o low=low.npy",
+                   {"-o low=low.npy", "elements of \"low\" may be empty", "otherwise = 0", "--json"});
+    EXPECT_FALSE(std::filesystem::exists(path("low.npy")));
+    expect_output("run --device cpu 'f(x: i32[i, k]) -> low = min(x over [k] where x < 0, otherwise = 7)' x=table.npy "
+                  "-o low=low.npy",
+                  "low = i32[2] in low.npy\n");
+    EXPECT_EQ(static_cast<const std::int32_t*>(gf::npy::open(path("low.npy")).view().address)[1], 7);
+}
+
 TEST_F(ToolFiles, help_lists_the_forms_of_bindings) {
     const Outcome outcome = gridfold("run --help");
     EXPECT_EQ(outcome.code, 0);

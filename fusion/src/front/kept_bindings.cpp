@@ -4,10 +4,10 @@
 
 namespace gf::detail {
 
-Extents extents_of(const Slot& slot, std::span<const std::int64_t> extents) {
+Extents extents_of(const std::vector<DimId>& dims, std::span<const std::int64_t> extents) {
     std::array<std::int64_t, max_rank> own{};
-    for (std::size_t i = 0; i < slot.dims.size(); ++i) own[i] = extents[slot.dims[i].index()];
-    return Extents(std::span(own).first(slot.dims.size()));
+    for (std::size_t i = 0; i < dims.size(); ++i) own[i] = extents[dims[i].index()];
+    return Extents(std::span(own).first(dims.size()));
 }
 
 void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlot> kept) {
@@ -35,7 +35,7 @@ void restore(const Signature& signature, std::span<const KeptSlot> kept, std::sp
         case SlotKind::input:
         case SlotKind::output:
             given[i].array = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(kept[i].word)), slot.type,
-                              extents_of(slot, extents), kept[i].memory, slot.kind == SlotKind::output};
+                              extents_of(slot.dims, extents), kept[i].memory, slot.kind == SlotKind::output};
             break;
         case SlotKind::scalar: given[i].bits = kept[i].word; break;
         case SlotKind::dim: given[i].extent = extents[slot.dim.index()]; break;

@@ -17,8 +17,8 @@ struct KeptSlot {
     bool bound = false;
 };
 
-/// The extents of a slot's array; `extents`: by Plan::dims.
-Extents extents_of(const Slot& slot, std::span<const std::int64_t> extents);
+/// The extents of an array with these dims; `extents`: by Plan::dims.
+Extents extents_of(const std::vector<DimId>& dims, std::span<const std::int64_t> extents);
 
 /// Stores `given`, which resolve() has accepted, in `kept`; both by Signature::slots.
 void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlot> kept);

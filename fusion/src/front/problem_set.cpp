@@ -49,7 +49,7 @@ void ProblemSet::resize(Bound& bound, std::size_t count) const {
     bound.extents.resize(count * plan().dims.size());
     bound.arrays.resize(count * plan().arrays.size());
     bound.parameters.resize(count * plan().parameters.size());
-    if (has_arrays_) bound.owners.resize(count * plan().outputs.size());
+    if (has_arrays_) bound.owners.resize(count * plan().arrays.size());
     bound.count = count;
 }
 
@@ -62,37 +62,40 @@ void ProblemSet::resolve(Bound& bound, std::size_t number, Results::Arrays* arra
     if (arrays != nullptr) place_outputs(bound, number, *arrays);
 }
 
-/// Allocates each array output that the caller did not bind, or reuses its current memory if that is large enough.
+/// Places the array outputs of a problem: where the caller bound them, or in memory of the Results.
 void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays& arrays) const {
+    arrays.values.resize(plan().outputs.size());
+    arrays.validity.resize(plan().outputs.size());
+    for (std::size_t i = 0; i < plan().outputs.size(); ++i) {
+        if (output_slots_[i] < 0) continue;
+        const Output& output = plan().outputs[i];
+        const Given& given = given_[static_cast<std::size_t>(output_slots_[i])];
+        if (given.bound) {
+            arrays.values[i] = {given.array, nullptr};
+            bound.owners[number * plan().arrays.size() + output.array.index()] = nullptr;
+        } else {
+            place(bound, number, output.array, arrays.values[i]);
+        }
+        if (output.validity.valid()) place(bound, number, output.validity, arrays.validity[i]);
+    }
+}
+
+/// Allocates an array that the caller did not bind, or reuses its current memory if that is as large.
+void ProblemSet::place(Bound& bound, std::size_t number, ArrayId id, Results::Arrays::One& own) const {
     const OpenProblem problem = open_problem(plan(), bound, number);
     const Memory memory = input_memory(compiled_->signature, given_);
-    const std::size_t each = plan().outputs.size();
-    arrays.views.resize(each);
-    arrays.memory.resize(each);
-    for (std::size_t i = 0; i < each; ++i) {
-        if (output_slots_[i] < 0) continue;
-        const auto slot = static_cast<std::size_t>(output_slots_[i]);
-        std::shared_ptr<ResultMemory>& own = arrays.memory[i];
-        std::shared_ptr<const void>& owner = bound.owners[number * each + i];
-        if (given_[slot].bound) {
-            own = nullptr;
-            owner = nullptr;
-            arrays.views[i] = given_[slot].array;
-            continue;
-        }
-        const ArrayId array = plan().outputs[i].array;
-        const Extents extents = extents_of(compiled_->signature.slots[slot], problem.extents);
-        const std::size_t bytes = element_count(extents) * size_of(plan().arrays[array].type);
-        // A result that is now bound as an input keeps its memory: the next result gets other memory.
-        const auto is_bound_now = [&](const Given& other) {
-            return other.bound && other.array.address != nullptr && own->holds(other.array.address);
-        };
-        if (!own || !own->serves(memory, bytes) || std::ranges::any_of(given_, is_bound_now))
-            own = std::make_shared<ResultMemory>(memory, compiled_->chosen.target.ordinal, bytes, compiled_->memory);
-        problem.arrays[array.index()] = {own->address(), memory};
-        owner = own;
-        arrays.views[i] = {own->address(), plan().arrays[array].type, extents, memory, true};
-    }
+    const Array& array = plan().arrays[id];
+    const Extents extents = extents_of(array.dims, problem.extents);
+    const std::size_t bytes = element_count(extents) * size_of(array.type);
+    // A result that is now bound as an input keeps its memory: the next result gets other memory.
+    const auto is_bound_now = [&](const Given& other) {
+        return other.bound && other.array.address != nullptr && own.memory->holds(other.array.address);
+    };
+    if (!own.memory || !own.memory->serves(memory, bytes) || std::ranges::any_of(given_, is_bound_now))
+        own.memory = std::make_shared<ResultMemory>(memory, compiled_->chosen.target.ordinal, bytes, compiled_->memory);
+    problem.arrays[id.index()] = {own.memory->address(), memory};
+    bound.owners[number * plan().arrays.size() + id.index()] = own.memory;
+    own.view = {own.memory->address(), array.type, extents, memory, true};
 }
 
 void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings> outputs) {

@@ -45,6 +45,11 @@ std::uint64_t element(const View& view, std::size_t index) {
     return bits;
 }
 
+/// 1 unless an element is empty, by Results::Entry::valid: passes may remove what could be empty.
+std::uint64_t validity(const View& valid, std::size_t index) {
+    return valid.extents.rank() == 0 ? 1 : element(valid, index);
+}
+
 /// The number of the first element that differs; empty if none does.
 std::optional<std::size_t> first_difference(const View& a, const View& b) {
     const std::size_t count = element_count(a.extents);
@@ -100,11 +105,18 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
                 .parameters = std::vector<std::uint64_t>(plan.parameters.size()),
                 .owners = {}};
     resolve(signature_, inputs, {}, open_problem(plan, bound, 0));
-    std::vector<HostBuffer> memory(entries.size());
+    Table<ArrayId, HostBuffer> memory(plan.arrays.size());
+    const auto place = [&](ArrayId array, const View& like) {
+        memory[array] = HostBuffer(element_count(like.extents) * size_of(like.type));
+        bound.arrays[array.index()] = {memory[array].address(), Memory::host};
+    };
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (!entries[i].is_array) continue;
-        memory[i] = HostBuffer(element_count(entries[i].array.extents) * size_of(entries[i].type));
-        bound.arrays[plan.outputs[i].array.index()] = {memory[i].address(), Memory::host};
+        if (entries[i].is_array) place(plan.outputs[i].array, entries[i].array);
+        if (plan.outputs[i].validity.valid()) {
+            View like = entries[i].array;
+            like.type = DType::boolean;
+            place(plan.outputs[i].validity, like);
+        }
     }
     const auto runner = build_->runner();
     std::vector<ScalarResult> scalars(plan.scalars.size());
@@ -113,10 +125,18 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Results::Entry& entry = entries[i];
         if (entry.is_array) {
-            const View got = copies.of(entry.array), expected = memory[i].view(entry.type, entry.array.extents);
+            const Output& output = plan.outputs[i];
+            const View got = copies.of(entry.array), expected = memory[output.array].view(entry.type, got.extents);
             if (const auto at = first_difference(got, expected))
                 throw_difference(plan, fmt::format("element {} of output \"{}\"", *at, entry.name), entry.type,
                                  element(got, *at), element(expected, *at));
+            const View valid = copies.of(entry.valid);
+            const View expected_valid =
+                output.validity.valid() ? memory[output.validity].view(DType::boolean, got.extents) : View();
+            for (std::size_t k = 0; k < element_count(got.extents); ++k)
+                if (validity(valid, k) != validity(expected_valid, k))
+                    throw_difference(plan, fmt::format("whether element {} of output \"{}\" is there", k, entry.name),
+                                     DType::boolean, validity(valid, k), validity(expected_valid, k));
             continue;
         }
         const ScalarResult& expected = scalars[plan.outputs[i].scalar.index()];

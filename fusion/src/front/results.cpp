@@ -14,6 +14,21 @@ DType type_of(const Plan& plan, const plan::Output& output) {
     return output.array.valid() ? plan.arrays[output.array].type : plan.scalars[output.scalar].type;
 }
 
+/// Copies an array from host or device memory to the host.
+void copy_elements(const View& from, void* to) {
+    const std::size_t bytes = element_count(from.extents) * size_of(from.type);
+    if (bytes == 0) return;
+    if (from.memory != Memory::device) {
+        std::memcpy(to, from.address, bytes);
+        return;
+    }
+    const int device = pointer_info(from.address).device;
+    const CurrentDevice current(device);
+    const Stream stream(device, StreamKind::ordered_with_default);
+    copy_to_host(to, from.address, bytes, stream);
+    stream.wait();
+}
+
 /// The scalar result of one problem. A floating-point result is never empty: it is NaN instead.
 ScalarResult scalar_of(const Results::Run& run, std::size_t problem, const plan::Output& output) {
     const std::size_t each = run.plan->scalars.size();
@@ -84,7 +99,33 @@ View Results::array(std::string_view name) const {
     if (!run_->plan->outputs[number].array.valid())
         throw InvalidResult(fmt::format("result \"{}\" is a scalar", name), "array reads arrays",
                             fmt::format("use get(\"{}\")", name));
-    return arrays_->views[number];
+    return arrays_->values[number].view;
+}
+
+View Results::validity(std::string_view name) const {
+    const std::size_t number = find_output(name);
+    if (!run_->plan->outputs[number].array.valid())
+        throw InvalidResult(fmt::format("result \"{}\" is a scalar", name), "valid reads arrays",
+                            fmt::format("use get_optional(\"{}\")", name));
+    return arrays_->validity[number].view;
+}
+
+View Results::valid_array(std::string_view name) const {
+    const View valid = validity(name);
+    if (valid.extents.rank() == 0)
+        throw InvalidResult(
+            fmt::format("result \"{}\" ({}) has no array of which elements are there", name, to_text(array(name).type)),
+            "none of its elements is ever empty", fmt::format("use valid(\"{}\")", name));
+    return valid;
+}
+
+std::vector<bool> Results::valid(std::string_view name) const {
+    const View valid = validity(name);
+    const std::size_t count = element_count(array(name).extents);
+    if (valid.extents.rank() == 0) return std::vector<bool>(count, true);
+    const auto bytes = std::make_unique<bool[]>(count);
+    copy_elements(valid, bytes.get());
+    return std::vector<bool>(bytes.get(), bytes.get() + count);
 }
 
 View Results::host_array(std::string_view name, DType type) const {
@@ -104,17 +145,7 @@ void Results::copy_array(std::string_view name, DType type, void* to, std::size_
         throw InvalidResult(
             fmt::format("result \"{}\" has {} elements, and is to be copied to {}", name, elements, count),
             "a copy has all elements and nothing else", "size it by array(name).extents, or use to_vector");
-    const std::size_t bytes = elements * size_of(type);
-    if (bytes == 0) return;
-    if (view.memory != Memory::device) {
-        std::memcpy(to, view.address, bytes);
-        return;
-    }
-    const int device = pointer_info(view.address).device;
-    const CurrentDevice current(device);
-    const Stream stream(device, StreamKind::ordered_with_default);
-    copy_to_host(to, view.address, bytes, stream);
-    stream.wait();
+    copy_elements(view, to);
 }
 
 std::span<const Results::Entry> Results::entries() const {
@@ -132,14 +163,16 @@ std::span<const Results::Entry> Results::entries() const {
                                .is_array = output.array.valid(),
                                .empty = false,
                                .bits = 0,
-                               .array = {}});
+                               .array = {},
+                               .valid = {}});
         listed.entries = std::move(entries);
     }
     if (listed.number == run_->number) return listed.entries;
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
         Entry& entry = listed.entries[i];
         if (entry.is_array) {
-            entry.array = arrays_->views[i];
+            entry.array = arrays_->values[i].view;
+            entry.valid = arrays_->validity[i].view;
         } else {
             const ScalarResult scalar = scalar_of(*run_, problem_, plan.outputs[i]);
             entry.empty = scalar.empty;

@@ -63,11 +63,14 @@ struct Results::Run {
     mutable std::vector<Listed> listed;
 };
 
-/// The array results of one problem, by Plan::outputs.
+/// The array results of one problem.
 struct Results::Arrays {
-    std::vector<View> views;
-    std::vector<std::shared_ptr<detail::ResultMemory>>
-        memory; ///< null for scalars and for arrays that the caller bound
+    struct One {
+        View view;
+        std::shared_ptr<detail::ResultMemory> memory; ///< null for an array that the caller bound
+    };
+    std::vector<One> values;   ///< by Plan::outputs; scalars have none
+    std::vector<One> validity; ///< by Plan::outputs: Output::validity
 };
 
 } // namespace gf

@@ -29,16 +29,14 @@ std::uint64_t empty_bits(DType type) {
 
 /// Writes one sweep's code. `values` and `phases` are by node, valid for the nodes of the sweep's slice only.
 ///
-/// A scalar that may be empty is two values: itself, with empty_bits() if it is empty, and a bool. A scalar yielded by
-/// an earlier sweep is read as both. A reduction is empty if its mask accepted nothing; a map if an operand is empty;
-/// select only if its condition or the chosen operand is. Floating reductions are NaN instead of empty.
+/// What may be empty (emptiness.hpp) is two values: itself, empty_bits() where it is empty, and a bool. A scalar yielded
+/// by an earlier sweep is read as both; of an array, an earlier sweep has also stored which elements are not empty.
 class SweepWriter {
 public:
     SweepWriter(const Graph& graph, const Placement& placement, const Table<NodeId, ParameterId>& parameter_of,
-                const Table<NodeId, ScalarId>& scalar_of, const Table<ScalarId, Scalar>& scalars,
-                Table<NodeId, ValueId>& values, Table<NodeId, int>& phases)
-        : graph_(graph), placement_(placement), parameter_of_(parameter_of), scalar_of_(scalar_of), scalars_(scalars),
-          values_(values), phases_(phases) {}
+                const Table<NodeId, ScalarId>& scalar_of, Table<NodeId, ValueId>& values, Table<NodeId, int>& phases)
+        : graph_(graph), placement_(placement), parameter_of_(parameter_of), scalar_of_(scalar_of), values_(values),
+          phases_(phases) {}
 
     Sweep write(SweepId number) {
         const PlacedSweep& placed = placement_.sweeps[number];
@@ -56,7 +54,9 @@ public:
         for (const NodeId reduce : placed.reduces) add_folds(reduce);
         write_nodes(1);
         for (const PlacedStore& store : placed.stores)
-            sweep_.stores.push_back({before_rounding(values_[store.node], store.array), store.array});
+            sweep_.stores.push_back({store.of_validity ? valid_of(store.node) // defect: stored validity
+                                                       : before_rounding(values_[store.node], store.array),
+                                     store.array});
         for (const NodeId node : placed.yields)
             sweep_.yields.push_back({values_[node], scalar_of_[node], empty_of(node)});
         sort_by_phase(used_values());
@@ -187,20 +187,31 @@ private:
         return known->second;
     }
 
-    /// The bool value that is true if a scalar of the slice is empty; none: it never is.
+    /// The bool value that is true where a value of the slice is empty; none: it never is.
     ValueId empty_of(NodeId n) {
         const Node& node = graph_.node(n);
         const auto [known, is_new] = empty_.try_emplace(n);
-        if (!is_new || !node.dims.empty()) return known->second;
-        if (is_fetched(graph_, placement_, number_, n)) {
-            const ScalarId scalar = scalar_of_[n];
-            if (scalars_[scalar].may_be_empty)
-                known->second = append_of_scalar(Opcode::is_empty, DType::boolean, scalar);
-        } else if (node.kind == NodeKind::reduce && needs_acceptance(node) && !is_floating(node.type)) {
-            known->second = rejected_all(n);
-        } else if (node.kind == NodeKind::cast) { // a cast that writes no code: maps have set theirs when written
+        if (!is_new || !placement_.may_be_empty[n]) return known->second;
+        if (is_fetched(graph_, placement_, number_, n))
+            known->second = node.dims.empty()
+                                ? append_of_scalar(Opcode::is_empty, DType::boolean, scalar_of_[n])
+                                : negated(append_load(DType::boolean, placement_.validity_of[n], node.dims));
+        else if (node.kind == NodeKind::reduce)
+            known->second = negated(accepted(n));
+        else if (node.kind == NodeKind::cast) // a cast that writes no code: maps have set theirs when written
             known->second = empty_of(graph_.operands(n)[0]);
-        }
+        return known->second;
+    }
+
+    /// The bool value that is true where a value of the slice that may be empty is not.
+    ValueId valid_of(NodeId n) {
+        const bool is_folded = folded_.contains(n);
+        return is_folded ? accepted(n) : negated(empty_of(n));
+    }
+
+    ValueId negated(ValueId value) {
+        const auto [known, is_new] = negations_.try_emplace(value);
+        if (is_new) known->second = append_map(map_op::logical_not, DType::boolean, DType::boolean, {value});
         return known->second;
     }
 
@@ -209,16 +220,19 @@ private:
         return !b.valid() ? a : append_map(map_op::logical_or, DType::boolean, DType::boolean, {a, b}); // defect: or
     }
 
-    /// The bool value that is true if a map or cast of scalars is empty; none: it never is.
+    /// The bool value that is true where a map or cast is empty; none: it never is.
     ValueId empty_of_operands(NodeId n) {
         const Node& node = graph_.node(n);
         const std::vector<NodeId> operands = graph_.operands(n);
-        ValueId empty = empty_of(operands[0]);
+        const auto passed_on = [&](NodeId operand) {
+            return passes_emptiness(graph_, placement_.may_be_empty, n, operand) ? empty_of(operand) : ValueId();
+        };
+        ValueId empty = passed_on(operands[0]);
         if (node.kind != NodeKind::map || node.map != &map_op::select) { // defect: select
-            for (const NodeId operand : operands) empty = either(empty, empty_of(operand));
+            for (const NodeId operand : operands) empty = either(empty, passed_on(operand));
             return empty;
         }
-        const ValueId first = empty_of(operands[1]), second = empty_of(operands[2]);
+        const ValueId first = passed_on(operands[1]), second = passed_on(operands[2]);
         if (!first.valid() && !second.valid()) return empty;
         const ValueId never = first.valid() && second.valid() ? ValueId() : nothing(DType::boolean);
         return either(empty, append_map(map_op::select, DType::boolean, DType::boolean,
@@ -226,12 +240,11 @@ private:
                                          second.valid() ? second : never}));                  // defect: choices
     }
 
-    /// The value of a map or cast, or nothing() if the scalar is empty.
+    /// The value of a map or cast, or nothing() where it is empty.
     ValueId unless_empty(NodeId n, ValueId value) {
-        if (!graph_.node(n).dims.empty()) return value; // defect: elementwise
+        if (!placement_.may_be_empty[n]) return value; // defect: elementwise
         const ValueId empty = empty_of_operands(n);
         empty_[n] = empty;
-        if (!empty.valid()) return value;
         const DType type = value_type(graph_.node(n).type);
         return append_map(map_op::select, type, type, {empty, nothing(type), value});
     }
@@ -292,7 +305,7 @@ private:
         const DimSet kept = dim_set(sweep_, node.dims);
         folded.fold = find_or_add(
             {node.reduce->monoid, sweep_.code[value].type, value_type(node.accumulator), value, mask, kept});
-        if (needs_acceptance(node))
+        if (is_undefined_over_nothing(node))
             folded.acceptance = find_or_add(
                 {reduce_op::any.monoid, DType::boolean, DType::boolean, mask, {}, kept}); // defect: acceptance
         folded_[reduce] = folded;
@@ -319,36 +332,30 @@ private:
         return known->second;
     }
 
-    ValueId rejected_all(NodeId reduce) {
-        const ValueId some = accepted(reduce);
-        const auto [known, is_new] = rejected_.try_emplace(some);
-        if (is_new) known->second = append_map(map_op::logical_not, DType::boolean, DType::boolean, {some});
-        return known->second;
-    }
-
     ValueId finalized(NodeId n) {
         const Node& node = graph_.node(n);
         const DType type = value_type(node.type);
-        if (!needs_acceptance(node))
+        if (!is_undefined_over_nothing(node))
             return rounded(n, append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof));
         const ValueId accepted_some = accepted(n);
         const ValueId value = append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof);
+        const ValueId instead = node.otherwise ? append_constant(type, held_bits(node.type, *node.otherwise))
+                                               : nothing(type); // defect: instead
         return rounded(
-            n, append_map(map_op::select, type, type, {accepted_some, value, nothing(type)})); // defect: accepted some
+            n, append_map(map_op::select, type, type, {accepted_some, value, instead})); // defect: accepted some
     }
 
     const Graph& graph_;
     const Placement& placement_;
     const Table<NodeId, ParameterId>& parameter_of_;
     const Table<NodeId, ScalarId>& scalar_of_;
-    const Table<ScalarId, Scalar>& scalars_;
     Table<NodeId, ValueId>& values_;
     Table<NodeId, int>& phases_;
     SweepId number_;
     Sweep sweep_;
-    std::map<NodeId, Folded> folded_;     ///< by reduce node
-    std::map<FoldId, ValueId> accepted_;  ///< an Any fold, finalised
-    std::map<ValueId, ValueId> rejected_; ///< the negation of a value of accepted_
+    std::map<NodeId, Folded> folded_;    ///< by reduce node
+    std::map<FoldId, ValueId> accepted_; ///< an Any fold, finalised
+    std::map<ValueId, ValueId> negations_;
     std::map<DType, ValueId> nothing_;
     std::map<NodeId, ValueId> empty_; ///< the results of empty_of() so far
 };
@@ -358,7 +365,7 @@ void list_needed_dims(const Graph& graph, const Placement& placement, Table<DimI
     for (const PlacedSweep& sweep : placement.sweeps)
         for (const NodeId reduce : sweep.reduces) {
             const Node& node = graph.node(reduce);
-            if (!node.reduce->needs_elements) continue;
+            if (!node.reduce->needs_elements || node.otherwise) continue; // defect: over no element
             const Node& operand = graph.node(graph.operands(reduce)[0]);
             for (const DimId dim : operand.dims) {
                 if (std::binary_search(node.dims.begin(), node.dims.end(), dim)) continue;
@@ -403,7 +410,7 @@ Plan linearize(const Graph& graph, const Placement& placement) {
     Table<NodeId, ValueId> values(nodes);
     Table<NodeId, int> phases(nodes);
     for (const SweepId s : placement.sweeps.ids()) {
-        SweepWriter writer(graph, placement, parameter_of, scalar_of, plan.scalars, values, phases);
+        SweepWriter writer(graph, placement, parameter_of, scalar_of, values, phases);
         plan.sweeps.push_back(writer.write(s));
         for (const Yield& yield : plan.sweeps.back().yields)
             plan.scalars[yield.scalar].may_be_empty = yield.empty.valid();
@@ -411,7 +418,8 @@ Plan linearize(const Graph& graph, const Placement& placement) {
     for (std::size_t o = 0; o < graph.outputs().size(); ++o) {
         const Graph::Output& output = graph.outputs()[o];
         const ArrayId array = placement.output_array[o];
-        plan.outputs.push_back({output.name, array.valid() ? ScalarId() : scalar_of[output.node], array});
+        plan.outputs.push_back(
+            {output.name, array.valid() ? ScalarId() : scalar_of[output.node], array, placement.output_validity[o]});
     }
     return plan;
 }

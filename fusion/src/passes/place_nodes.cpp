@@ -26,18 +26,14 @@ Placement place_nodes(const Graph& graph) {
             sweep.stage = stages[n] - 1;
             sweep.dims = domain_of(graph.node(graph.operands(n)[0]));
             sweep.reduces.push_back(n);
-            if (node.dims.empty())
-                sweep.yields.push_back(n);
-            else
-                store_results(graph, placement, n, sweep);
-        } else if (node.dims.empty()) {
+        }
+        if (node.dims.empty())
             sweep.yields.push_back(n);
-        } else {
+        else if (!is_leaf)
+            store_value(graph, placement, n, sweep);
+        else
             for (const std::size_t output : placement.outputs_of[n])
                 sweep.stores.push_back({n, placement.output_array[output]});
-            if (!is_result) sweep.stores.push_back({n, add_temporary(graph, placement, n)});
-            if (!is_leaf) placement.array_of[n] = sweep.stores[0].array;
-        }
         placement.sweeps.push_back(std::move(sweep));
     }
     complete(graph, placement);

@@ -77,10 +77,14 @@ private:
             for (const std::size_t output : placement_.outputs_of[n]) {
                 const ArrayId array = placement_.output_array[output];
                 if (array.valid() && node.kind == NodeKind::reduce) continue; // stored where it is folded
-                if (array.valid())
-                    group_of(domain_of(node), stage_[n]).stores.push_back({n, array});
-                else if (stage_[n] == 0)
+                if (array.valid()) {
+                    std::vector<PlacedStore>& stores = group_of(domain_of(node), stage_[n]).stores;
+                    stores.push_back({n, array});
+                    if (const ArrayId validity = placement_.output_validity[output]; validity.valid())
+                        stores.push_back({n, validity, true}); // defect: validity of maps
+                } else if (stage_[n] == 0) {
                     group_of({}, 0);
+                }
             }
         }
         join_stores();
@@ -113,11 +117,12 @@ private:
         }
         for (const std::vector<NodeId>& sharing : sharing_reduces(group))
             for (const NodeId reduce : sharing) {
-                const bool is_array = !graph_.node(reduce).dims.empty();
-                const int arrays = is_array ? std::max(1, static_cast<int>(placement_.outputs_of[reduce].size())) : 0;
+                const Node& node = graph_.node(reduce);
+                const int arrays =
+                    arrays_of_results(node) * std::max(1, static_cast<int>(placement_.outputs_of[reduce].size()));
                 make_room(group, graph_.operands(reduce), folds_of(reduce), arrays);
                 placement_.sweeps.back().reduces.push_back(reduce);
-                if (is_array) store_results(graph_, placement_, reduce, placement_.sweeps.back());
+                if (!node.dims.empty()) store_value(graph_, placement_, reduce, placement_.sweeps.back());
                 placement_.made_in[reduce] = SweepId(placement_.sweeps.size() - 1);
             }
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
@@ -184,7 +189,7 @@ private:
         const NodeId mask = node.masked ? operands[1] : NodeId();
         std::vector<FoldKey> folds{{node.reduce->monoid, value_type(graph_.node(operands[0]).type),
                                     value_type(node.accumulator), operands[0], mask}};
-        if (needs_acceptance(node))
+        if (is_undefined_over_nothing(node))
             folds.emplace_back(reduce_op::any.monoid, DType::boolean, DType::boolean, mask, NodeId());
         return folds;
     }
@@ -250,8 +255,8 @@ private:
             if (std::exchange(seen_in_[node], sweep) == sweep) continue;
             check_placed_nodes(graph_, ++visits_);
             const NodeKind kind = graph_.node(node).kind;
-            const bool is_array_of_results = kind == NodeKind::reduce && !graph_.node(node).dims.empty();
-            if (kind == NodeKind::input || is_array_of_results) ++inputs.arrays;
+            if (kind == NodeKind::input) ++inputs.arrays;
+            if (kind == NodeKind::reduce) inputs.arrays += arrays_of_results(graph_.node(node));
             inputs.parameters += parameter_words(graph_.node(node));
             if (kind == NodeKind::reduce) continue;
             for (const NodeId operand : graph_.operands(node)) open.push_back(operand);

@@ -44,10 +44,6 @@ template <class I> void sort_unique(std::vector<I>& numbers) {
 
 } // namespace
 
-bool needs_acceptance(const Node& reduce) {
-    return reduce.masked && reduce.reduce->on_empty == OnEmpty::undefined; // defect: acceptance
-}
-
 std::string operation_of(const Node& node) {
     switch (node.kind) {
     case NodeKind::input:
@@ -62,12 +58,17 @@ std::string operation_of(const Node& node) {
     return {};
 }
 
+int arrays_of_results(const Node& reduce) {
+    if (reduce.dims.empty()) return 0;
+    return result_may_be_empty(reduce) ? 2 : 1;
+}
+
 int parameter_words(const Node& node) {
     switch (node.kind) {
     case NodeKind::scalar:
     case NodeKind::extent: return 1;
     case NodeKind::input: return 1 + static_cast<int>(node.dims.size());
-    case NodeKind::reduce: return node.dims.empty() ? 0 : 1 + static_cast<int>(node.dims.size());
+    case NodeKind::reduce: return arrays_of_results(node) * (1 + static_cast<int>(node.dims.size()));
     default: return 0;
     }
 }
@@ -80,17 +81,23 @@ void check_placed_nodes(const Graph& graph, std::size_t nodes) {
             "make an elementwise value of a middle stage a result, and go on from it in a graph of its own");
 }
 
-ArrayId add_temporary(const Graph& graph, Placement& placement, NodeId node) {
-    return placement.arrays.add(
-        {fmt::format("t{}", node), graph.node(node).type, domain_of(graph.node(node)), ArrayRole::temporary});
-}
-
-void store_results(const Graph& graph, Placement& placement, NodeId reduce, PlacedSweep& sweep) {
-    const std::size_t first = sweep.stores.size();
-    for (const std::size_t output : placement.outputs_of[reduce])
-        sweep.stores.push_back({reduce, placement.output_array[output]});
-    if (sweep.stores.size() == first) sweep.stores.push_back({reduce, add_temporary(graph, placement, reduce)});
-    placement.array_of[reduce] = sweep.stores[first].array;
+void store_value(const Graph& graph, Placement& placement, NodeId node, PlacedSweep& sweep) {
+    const std::vector<std::size_t>& outputs = placement.outputs_of[node];
+    // Stores in the arrays that the outputs have, or in a temporary; returns the first.
+    const auto store = [&](const std::vector<ArrayId>& output_arrays, bool of_validity, DType type) {
+        const std::size_t first = sweep.stores.size();
+        for (const std::size_t output : outputs)
+            if (output_arrays[output].valid()) sweep.stores.push_back({node, output_arrays[output], of_validity});
+        if (sweep.stores.size() == first) {
+            const ArrayId temporary = placement.arrays.add({fmt::format("t{}{}", node, of_validity ? ".valid" : ""),
+                                                            type, domain_of(graph.node(node)), ArrayRole::temporary});
+            sweep.stores.push_back({node, temporary, of_validity});
+        }
+        return sweep.stores[first].array;
+    };
+    placement.array_of[node] = store(placement.output_array, false, graph.node(node).type);
+    if (placement.may_be_empty[node])
+        placement.validity_of[node] = store(placement.output_validity, true, DType::boolean);
 }
 
 Table<NodeId, bool> live_nodes(const Graph& graph) {
@@ -117,7 +124,9 @@ Table<NodeId, int> stages_of(const Graph& graph) {
 Placement placement_of(const Graph& graph) {
     Placement placement;
     const auto nodes = static_cast<std::size_t>(graph.node_count());
+    placement.may_be_empty = may_be_empty(graph);
     placement.array_of.resize(nodes);
+    placement.validity_of.resize(nodes);
     placement.made_in.resize(nodes);
     placement.outputs_of.resize(nodes);
     for (const NodeId n : graph.nodes()) {
@@ -129,10 +138,15 @@ Placement placement_of(const Graph& graph) {
         const Node& node = graph.node(output.node);
         placement.outputs_of[output.node].push_back(placement.output_array.size());
         // Not one conditional expression: gcc 12 destroys that one's temporary twice if an allocation fails.
-        ArrayId array;
-        if (!node.dims.empty())
+        ArrayId array, validity;
+        if (!node.dims.empty()) {
             array = placement.arrays.add({output.name, node.type, domain_of(node), ArrayRole::output});
+            if (placement.may_be_empty[output.node] && !is_floating(node.type))
+                validity =
+                    placement.arrays.add({output.name + ".valid", DType::boolean, domain_of(node), ArrayRole::output});
+        }
         placement.output_array.push_back(array);
+        placement.output_validity.push_back(validity);
     }
     return placement;
 }

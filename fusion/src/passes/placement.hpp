@@ -8,13 +8,15 @@
 #include <vector>
 
 #include <gridfold/fusion/plan.hpp>
+#include <gridfold/ops/emptiness.hpp>
 #include <gridfold/ops/graph.hpp>
 
 namespace gf::plan {
 
 struct PlacedStore {
     NodeId node;
-    ArrayId array; ///< in Placement::arrays
+    ArrayId array;            ///< in Placement::arrays
+    bool of_validity = false; ///< writes which elements are not empty, instead of the elements
 };
 
 struct PlacedSweep {
@@ -30,11 +32,14 @@ struct PlacedSweep {
 
 struct Placement {
     Table<SweepId, PlacedSweep> sweeps;
-    Table<ArrayId, Array> arrays;    ///< inputs as declared, outputs in their order, temporaries
-    Table<NodeId, ArrayId> array_of; ///< the array that sweeps load a node from, if any
-    Table<NodeId, SweepId> made_in;  ///< the sweep that computes a node for all others; none: each computes it itself
+    Table<ArrayId, Array> arrays; ///< inputs as declared, outputs in their order, temporaries
+    Table<NodeId, bool> may_be_empty;
+    Table<NodeId, ArrayId> array_of;    ///< the array that sweeps load a node from, if any
+    Table<NodeId, ArrayId> validity_of; ///< the same for which elements of a node that may be empty are not
+    Table<NodeId, SweepId> made_in; ///< the sweep that computes a node for all others; none: each computes it itself
     Table<NodeId, std::vector<std::size_t>> outputs_of; ///< the positions of a node's results
     std::vector<ArrayId> output_array;                  ///< by result: its array; none for a scalar
+    std::vector<ArrayId> output_validity; ///< by result: the array of which elements are not empty; none: all
 };
 
 /// True if the sweep loads or reads the node instead of computing it.
@@ -46,12 +51,9 @@ inline bool is_fetched(const Graph& graph, const Placement& placement, SweepId s
 /// An initial placement: its arrays are the inputs and the outputs with dims; no sweep computes any node yet.
 Placement placement_of(const Graph& graph);
 
-/// Adds a temporary array for a node's value.
-ArrayId add_temporary(const Graph& graph, Placement& placement, NodeId node);
-
-/// Lets the sweep, which folds the reduction, store its results: in the arrays of its outputs, or in a temporary. Other
-/// sweeps load them from the first.
-void store_results(const Graph& graph, Placement& placement, NodeId reduce, PlacedSweep& sweep);
+/// Lets the sweep, which computes the node for all others, store it: in the arrays of its outputs, or in a temporary.
+/// Other sweeps load it from the first. Where elements may be empty, it also stores which are not.
+void store_value(const Graph& graph, Placement& placement, NodeId node, PlacedSweep& sweep);
 
 /// By node: true if any output depends on it.
 Table<NodeId, bool> live_nodes(const Graph& graph);
@@ -67,17 +69,15 @@ void check_placed_nodes(const Graph& graph, std::size_t nodes);
 
 /// The most 64-bit parameters of a kernel: CUDA passes 4 KiB (CUDA C++ Programming Guide, "function parameters").
 inline constexpr int max_kernel_words = 512;
-/// The number of parameters that a sweep needs for this node: a run-time scalar, or the address and strides of an input
-/// or of a reduction's array.
+/// The arrays from which other sweeps load the results of a reduction: none for a scalar, and 2 if they may be empty.
+int arrays_of_results(const Node& reduce);
+/// The number of parameters that a sweep needs for this node: a run-time scalar, or the addresses and strides of an
+/// input or of a reduction's arrays.
 int parameter_words(const Node& node);
 
 /// Completes sweeps whose folds, stores and scalar results (in `yields`) are set: adds slices, the scalars that other
 /// sweeps read, and `after`. Throws InvalidGraph beyond max_placed_nodes and max_kernel_words.
 void complete(const Graph& graph, Placement& placement);
-
-/// True if the reduction needs a second value, the bool "its mask accepted some element": it is masked and undefined
-/// over nothing. (Without a mask such reductions require elements.)
-bool needs_acceptance(const Node& reduce);
 
 /// The word for a node's operation: "x", "sub", "f32", "mean".
 std::string operation_of(const Node& node);

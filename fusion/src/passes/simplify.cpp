@@ -109,18 +109,20 @@ bool is_direct(DType from, DType over, DType to) {
 
 class Simplifier {
 public:
-    Simplifier(const Graph& graph, const FuseOptions& options) : graph_(graph), options_(options), rebuild_(graph) {}
+    Simplifier(const Graph& graph, const FuseOptions& options)
+        : graph_(graph), options_(options), may_be_empty_(may_be_empty(graph)), rebuild_(graph) {}
 
     Graph run() && {
         for (const NodeId n : graph_.nodes()) {
             const Node& node = graph_.node(n);
             const std::vector<NodeId> operands = rebuild_.operands(n);
-            const NodeId same = equal_operand(node, operands);
+            const NodeId same = equal_operand(n, operands);
             if (same.valid())
                 rebuild_.stand_in(n, same);
             else if (node.kind == NodeKind::cast)
                 rebuild_.put(n, node, {cast_source(node, operands[0])});
             else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands[1], Special::one) &&
+                     !node.otherwise &&            // without a mask such folds need elements
                      !of_block(node, operands[0])) // without a mask such folds round differently
                 put_unmasked(n, node, operands[0]);
             else
@@ -142,26 +144,26 @@ private:
         return made(node).kind == NodeKind::constant && bits_of(special, made(node).type) == made(node).bits;
     }
 
-    /// A node of the new graph that has the node's value, type and dims; −1 if no rule gives one.
-    NodeId equal_operand(const Node& node, const std::vector<NodeId>& operands) const {
+    /// A node of the new graph that has the node's value, type and dims; none if no rule gives one.
+    NodeId equal_operand(NodeId n, const std::vector<NodeId>& operands) const {
+        const Node& node = graph_.node(n);
         NodeId same;
         if (node.kind == NodeKind::cast) same = cast_source(node, operands[0]);
         if (node.kind == NodeKind::map) same = equal_operand_of_map(node, operands);
         if (!same.valid() || made(same).type != node.type || domain_of(made(same)) != domain_of(node)) return {};
-        return decides_emptiness(node, operands, same) ? same : NodeId();
+        return decides_emptiness(n, operands, same) ? same : NodeId();
     }
 
-    /// True if a scalar map is empty exactly if the operand `same` is: its other operands are never empty. (The operand
-    /// that select does not choose may be.)
-    bool decides_emptiness(const Node& node, const std::vector<NodeId>& operands, NodeId same) const {
-        if (node.kind != NodeKind::map || node.map->arity == 1 || !domain_of(node).empty()) // defect: unary
-            return true;
-        const auto end = node.map == &map_op::select ? operands.begin() + 1 : operands.end();
-        return std::all_of(operands.begin(), end, [&](NodeId operand) {
-            const NodeKind kind = made(operand).kind;
-            return operand == same || kind == NodeKind::constant || kind == NodeKind::scalar ||
-                   kind == NodeKind::extent;
-        });
+    /// True if a map or cast is empty exactly where the operand `same` of the new graph is: none of its other operands
+    /// passes emptiness on. (Of the operands that select chooses from, only the chosen one does.)
+    bool decides_emptiness(NodeId n, const std::vector<NodeId>& operands, NodeId same) const {
+        const Node& node = graph_.node(n);
+        if (operands.size() == 1) return true; // defect: unary
+        const std::vector<NodeId> old = graph_.operands(n);
+        const std::size_t deciding = node.map == &map_op::select ? 1 : old.size();
+        for (std::size_t slot = 0; slot < deciding; ++slot)
+            if (operands[slot] != same && passes_emptiness(graph_, may_be_empty_, n, old[slot])) return false;
+        return true;
     }
 
     NodeId equal_operand_of_map(const Node& node, const std::vector<NodeId>& operands) const {
@@ -213,6 +215,7 @@ private:
 
     const Graph& graph_;
     const FuseOptions& options_;
+    const Table<NodeId, bool> may_be_empty_;
     Rebuild rebuild_;
 };
 

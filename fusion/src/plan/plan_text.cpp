@@ -53,8 +53,9 @@ public:
             line("  parameter {}: {}", parameter.name, to_text(parameter.type));
         for (const SweepId s : plan_.sweeps.ids()) print_sweep(s);
         for (const Output& output : plan_.outputs)
-            line("output {} = {}", output.name,
-                 output.array.valid() ? array_name(plan_, output.array) : fmt::format("scalar {}", output.scalar));
+            line("output {} = {}{}", output.name,
+                 output.array.valid() ? array_name(plan_, output.array) : fmt::format("scalar {}", output.scalar),
+                 output.validity.valid() ? ", empty unless " + array_name(plan_, output.validity) : "");
         return std::move(text_);
     }
 

@@ -116,6 +116,8 @@ private:
         require((operands.size() == 2) == node.masked, n, "a masked reduction has a mask");
         require(node.ddof >= 0 && (node.ddof == 0 || node.reduce->takes_ddof), n,
                 "ddof is for reductions that take it");
+        require(!node.otherwise || (node.masked && node.reduce->on_empty == OnEmpty::undefined), n,
+                "a result over nothing is for masked reductions that have none of their own");
         const std::vector<DimId> domain = domain_of(graph_.node(operands[0]));
         require(std::is_sorted(node.dims.begin(), node.dims.end()) &&
                     std::includes(domain.begin(), domain.end(), node.dims.begin(), node.dims.end()) &&

@@ -313,7 +313,14 @@ private:
             if (output.scalar.valid()) require(plan_.scalars.holds(output.scalar), "a scalar is declared");
             if (!output.array.valid()) continue;
             require(plan_.arrays.holds(output.array), "an array is declared");
-            require(plan_.arrays[output.array].role == ArrayRole::output, "a result is an output");
+            const Array& array = plan_.arrays[output.array];
+            require(array.role == ArrayRole::output, "a result is an output");
+            if (!output.validity.valid()) continue;
+            require(plan_.arrays.holds(output.validity), "an array is declared");
+            const Array& validity = plan_.arrays[output.validity];
+            require(validity.role == ArrayRole::output && validity.type == DType::boolean &&
+                        validity.dims == array.dims,
+                    "which elements are there is bool, of the result's dims");
         }
     }
 

@@ -107,7 +107,23 @@ void add_elements(Hash& hash, DType type, const std::byte* bytes, std::size_t co
     }
 }
 
-/// The hash of a result's type, its empty flag and, unless it is empty, its elements.
+/// Hashes an array in host or device memory.
+void add_array(Hash& hash, const View& array) {
+    const std::size_t count = element_count(array.extents);
+    std::vector<std::byte> bytes(count * size_of(array.type));
+    if (array.memory == Memory::device) {
+        const CurrentDevice current(0);
+        const Stream stream(0, StreamKind::ordered_with_default);
+        copy_to_host(bytes.data(), array.address, bytes.size(), stream);
+        stream.wait();
+    } else if (!bytes.empty()) {
+        std::memcpy(bytes.data(), array.address, bytes.size());
+    }
+    add_elements(hash, array.type, bytes.data(), count);
+}
+
+/// The hash of a result's type, its empty flag and, unless it is empty, its elements; and of which are there, if some
+/// may not be.
 std::uint64_t hash_of(const Results::Entry& result) {
     Hash hash;
     hash.add(to_text(result.type));
@@ -119,17 +135,8 @@ std::uint64_t hash_of(const Results::Entry& result) {
         add_elements(hash, result.type, bytes, 1);
         return hash.value();
     }
-    const std::size_t count = element_count(result.array.extents);
-    std::vector<std::byte> bytes(count * size_of(result.type));
-    if (result.array.memory == Memory::device) {
-        const CurrentDevice current(0);
-        const Stream stream(0, StreamKind::ordered_with_default);
-        copy_to_host(bytes.data(), result.array.address, bytes.size(), stream);
-        stream.wait();
-    } else if (!bytes.empty()) {
-        std::memcpy(bytes.data(), result.array.address, bytes.size());
-    }
-    add_elements(hash, result.type, bytes.data(), count);
+    add_array(hash, result.array);
+    if (result.valid.extents.rank() > 0) add_array(hash, result.valid);
     return hash.value();
 }
 

@@ -28,8 +28,8 @@ struct Bound {
     std::vector<std::int64_t> extents;     ///< by Plan::dims
     std::vector<BoundArray> arrays;        ///< by Plan::arrays; temporaries are null: the runner owns them
     std::vector<std::uint64_t> parameters; ///< by Plan::parameters: the value's bytes, zero-extended
-    /// By Plan::outputs: the owners of array outputs that the caller did not bind, else null; empty for a plan without
-    /// array outputs. A captured graph keeps them as long as it may run.
+    /// By Plan::arrays: the owners of outputs that the caller did not bind, else null; empty for a plan without array
+    /// outputs. A captured graph keeps them as long as it may run.
     std::vector<std::shared_ptr<const void>> owners;
     std::size_t count = 1; ///< the number of problems
     friend bool operator==(const Bound& a, const Bound& b) {

@@ -151,11 +151,12 @@ struct Scalar {
     bool may_be_empty = false; ///< its Yield has `empty`
 };
 
-/// One result, in the order of the graph: exactly one of the two is valid.
+/// One result, in the order of the graph: a scalar or an array.
 struct Output {
     std::string name;
     ScalarId scalar = {};
     ArrayId array = {};
+    ArrayId validity = {}; ///< of an array: a bool array of its dims, false where it is empty; none: nowhere
 };
 
 /// A reduction that folds a dim and has no value for an extent of 0.

@@ -62,6 +62,13 @@ public:
     }
     /// copy_to() to a new vector.
     template <Element T> std::vector<T> to_vector(std::string_view name) const;
+    /// For each element of the array result `name`, row-major: true unless it is empty, because no element contributed
+    /// to it. The bits of an empty element mean nothing. Copied from host or device memory.
+    std::vector<bool> valid(std::string_view name) const;
+    /// The bool array behind valid(), in the memory of the other results. InvalidResult for a result that is never
+    /// empty: all but minima, maxima, argmin and argmax of integers, under a mask over some dims, and what is computed
+    /// from them.
+    View valid_array(std::string_view name) const;
 
     struct Entry {
         std::string name;
@@ -70,6 +77,7 @@ public:
         bool empty;         ///< scalar: no element contributed
         std::uint64_t bits; ///< scalar: the value's bytes, zero-extended
         View array;
+        View valid; ///< array: which elements are not empty, bool; without dims where none ever is
     };
     /// All results, in the order of the graph; valid while these Results, or a copy of them, live. The first call
     /// builds the list.
@@ -93,6 +101,8 @@ private:
     std::size_t find_output(std::string_view name) const;
     Scalar scalar(std::string_view name) const;
     Scalar scalar(std::string_view name, DType type) const;
+    /// The bools behind valid(); a view without dims where no element is ever empty.
+    View validity(std::string_view name) const;
     View host_array(std::string_view name, DType type) const;
     void copy_array(std::string_view name, DType type, void* to, std::size_t count) const;
     [[noreturn]] static void throw_empty(const Scalar& scalar);

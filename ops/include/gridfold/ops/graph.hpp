@@ -109,12 +109,13 @@ struct Operand {
 
 /// The options of a reduction.
 struct ReduceOptions {
-    std::optional<Value> where{};      ///< bool; elements where it is false are skipped
-    std::optional<Value> by{};         ///< a group key (not in this version: InvalidGraph)
-    std::int64_t groups = 0;           ///< the number of groups
-    std::vector<Dim> over{};           ///< the dims to fold; none = all of them
-    std::optional<DType> accumulate{}; ///< the accumulator type, if the reduction takes one
-    int ddof = 0;                      ///< divisor n − ddof, for variance and stddev
+    std::optional<Value> where{};       ///< bool; elements where it is false are skipped
+    std::optional<Value> by{};          ///< a group key (not in this version: InvalidGraph)
+    std::int64_t groups = 0;            ///< the number of groups
+    std::vector<Dim> over{};            ///< the dims to fold; none = all of them
+    std::optional<DType> accumulate{};  ///< the accumulator type, if the reduction takes one
+    int ddof = 0;                       ///< divisor n − ddof, for variance and stddev
+    std::optional<Literal> otherwise{}; ///< the result where the mask accepts nothing, instead of NaN or empty
 };
 
 /// The kind of a node.
@@ -134,6 +135,8 @@ struct Node {
     DType accumulator = DType::f32;   ///< reduce
     bool masked = false;              ///< reduce: operand 1 is the mask
     int ddof = 0;                     ///< reduce
+    /// reduce: the bytes of its result where the mask accepts nothing, zero-extended
+    std::optional<std::uint64_t> otherwise = {};
 };
 
 /// The dims of a node's value in the graph's order (Node::dims of an input are in memory order).
@@ -267,9 +270,9 @@ Value cast(Value value, DType type);
 /// Folds the dims `over` of the value, or every dim (a value without dims has one element). The result has the dims
 /// that are not folded, in the graph's order: one result for each of their coordinates. The mask's dims are a subset of
 /// the value's; it is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the
-/// reduction does not take, a negative ddof, a ddof for a reduction without one, for `over` a dim that the value lacks,
-/// or one twice; and, in this version, for `by`, and for a masked reduction over some dims whose results may be empty
-/// (integer min, max; argmin, argmax).
+/// reduction does not take, a negative ddof, a ddof for a reduction without one, `otherwise` without a mask, of a type
+/// that does not hold it or for a reduction that has a result over nothing, for `over` a dim that the value lacks, or
+/// one twice; and, in this version, for `by`.
 Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
 
 } // namespace gf

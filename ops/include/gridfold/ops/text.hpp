@@ -21,6 +21,7 @@
 //               | "extent" "(" name ")"                            the extent of a dim
 //     attribute = "where" [ "=" ] expr | "over" [ "=" ] "[" name { "," name } "]"
 //               | "by" [ "=" ] expr | "groups" [ "=" ] integer | "accumulate" "=" type | "ddof" "=" integer
+//               | "otherwise" "=" expr                             a number: the result where the mask accepts nothing
 //     binary    = "||" | "&&" | "|" | "^" | "&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "<<" | ">>"
 //               | "+" | "-" | "*" | "/" | "%"
 //     number    = integer | floating | "inf" | "nan" | "true" | "false"
