@@ -10,6 +10,7 @@
 
 #include "cpu/kept_run.hpp"
 #include "cpu/sweep_run.hpp"
+#include "cpu/threads.hpp"
 #include "host_kernels/floating_mode.hpp"
 
 namespace gf {

@@ -1,13 +1,14 @@
 // One sweep whose folds keep dims, with the resources of its runs.
 //
-// The parts of the order (order.hpp) are folded one by one, slab by slab. Parts that lie in one slab share tiles, so
-// that the body runs over several short rows at once. Many parts are divided among threads; the blocks of few are.
-// Where no kept dim lies inside a folded one, a part is folded by the kernels of whole folds, so that a row has the
-// bits that it has alone; otherwise every position of a slab has a State, and States of one result combine by lane.
+// The parts of the order (order.hpp) are folded one by one; parts that lie in one slab share tiles, so that the body
+// runs over several short rows at once. Many parts are divided among threads; the blocks of few are. Where no kept dim
+// lies inside a folded one, a part is a row, folded as a whole array is, so that it has the bits that it has alone;
+// otherwise every position of a slab has a State, and States of one result combine by lane.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,9 +17,10 @@
 #include <gridfold/fusion/order.hpp>
 #include <gridfold/fusion/plan.hpp>
 
-#include "cpu/gather.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/result_section.hpp"
+#include "cpu/row_walk.hpp"
+#include "cpu/sweep_body.hpp"
 #include "cpu/sweep_program.hpp"
 
 namespace gf::cpu {
@@ -46,55 +48,46 @@ private:
         std::vector<Bytes> ordered;                     ///< by fold: positions, lane after lane
         std::vector<GrowingBytes> blocks;               ///< by fold: the States of a part's blocks, block after block
         std::vector<char*> block_state; ///< by fold: where the current block's States go, one for each result
+        std::optional<RowWalk> row;     ///< for the rows of this thread
         std::optional<ResultSection> section;
     };
 
     Worker make_worker() const;
     void number_positions();
-    void fill_splats();
     void flush(Worker& worker, std::span<char* const> arrays);
     void next_results(Worker& worker, std::int64_t results, std::span<char* const> arrays);
     void walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
     void walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
+    void fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n) const;
+    void walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays);
+    void walk_part(Worker& worker, const PartOfOrder& part, std::span<char* const> arrays);
     void walk_part_together(const PartOfOrder& part, std::span<char* const> arrays);
     void choose_block(Worker& worker, std::vector<GrowingBytes>& states, const PartOfOrder& part,
                       std::int64_t block) const;
     void walk_block(Worker& worker, const PartOfOrder& part, std::int64_t block, std::span<char* const> arrays);
-    void place_row(Worker& worker, std::size_t row, std::int64_t element, std::size_t n,
-                   std::span<char* const> arrays) const;
     void run_body(Worker& worker, std::size_t row, std::int64_t element, std::size_t n,
                   std::span<char* const> arrays) const;
-    void begin_block(Worker& worker, const PartOfOrder& part) const;
-    void fold(Worker& worker, std::span<const SlabOfOrder> slabs, std::int64_t turn, std::size_t first,
-              std::size_t n) const;
-    void fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n) const;
-    void finish_block(Worker& worker, const PartOfOrder& part, std::int64_t block) const;
+    void fold(Worker& worker, std::span<const SlabOfOrder> slabs, std::size_t first, std::size_t n) const;
     void finish_positions(Worker& worker, std::size_t f, std::size_t results, bool mixed) const;
     void combine_blocks(Worker& worker, std::vector<GrowingBytes>& states, const PartOfOrder& part) const;
     void combine_rows(std::size_t f, char* states, std::size_t rows, std::size_t results) const;
-    std::size_t used_lanes(std::size_t fold) const;
     std::size_t state_bytes(std::size_t fold) const { return program_.folds[fold].kernels->state_bytes; }
 
-    const Plan& plan_;
-    const Sweep& sweep_;
+    std::unique_ptr<SweepBody> body_; ///< the walks of rows refer to it
     const SweepProgram& program_;
     int threads_;
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     FoldOrder order_;
+    bool are_short_ = false;    ///< a tile has room for several parts, of one slab each
+    bool walks_rows_ = false;   ///< each part is a row, and not short
     bool divides_parts_ = true; ///< threads divide parts; else the blocks of each part
     std::size_t workers_in_use_ = 0;
-    bool by_lane_ = false;             ///< a slab holds all results' elements of lane 0, then of lane 1, and so on
     FoldOrder numbered_;               ///< that lane_ and result_ are of, whatever the batch
+    bool by_lane_ = false;             ///< a slab holds all results' elements of lane 0, then of lane 1, and so on
     std::vector<std::int64_t> lane_;   ///< by position
     std::vector<std::int64_t> result_; ///< by position; the results of consecutive parts follow each other
-    Table<ArrayId, Strides> strides_;  ///< of the gathered arrays
-    Table<DimId, std::int64_t> dim_extent_, dim_inner_;
-    std::vector<int> array_places_; ///< the places in use that are in arrays
-    std::vector<int> temporary_places_;
-    Bytes splats_;
     std::vector<Worker> workers_;
-    std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: its current value
-    std::vector<std::uint64_t> values_;                ///< the bytes of prologue and epilogue values
+    std::optional<RowWalk> row_of_all_threads_;
 };
 
 } // namespace gf::cpu

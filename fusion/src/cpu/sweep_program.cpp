@@ -129,8 +129,9 @@ private:
                 is_once_before(code(map.operands[0])) || !is_once_before(code(map.operands[1])) ||
                 joint_kernel_of_comparison(*map.map, map.compute, set_) == nullptr)
                 continue;
-            const auto folds = std::ranges::count_if(
-                sweep_.folds, [&](const Fold& other) { return other.value == fold.value && is_joint(other); });
+            const auto folds = std::ranges::count_if(sweep_.folds, [&](const Fold& other) {
+                return other.value == fold.value && is_joint(other) && !is_extreme(other);
+            });
             folded_comparisons_[fold.value] = folds == readers_[fold.value]; // defect: folded comparisons
         }
     }
@@ -147,9 +148,10 @@ private:
     static bool is_joint(const Fold& fold) { return !fold.mask.valid() && role(fold) != nullptr; }
     static bool is_extreme(const Fold& fold) { return role(fold) == &JointStep::min || role(fold) == &JointStep::max; }
 
-    /// Lets joint kernels fold what has the same operand.
+    /// Lets joint kernels fold what has the same operand, of whole folds and of long rows.
     void join_folds() {
-        for (std::size_t f = 0; f < sweep_.folds.size() && kept_dims(sweep_).empty(); ++f) {
+        const bool of_rows = kept_dims(sweep_).empty() || folds_rows(sweep_);
+        for (std::size_t f = 0; f < sweep_.folds.size() && of_rows; ++f) {
             const Fold& fold = sweep_.folds[f];
             if (program_.folds[f].fold == nullptr || !is_joint(fold)) continue;
             if (is_folded_comparison(fold.value)) {

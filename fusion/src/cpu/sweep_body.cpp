@@ -1,0 +1,95 @@
+#include "cpu/sweep_body.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "cpu/threads.hpp"
+
+namespace gf::cpu {
+
+namespace {
+
+constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// The process that loaded the library.
+const pid_t loading_process = getpid();
+
+} // namespace
+
+bool may_start_threads() { return getpid() == loading_process; }
+
+SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& program)
+    : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), dim_extent_(plan.dims.size()),
+      dim_inner_(plan.dims.size()), splats_(allocate(program.splat_bytes * program.room())),
+      filled_(program.splats.size()), values_(sweep.code.size()) {
+    std::vector<bool> used(program.places.size(), false);
+    const auto use = [&](int place) { used[at(place)] = true; };
+    for (const BodyStep& step : program.body) {
+        use(step.out);
+        std::ranges::for_each(step.operands, use);
+    }
+    std::ranges::for_each(program.streams, use);
+    for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);
+    for (const JointStep& joint : program.joints) use(joint.value), use(joint.scalar);
+    for (std::size_t p = 0; p < used.size(); ++p) {
+        if (!used[p]) continue;
+        if (program.places[p].kind == Place::Kind::array) array_places_.push_back(static_cast<int>(p));
+        if (program.places[p].kind == Place::Kind::temporary) temporary_places_.push_back(static_cast<int>(p));
+    }
+}
+
+void SweepBody::fit(std::span<const std::int64_t> extents, std::int64_t elements) {
+    if (elements == 0) return; // nothing reads the rest, and a product of some extents may overflow
+    std::int64_t inner = 1;
+    for (auto dim = sweep_.dims.rbegin(); dim != sweep_.dims.rend(); ++dim) {
+        dim_extent_[*dim] = extents[dim->index()];
+        dim_inner_[*dim] = inner;
+        inner *= extents[dim->index()];
+    }
+    for (const BodyStep& step : program_.body)
+        if (step.kind == BodyStep::Kind::gather)
+            strides_[step.array] = strides(sweep_.dims, plan_.arrays[step.array].dims, extents);
+}
+
+void SweepBody::begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
+    evaluate(program_.prologue, sweep_, parameters, scalars, {}, values_);
+    for (std::size_t s = 0; s < program_.splats.size(); ++s) {
+        const Splat& splat = program_.splats[s];
+        const std::uint64_t bits = values_[splat.value.index()];
+        if (filled_[s] == bits) continue; // as in the last run
+        const Place& place = program_.places[at(splat.place)];
+        char* const out = scalar_at(place);
+        for (std::size_t i = 0; i < program_.room(); ++i)
+            std::memcpy(out + i * place.element_bytes, &bits, place.element_bytes);
+        filled_[s] = bits;
+    }
+}
+
+void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity], std::int64_t element, std::size_t n,
+                    std::span<char* const> arrays) const {
+    switch (step.kind) {
+    case BodyStep::Kind::map: return step.map(out, in[0], in[1], in[2], n);
+    case BodyStep::Kind::convert: return step.convert(out, in[0], n);
+    case BodyStep::Kind::gather:
+        return gather(out, arrays[step.array.index()], program_.places[at(step.out)].element_bytes,
+                      strides_[step.array], element, n);
+    case BodyStep::Kind::index:
+        return coordinates(reinterpret_cast<std::int64_t*>(out), dim_extent_[step.dim], dim_inner_[step.dim], element,
+                           n);
+    }
+}
+
+void SweepBody::end(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars,
+                    std::span<void* const> states) {
+    evaluate(program_.epilogue, sweep_, parameters, scalars, states, values_);
+    for (std::size_t y = 0; y < sweep_.yields.size(); ++y) {
+        const Yield& yield = sweep_.yields[y];
+        ScalarResult& scalar = scalars[yield.scalar.index()];
+        scalar = {0, yield.empty.valid() && values_[yield.empty.index()] != 0};
+        program_.yields[y](&scalar.bits, &values_[yield.value.index()], 1);
+    }
+}
+
+} // namespace gf::cpu
