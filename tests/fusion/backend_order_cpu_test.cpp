@@ -83,13 +83,14 @@ template <class E> void fill(E* x, std::size_t n, Kind kind) {
 /// Runs one reduction over each size and instruction set, and compares it with expected(x, size, accept).
 template <class E, class R>
 void expect_reduction(const gf::ReduceOp& row, gf::ReduceOptions options, bool masked,
-                      const std::function<R(const E*, std::int64_t, Mask)>& expected, Kind kind = Kind::any) {
+                      const std::function<R(const E*, std::int64_t, Mask)>& expected, Kind kind = Kind::any,
+                      const std::vector<std::int64_t>& of_sizes = sizes) {
     gf::Graph g;
     const gf::Dim n = g.dim("n");
     const gf::Value x = g.input<E>("x", {n});
     if (masked) options.where = g.input<bool>("keep", {n});
     g.output("r", gf::reduce(row, x, options));
-    const auto most = static_cast<std::size_t>(sizes.back()) + 1;
+    const auto most = static_cast<std::size_t>(of_sizes.back()) + 1;
     const Elements<E> data(most);
     fill(data.data(), most, kind);
     const Elements<bool> keep(most, 2);
@@ -98,7 +99,7 @@ void expect_reduction(const gf::ReduceOp& row, gf::ReduceOptions options, bool m
         const ChosenSet chosen(set);
         runs.emplace_back(g);
     }
-    for (const std::int64_t size : sizes) {
+    for (const std::int64_t size : of_sizes) {
         for (const int misaligned : {0, 1}) {
             const E* from = data.data() + misaligned;
             const R right = expected(from, size, Mask{masked ? keep.data() : nullptr});
@@ -158,6 +159,28 @@ template <class E, class Reduction> void expect_canonical(Kind kind = Kind::any)
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
+
+/// Blocks of five, six and eight whole slabs, beside a block with a partial one, and of nine.
+const std::vector<std::int64_t> sizes_of_blocks{5 * 2048, 700 * 2048, 700 * 2048 + 9, 1024 * 2048, 1029 * 2048};
+
+template <class E, class Reduction> void expect_blocks() {
+    expect_reduction<E, typename Reduction::template R<E>>(
+        Reduction::row(), {.ddof = Reduction::takes_ddof ? 1 : 0}, false,
+        [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); }, Kind::any,
+        sizes_of_blocks);
+}
+
+TEST(BackendCpuOrder, blocks_that_are_folded_at_once) {
+    expect_blocks<float, gf::device::Reduction_sum>();
+    expect_blocks<float, gf::device::Reduction_sum_of_squares>();
+    expect_blocks<float, gf::device::Reduction_product>();
+    expect_blocks<float, gf::device::Reduction_stddev>();
+    expect_blocks<float, gf::device::Reduction_logsumexp>();
+    expect_blocks<float, gf::device::Reduction_max>();
+    expect_blocks<double, gf::device::Reduction_sum>();
+    expect_blocks<double, gf::device::Reduction_mean>();
+    expect_blocks<std::int8_t, gf::device::Reduction_variance>();
+}
 
 TEST(BackendCpuOrder, of_special_values) {
     using enum Kind;

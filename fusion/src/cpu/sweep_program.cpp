@@ -23,6 +23,10 @@ constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
 constexpr std::size_t many_calls = 6;
 
+/// A block of up to max_rows slabs is folded at once, in runs of at least shortest_run lanes; one of up to
+/// most_rows_at_once if the sweep is one fold whose lanes stay in registers (bench/NOTES.md).
+constexpr std::size_t most_rows_at_once = 8, shortest_run = 256;
+
 class Builder {
 public:
     Builder(const Plan& plan, const Sweep& sweep, InstructionSet set)
@@ -38,13 +42,14 @@ public:
                 .kind = Place::Kind::array, .element_bytes = size_of(plan_.arrays[a].type), .array = a};
         find_uses();
         for (const ValueId v : body_) {
-            if (is_folded_product(v)) continue;
+            if (is_folded_product(v) || is_folded_comparison(v)) continue;
             if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).array));
             append(v);
         }
         for (const Store& store : sweep_.stores)
             if (!is_per_result(code(store.value))) append(store);
         for (const Fold& fold : sweep_.folds) append(fold);
+        join_folds();
         for (const Yield& yield : sweep_.yields)
             program_.yields.push_back(
                 checked(cast_kernel(code(yield.value).type, plan_.scalars[yield.scalar].type), yield.value));
@@ -83,8 +88,9 @@ private:
         for (const ValueId v : body_)
             for (const ValueId operand : code(v).operands) use(operand, v);
         find_folded_products();
+        find_folded_comparisons();
         for (const ValueId v : body_)
-            if (is_folded_product(v))
+            if (is_folded_product(v) || is_folded_comparison(v))
                 for (const ValueId operand : code(v).operands)
                     if (operand.valid()) last_use_[operand] = end; // defect: factors
     }
@@ -109,6 +115,80 @@ private:
             });
             folded_products_[fold.value] = folds == readers_[fold.value]; // defect: folded products
         }
+    }
+
+    /// True if v compares with a scalar and is only counted, which a joint kernel does without storing v.
+    bool is_folded_comparison(ValueId v) const { return folded_comparisons_[v]; }
+    void find_folded_comparisons() {
+        folded_comparisons_.assign(sweep_.code.size(), false);
+        if (!kept_dims(sweep_).empty()) return;
+        for (const Fold& fold : sweep_.folds) {
+            const Instruction& map = code(fold.value);
+            if (is_once_before(map) || map.opcode != Opcode::map || map.map->arity != 2 ||
+                is_once_before(code(map.operands[0])) || !is_once_before(code(map.operands[1])) ||
+                joint_kernel_of_comparison(*map.map, map.compute, set_) == nullptr)
+                continue;
+            const auto folds = std::ranges::count_if(sweep_.folds, [&](const Fold& other) {
+                return other.value == fold.value && is_joint(other) && !is_extreme(other);
+            });
+            folded_comparisons_[fold.value] = folds == readers_[fold.value]; // defect: folded comparisons
+        }
+    }
+
+    /// The member of a JointStep that a fold can be; null if it cannot be in one.
+    static int JointStep::* role(const Fold& fold) {
+        if (fold.monoid == reduce_op::min.monoid) return &JointStep::min;
+        if (fold.monoid == reduce_op::max.monoid) return &JointStep::max;
+        if (fold.monoid == reduce_op::count.monoid) return &JointStep::count;
+        if (fold.monoid == reduce_op::any.monoid) return &JointStep::any;
+        if (fold.monoid == reduce_op::all.monoid) return &JointStep::all;
+        return nullptr;
+    }
+    static bool is_joint(const Fold& fold) { return !fold.mask.valid() && role(fold) != nullptr; }
+    static bool is_extreme(const Fold& fold) { return role(fold) == &JointStep::min || role(fold) == &JointStep::max; }
+
+    /// Lets joint kernels fold what has the same operand.
+    void join_folds() {
+        for (std::size_t f = 0; f < sweep_.folds.size() && kept_dims(sweep_).empty(); ++f) {
+            const Fold& fold = sweep_.folds[f];
+            if (program_.folds[f].fold == nullptr || !is_joint(fold)) continue;
+            if (is_folded_comparison(fold.value)) {
+                const Instruction& map = code(fold.value);
+                join(f, joint_kernel_of_comparison(*map.map, map.compute, set_), false, true);
+                continue;
+            }
+            join(f, joint_kernel(fold.element, true, true, set_), true, true);
+            join(f, joint_kernel(fold.element, true, false, set_), true, false);
+            join(f, joint_kernel(fold.element, false, true, set_), false, true);
+        }
+        program_.fold_calls = static_cast<std::size_t>(
+            std::ranges::count_if(program_.folds, [](const FoldStep& fold) { return fold.fold != nullptr; }));
+    }
+
+    /// Joins the extremes, the counts or both among the folds of the first one's operand, if a kernel is worth it.
+    void join(std::size_t first, JointKernel kernel, bool extremes, bool counts) {
+        const ValueId value = sweep_.folds[first].value;
+        JointStep step{.kernel = kernel, .value = program_.folds[first].value, .scalar = no_place()};
+        int has_extremes = 0, has_counts = 0;
+        std::vector<std::size_t> joined;
+        for (std::size_t f = first; f < sweep_.folds.size(); ++f) {
+            const Fold& fold = sweep_.folds[f];
+            if (program_.folds[f].fold == nullptr || fold.value != value || !is_joint(fold)) continue;
+            int& number = step.*role(fold);
+            if (number >= 0 || !(is_extreme(fold) ? extremes : counts)) continue;
+            number = static_cast<int>(f);
+            ++(is_extreme(fold) ? has_extremes : has_counts);
+            joined.push_back(f);
+        }
+        if (is_folded_comparison(value)) {
+            step.value = read(code(value).operands[0]);
+            step.scalar = read(code(value).operands[1]);
+        } else if (kernel == nullptr || joined.size() < 2 || (extremes && has_extremes == 0) ||
+                   (counts && has_counts == 0)) {
+            return;
+        }
+        for (const std::size_t f : joined) program_.folds[f].fold = nullptr;
+        program_.joints.push_back(step);
     }
 
     /// The place of value v. Prologue values get a place when they are first read.
@@ -267,13 +347,15 @@ private:
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
         const bool product = is_folded_product(fold.value);
         step.fold = product ? step.kernels->fold_product : step.kernels->fold;
-        step.value = read(product ? code(fold.value).operands[0] : fold.value);
+        step.value = is_folded_comparison(fold.value) ? no_place() : read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
         if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator);
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;
+        const BlockKernels* blocks = block_kernels(monoid, fold.element, fold.accumulator, set_);
+        if (blocks != nullptr && !fold.mask.valid()) step.fold_block = product ? blocks->fold_product : blocks->fold;
         if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;
         program_.folds.push_back(step);
     }
@@ -291,6 +373,13 @@ private:
             !streams.empty() && std::ranges::all_of(streams, [&](int p) { return place(p).element_bytes == 1; });
         program_.tile = program_.prefetches && program_.calls() < many_calls && !of_bytes ? short_tile : long_tile;
         while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
+        if (program_.lane_bytes > 0)
+            program_.rows_at_once = static_cast<std::int64_t>(
+                std::min(is_one_fold_in_registers() ? most_rows_at_once : max_rows, program_.tile / shortest_run));
+    }
+
+    bool is_one_fold_in_registers() const {
+        return program_.calls() == 1 && program_.folds.front().fold_block != nullptr;
     }
 
     const Plan& plan_;
@@ -300,7 +389,7 @@ private:
     SweepProgram program_;
     Table<ValueId, int> readers_;
     Table<ValueId, ValueId> last_use_;
-    Table<ValueId, bool> folded_products_;
+    Table<ValueId, bool> folded_products_, folded_comparisons_;
     std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
 };
 

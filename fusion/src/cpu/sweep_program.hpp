@@ -53,15 +53,24 @@ struct BodyStep {
 struct FoldStep {
     const FoldKernels* kernels = nullptr;
     const PositionKernels* positions = nullptr;                  ///< where the folds keep dims
-    void (*fold)(void* lanes, const FoldInput& input) = nullptr; ///< fold or fold_product of the kernels
-    int value = -1, mask = -1;                                   ///< places; without a mask the last one
-    int factor = -1; ///< the place of y for fold_product, which computes the products; else the last one
+    void (*fold)(void* lanes, const FoldInput& input) = nullptr; ///< fold or fold_product; null in a JointStep
+    /// Null, or a function of BlockKernels, for blocks that one call folds.
+    void (*fold_block)(void* lanes, const FoldInput& input) = nullptr;
+    int value = -1, mask = -1; ///< places; without a mask the last one
+    int factor = -1;           ///< the place of y for fold_product, which computes the products; else the last one
     /// The monoid is exact in any order: a thread keeps the same lanes for all its blocks.
     bool in_any_order = false;
     /// Finishes with FoldKernels::finish_unmasked.
     bool finishes_unmasked = false;
     /// The lanes need no identity, because row 0 folds into all of them.
     bool starts_lanes = false;
+};
+
+/// Folds in any order that one call folds, of an operand or of its comparison with a scalar.
+struct JointStep {
+    JointKernel kernel = nullptr;
+    int value = -1, scalar = -1;                          ///< places; without a scalar the last one
+    int min = -1, max = -1, count = -1, any = -1, all = -1; ///< SweepProgram::folds, or −1
 };
 
 /// The prologue value that fills a `scalar` place.
@@ -78,19 +87,23 @@ struct SweepProgram {
     /// then none.
     std::vector<Place> places;
     std::vector<FoldStep> folds;
+    std::vector<JointStep> joints;
     std::vector<ConvertKernel> yields; ///< by Sweep::yields: from the value's type to the scalar's
     std::vector<Splat> splats;
     std::vector<int> streams;                         ///< the places of the arrays that are read in order
     bool prefetches = false;                          ///< prefetches the streams of the next tile
     std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
     std::size_t temporary_bytes = 0, splat_bytes = 0; ///< bytes for each element of room()
+    std::size_t fold_calls = 0;                       ///< folds that are in no JointStep
     std::size_t lane_bytes = 0;                       ///< bytes of one lane of all ordered folds
+    /// The most slabs of a block that are folded at once, so that its lanes stay in registers or the nearest cache.
+    std::int64_t rows_at_once = 0;
 
     /// The elements that a place has room for: a tile's rows may be longer by an array's elements before a cache line,
     /// at most line_bytes.
     std::size_t room() const { return tile + max_rows * line_bytes; } // defect: room
     /// The number of kernel calls for each tile.
-    std::size_t calls() const { return body.size() + folds.size(); }
+    std::size_t calls() const { return body.size() + fold_calls + joints.size(); }
 };
 
 /// Throws InternalError for a sweep that breaks plan.hpp's rules or has an operation without a kernel.

@@ -24,6 +24,9 @@ const pid_t loading_process = getpid();
 /// The bytes of a band's lanes, which share the second-level cache with the streams.
 constexpr std::size_t band_budget_bytes = 512 * 1024;
 
+/// Arrays of fewer bytes stay in the second-level cache, where a prefetch only costs its instruction (bench/NOTES.md).
+constexpr std::size_t least_prefetched_bytes = 512 * 1024;
+
 /// Threads cost some microseconds: one thread does less work than this, in elements times kernel calls an element.
 constexpr std::int64_t work_worth_threads = 1 << 17;
 
@@ -43,6 +46,7 @@ SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& pro
     }
     std::ranges::for_each(program.streams, use);
     for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);
+    for (const JointStep& joint : program.joints) use(joint.value), use(joint.scalar);
     for (std::size_t p = 0; p < used.size(); ++p) {
         if (!used[p]) continue;
         if (program.places[p].kind == Place::Kind::array) array_places_.push_back(static_cast<int>(p));
@@ -92,6 +96,11 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
     // A sweep that folds nothing has no order: every slab is a block, and memory is read from end to end.
     blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
 
+    std::size_t read_bytes = 0;
+    for (const int stream : program_.streams)
+        read_bytes += unsigned_of(elements_) * program_.places[at(stream)].element_bytes;
+    prefetches_ = program_.prefetches && read_bytes >= least_prefetched_bytes;
+
     const std::int64_t work = elements_ * static_cast<std::int64_t>(program_.calls());
     const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads_, blocks_);
     const std::size_t block_bytes = program_.lane_bytes * lane_count;
@@ -101,6 +110,8 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
         band_ = block_bytes == 0 ? blocks_
                                  : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
     band_ = std::min(band_, (blocks_ + parts - 1) / parts);
+    at_once_ = elements_ > 0 && (slab_count(elements_) + blocks_ - 1) / blocks_ <= program_.rows_at_once;
+    if (at_once_) band_ = 1;
 
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         folds_[f].count = unsigned_of(program_.folds[f].in_any_order ? parts : blocks_);
@@ -174,8 +185,12 @@ void SweepRun::walk(std::size_t number, std::span<char* const> arrays) {
     const std::int64_t begin = blocks_ * p / parts, end = blocks_ * (p + 1) / parts; // defect: band
     for (std::size_t f = 0; f < folds_.size(); ++f)
         if (program_.folds[f].in_any_order) program_.folds[f].kernels->identity(lanes(part, f, 0), used_lanes(f));
+    const std::int64_t rest = elements_ % slab_elements;
     for (std::int64_t first = begin; first < end; first += band_)
-        walk_band(part, first, std::min(first + band_, end), arrays);
+        if (at_once_ && (rest == 0 || slab_count(elements_) % blocks_ != (first + 1) % blocks_)) // defect: at once
+            walk_block(part, first, arrays);
+        else
+            walk_band(part, first, std::min(first + band_, end), arrays);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         if (fold.in_any_order)
@@ -200,6 +215,32 @@ void SweepRun::walk_slab(Part& part, std::span<char* const> arrays) {
             fold.kernels->finish_unmasked(part.block[f], used_lanes(f), {1, n, 0, slab_elements}, states_[f]);
         else
             fold.kernels->finish(part.block[f], used_lanes(f), states_[f]);
+    }
+}
+
+/// walk_band() for one block whose slabs are all whole and folded at once: with fold_block, each tile becomes one lane.
+void SweepRun::walk_block(Part& part, std::int64_t block, std::span<char* const> arrays) {
+    const std::int64_t rows = (slab_count(elements_) - block + blocks_ - 1) / blocks_;
+    const std::size_t n = std::min(program_.tile >> std::countr_zero(std::bit_ceil(unsigned_of(rows))), lane_count);
+    choose_block(part, 0);
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& fold = program_.folds[f];
+        if (!fold.in_any_order && fold.fold_block == nullptr && !fold.starts_lanes)
+            fold.kernels->identity(part.block[f], lane_count);
+    }
+    for (std::size_t first = 0; first < lane_count; first += n)
+        run_tile(part, {block * slab_elements + static_cast<std::int64_t>(first), 0, first, n, unsigned_of(rows), true},
+                 arrays);
+    const BlockRows of_block{rows, lane_count, block * slab_elements, blocks_ * slab_elements};
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+        const FoldStep& fold = program_.folds[f];
+        if (fold.in_any_order) continue;
+        const std::size_t left = fold.fold_block == nullptr ? lane_count : lane_count / n;
+        char* const state = folds_[f].states.get() + fold.kernels->state_bytes * unsigned_of(block);
+        if (fold.finishes_unmasked)
+            fold.kernels->finish_unmasked(part.block[f], left, of_block, state);
+        else
+            fold.kernels->finish(part.block[f], left, state);
     }
 }
 
@@ -258,11 +299,14 @@ void SweepRun::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, 
     for (std::size_t first = 0, end = 0; first < lanes; first = end) {
         end = std::min(first + n + (first == 0 ? before_line : 0), lanes);
         const std::int64_t element = slab * slab_elements + static_cast<std::int64_t>(first);
-        const Tile tile{element, first_row, first, end - first, rows};
-        place(part, tile, arrays);
-        run_body(part, tile, arrays);
-        fold(part, tile);
+        run_tile(part, {element, first_row, first, end - first, rows}, arrays);
     }
+}
+
+void SweepRun::run_tile(Part& part, const Tile& tile, std::span<char* const> arrays) {
+    place(part, tile, arrays);
+    run_body(part, tile, arrays);
+    fold(part, tile);
 }
 
 /// The elements before a cache line in the first stream, at the beginning of a slab. All tiles of a slab except the
@@ -288,7 +332,7 @@ void SweepRun::place(Part& part, const Tile& tile, std::span<char* const> arrays
 void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const {
     const std::int64_t row_elements = blocks_ * slab_elements;
     for (std::size_t call = 0; const BodyStep& step : program_.body) {
-        if (program_.prefetches) prefetch(part, tile, call++);
+        if (prefetches_) prefetch(part, tile, call++);
         const std::size_t rows = step.by_row ? tile.rows : 1;
         const std::size_t n = step.by_row ? tile.n : tile.n * tile.rows;
         Where out = part.where[at(step.out)];
@@ -337,9 +381,11 @@ void SweepRun::fold(const Part& part, const Tile& tile) const {
                     .index = tile.element,
                     .index_row = blocks_ * slab_elements,
                     .first_row = tile.first_row};
+    std::size_t call = program_.body.size();
     for (std::size_t f = 0; f < folds_.size(); ++f) {
-        if (program_.prefetches) prefetch(part, tile, program_.body.size() + f);
         const FoldStep& step = program_.folds[f];
+        if (step.fold == nullptr) continue;
+        if (prefetches_) prefetch(part, tile, call++);
         const Where &x = part.where[at(step.value)], &y = part.where[at(step.factor)],
                     &mask = part.where[at(step.mask)];
         input.x = x.at;
@@ -348,7 +394,21 @@ void SweepRun::fold(const Part& part, const Tile& tile) const {
         input.y_row = y.row_bytes;
         input.mask = reinterpret_cast<const bool*>(mask.at);
         input.mask_row = mask.row_bytes;
-        step.fold(part.block[f], input);
+        (tile.whole_block && step.fold_block != nullptr ? step.fold_block : step.fold)(part.block[f], input);
+    }
+    for (const JointStep& step : program_.joints) {
+        if (prefetches_) prefetch(part, tile, call++);
+        const Where& x = part.where[at(step.value)];
+        input.x = x.at;
+        input.x_row = x.row_bytes;
+        input.y = part.where[at(step.scalar)].at;
+        const auto state = [&](int fold) -> void* { return fold < 0 ? nullptr : part.block[at(fold)]; };
+        step.kernel({.min = state(step.min),
+                     .max = state(step.max),
+                     .count = state(step.count),
+                     .any = state(step.any),
+                     .all = state(step.all)},
+                    input);
     }
 }
 

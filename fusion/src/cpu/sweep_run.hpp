@@ -55,6 +55,7 @@ private:
         std::int64_t element;   ///< the first element of its first row
         std::int64_t first_row; ///< the number of its first row in the block
         std::size_t first, n, rows;
+        bool whole_block = false; ///< the tile has all slabs of the block, none of them partial
     };
 
     struct FoldMemory {
@@ -69,6 +70,8 @@ private:
     void walk(std::size_t part, std::span<char* const> arrays);
     void walk_slab(Part& part, std::span<char* const> arrays);
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
+    void walk_block(Part& part, std::int64_t block, std::span<char* const> arrays);
+    void run_tile(Part& part, const Tile& tile, std::span<char* const> arrays);
     void run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, std::size_t rows, std::size_t lanes,
                    std::span<char* const> arrays);
     void choose_block(Part& part, std::int64_t block_in_band) const;
@@ -88,6 +91,8 @@ private:
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     std::size_t any_order_bytes_ = 0;   ///< bytes of Part::any_order_lanes
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
+    bool prefetches_ = false;                           ///< each tile prefetches the next
+    bool at_once_ = false;                              ///< whole blocks are folded at once; then band_ is 1
     Table<ArrayId, Strides> strides_;                   ///< of the gathered arrays
     Table<DimId, std::int64_t> dim_extent_, dim_inner_; ///< of the dims in the domain
     std::vector<int> array_places_, temporary_places_;  ///< the places in use

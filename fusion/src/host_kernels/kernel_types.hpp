@@ -17,4 +17,18 @@ using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
 /// Writes one R, the result of a reduction with a final State.
 using FinalizeKernel = void (*)(const void* state, double ddof, void* out);
 
+/// Folds of whole blocks: without a mask, all rows of a block's lanes [first, first + n), of any number of rows. Combines
+/// the n lanes, a power of two from 256 on, into lane first / n, from which FoldKernels::finish goes on. Reads no lanes.
+struct BlockKernels {
+    void (*fold)(void* lanes, const FoldInput& input);
+    void (*fold_product)(void* lanes, const FoldInput& input); ///< the same of products, or null
+};
+
+/// The States of folds in any order, of built-in monoids, that one call folds together; null for others.
+struct JointStates {
+    void *min = nullptr, *max = nullptr, *count = nullptr, *any = nullptr, *all = nullptr;
+};
+/// Folds the elements of an input without a mask; those of a comparison with a scalar compare each with *input.y.
+using JointKernel = void (*)(const JointStates& states, const FoldInput& input);
+
 } // namespace gf::cpu

@@ -17,6 +17,9 @@ namespace gf::cpu {
     ConvertKernel cast_kernel(int from, int to);                               \
     ConvertKernel round_kernel(int from, int to);                              \
     const FoldKernels* fold_kernels(int monoid, int element, int accumulator); \
+    const BlockKernels* block_kernels(int monoid, int element, int accumulator); \
+    JointKernel joint_kernel(int element, bool extremes, bool counts);         \
+    JointKernel joint_kernel_of_comparison(int map, int compute);              \
     }
 GRIDFOLD_KERNELS(baseline)
 #if defined(__x86_64__)
@@ -37,6 +40,9 @@ struct Tables {
     ConvertKernel (*cast)(int, int);
     ConvertKernel (*round)(int, int);
     const FoldKernels* (*fold)(int, int, int);
+    const BlockKernels* (*block)(int, int, int);
+    JointKernel (*joint)(int, bool, bool);
+    JointKernel (*joint_of_comparison)(int, int);
 };
 
 Tables tables([[maybe_unused]] InstructionSet set) {
@@ -44,15 +50,15 @@ Tables tables([[maybe_unused]] InstructionSet set) {
     switch (set) {
     case InstructionSet::avx512:
         return {avx512::map_kernel, avx512::map_kernel_by_scalar, avx512::cast_kernel, avx512::round_kernel,
-                avx512::fold_kernels};
+                avx512::fold_kernels, avx512::block_kernels, avx512::joint_kernel, avx512::joint_kernel_of_comparison};
     case InstructionSet::avx2:
         return {avx2::map_kernel, avx2::map_kernel_by_scalar, avx2::cast_kernel, avx2::round_kernel,
-                avx2::fold_kernels};
+                avx2::fold_kernels, avx2::block_kernels, avx2::joint_kernel, avx2::joint_kernel_of_comparison};
     case InstructionSet::baseline: break;
     }
 #endif
     return {baseline::map_kernel, baseline::map_kernel_by_scalar, baseline::cast_kernel, baseline::round_kernel,
-            baseline::fold_kernels};
+            baseline::fold_kernels, baseline::block_kernels, baseline::joint_kernel, baseline::joint_kernel_of_comparison};
 }
 
 constexpr int number(DType type) { return static_cast<int>(type); }
@@ -127,6 +133,18 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set) {
 const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set) {
     if (row.user_kernels != nullptr) return row.user_kernels(element, accumulator, set);
     return tables(set).fold(row.builtin, number(element), number(accumulator));
+}
+
+const BlockKernels* block_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set) {
+    return row.builtin < 0 ? nullptr : tables(set).block(row.builtin, number(element), number(accumulator));
+}
+
+JointKernel joint_kernel(DType element, bool extremes, bool counts, InstructionSet set) {
+    return tables(set).joint(number(element), extremes, counts);
+}
+
+JointKernel joint_kernel_of_comparison(const MapOp& row, DType compute, InstructionSet set) {
+    return row.builtin < 0 ? nullptr : tables(set).joint_of_comparison(row.builtin, number(compute));
 }
 
 const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator) {

@@ -42,6 +42,15 @@ ConvertKernel round_kernel(DType from, DType to, InstructionSet set = Instructio
 /// The kernels of a monoid, built-in or a user's; null if it does not take the types.
 const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
 
+/// The kernels of a built-in monoid for whole blocks; null if it has none, or does not take the types.
+const BlockKernels* block_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
+
+/// The kernel that folds min and max, or counts, any and all, or all of them; null if there is none.
+JointKernel joint_kernel(DType element, bool extremes, bool counts, InstructionSet set);
+
+/// The kernel that folds the results of a comparison with a scalar by count, any and all; null for other maps.
+JointKernel joint_kernel_of_comparison(const MapOp& row, DType compute, InstructionSet set);
+
 /// The same monoid's kernels over positions: for dims kept inside folded ones.
 const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator);
 

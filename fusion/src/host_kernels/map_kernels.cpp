@@ -1,5 +1,6 @@
 // The maps of map.def as kernels over arrays, for the instruction set that this file is compiled for.
 #include "host_kernels/division.hpp"
+#include "host_kernels/map_rows.hpp"
 #include "host_kernels/strips.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
@@ -8,22 +9,6 @@ MapKernel map_kernel(int map, int compute);
 MapKernel map_kernel_by_scalar(int map, int compute);
 
 namespace kernels {
-
-/// The expression of each map, in one struct a row.
-#define GRIDFOLD_MAP_OP(id, arity_, rule_, facts, low, high, doc, ...)                                 \
-    template <class T> struct id##_map {                                                               \
-        static constexpr int arity = arity_;                                                           \
-        static constexpr TypeRule rule = TypeRule::rule_;                                              \
-        using A = typename Choose<rule == TypeRule::select, bool, T>::type;                            \
-        using R = typename Choose<gives_bool(rule), bool, T>::type;                                    \
-        GRIDFOLD_FN static R apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c) { \
-            return static_cast<R>(__VA_ARGS__);                                                        \
-        }                                                                                              \
-    };
-#include <gridfold/ops/map.def>
-#undef GRIDFOLD_MAP_OP
-
-template <class Map> constexpr bool computes(DType type) { return !is_half(type) && computes_in(Map::rule, type); }
 
 /// The computation of one element: the row's expression, or code with the same bits in a loop that vectorises.
 template <class Map, class T> struct Body : Map {};

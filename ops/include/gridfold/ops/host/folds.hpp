@@ -112,10 +112,8 @@ template <class M, class E, Loops loops> struct OneNumber {
 /// Specialised for monoids with a separate fold of masked lanes, `type`.
 template <class M> struct MaskedFold {};
 
-/// Monoids of which four pairs of lanes are combined in straight code: gcc 12 makes shuffles of it, and of a loop
-/// AVX2's permutations, which take twice the time (bench/NOTES.md). Baseline code and AVX-512's have no such
-/// difference.
-template <class M> inline constexpr bool combines_in_fours = false;
+/// Specialised for monoids whose lanes are combined in a way of their own: type::combine(lanes, n).
+template <class M> struct CombineLanes {};
 
 template <class M, class E, Loops loops = Loops::all> struct Folds {
     using State = typename M::State;
@@ -259,26 +257,10 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
 
     // Combining -------------------------------------------------------------------------------------------------------
 
-    /// Combines lanes until at most eight are left, and returns how many.
-    template <class Any>
-    GRIDFOLD_FN static std::size_t combine_in_fours(Lanes<typename Any::State, lanes> states, std::size_t n) {
-        for (; n > 8; n /= 2)
-            for (std::size_t i = 0; i < n / 2; i += 4) {
-                typename Any::State even[4], odd[4];
-                for (std::size_t j = 0; j < 4; ++j) {
-                    even[j] = states.load(2 * (i + j));
-                    odd[j] = states.load(2 * (i + j) + 1);
-                }
-                for (std::size_t j = 0; j < 4; ++j) Any::combine(even[j], odd[j]);
-                for (std::size_t j = 0; j < 4; ++j) states.store(i + j, even[j]);
-            }
-        return n;
-    }
-
     /// Combines the first n lanes, a power of two, pairwise by index, lowest bit first.
     template <class Any> GRIDFOLD_FN static typename Any::State combine(char* base, std::size_t n) {
         const Lanes<typename Any::State, lanes> states{base};
-        if constexpr (combines_in_fours<Any>) n = combine_in_fours<Any>(states, n);
+        if constexpr (requires { typename CombineLanes<Any>::type; }) return CombineLanes<Any>::type::combine(states, n);
         for (std::size_t half = n / 2; half > 0; half /= 2) {
             // Lane i is written after lanes 2i and 2i + 1 were read, and not read again on this level.
             GRIDFOLD_INDEPENDENT
