@@ -1,6 +1,10 @@
 // Folds that share a sweep against the same folds in separate sweeps, bit for bit.
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -128,6 +132,59 @@ template <class E> void expect_together_as_alone(const std::vector<std::int64_t>
 }
 
 TEST(BackendCpuTogether, folds_of_a_column_give_what_they_give_alone) { expect_together_as_alone<float>(sizes); }
+
+/// Counts of comparisons with a scalar, which are not stored, against loops.
+template <class E> void expect_comparisons(E than) {
+    struct Comparison {
+        const char* name;
+        gf::Value (*of_values)(const gf::Value&, const gf::Value&);
+        bool (*of_elements)(E, E);
+    };
+    static constexpr Comparison comparisons[] = {
+        {"less", [](const gf::Value& a, const gf::Value& b) { return a < b; }, [](E a, E b) { return a < b; }},
+        {"less_equal", [](const gf::Value& a, const gf::Value& b) { return a <= b; }, [](E a, E b) { return a <= b; }},
+        {"greater", [](const gf::Value& a, const gf::Value& b) { return a > b; }, [](E a, E b) { return a > b; }},
+        {"greater_equal", [](const gf::Value& a, const gf::Value& b) { return a >= b; },
+         [](E a, E b) { return a >= b; }},
+        {"equal", [](const gf::Value& a, const gf::Value& b) { return a == b; }, [](E a, E b) { return a == b; }},
+        {"not_equal", [](const gf::Value& a, const gf::Value& b) { return a != b; }, [](E a, E b) { return a != b; }}};
+    gf::Graph g;
+    const gf::Value x = g.input<E>("x", {g.dim("n")}), scalar = g.input<E>("than", {});
+    for (const Comparison& comparison : comparisons) {
+        const gf::Value holds = comparison.of_values(x, scalar);
+        g.output(comparison.name + std::string("_count"), gf::count(holds));
+        g.output(comparison.name + std::string("_any"), gf::any(holds));
+        g.output(comparison.name + std::string("_all"), gf::all(holds));
+    }
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &than, sizeof than);
+    for (const std::int64_t size : {1, 100, 5 * 2048, 9 * 2048 + 5, 300 * 2048}) {
+        const Elements<E> elements(static_cast<std::size_t>(size));
+        if constexpr (std::is_floating_point_v<E>) elements.data()[size / 2] = std::numeric_limits<E>::quiet_NaN();
+        for (const char* set : sets_of_this_machine()) {
+            const ChosenSet chosen(set);
+            BoundPlan run(g);
+            run.extent("n", size).array("x", elements.data()).parameter("than", bits).now();
+            for (const Comparison& comparison : comparisons) {
+                const std::int64_t count = std::count_if(elements.data(), elements.data() + size,
+                                                         [&](E e) { return comparison.of_elements(e, than); });
+                const std::string name = comparison.name;
+                EXPECT_EQ(run.get<std::int64_t>(name + "_count"), count) << name << " of " << size << ", " << set;
+                EXPECT_EQ(run.get<bool>(name + "_any"), count > 0) << name << " of " << size << ", " << set;
+                EXPECT_EQ(run.get<bool>(name + "_all"), count == size) << name << " of " << size << ", " << set;
+            }
+        }
+    }
+}
+
+TEST(BackendCpuTogether, counts_comparisons_that_are_not_stored) {
+    expect_comparisons<std::int8_t>(3);
+    expect_comparisons<std::uint16_t>(1000);
+    expect_comparisons<std::int32_t>(-7);
+    expect_comparisons<std::uint64_t>(5);
+    expect_comparisons<float>(0.25F);
+    expect_comparisons<double>(1000);
+}
 
 TEST(BackendCpuTogether, of_every_type) {
     expect_together_as_alone<bool>(few_sizes);

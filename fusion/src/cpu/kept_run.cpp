@@ -16,9 +16,6 @@ namespace {
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t unsigned_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-/// As for whole folds: one thread does less work than this, in elements times kernel calls an element.
-constexpr std::int64_t work_worth_threads = 1 << 17;
-
 /// The fewest parts of a thread for which threads divide the parts; with fewer they divide the blocks of each part.
 constexpr std::int64_t parts_of_thread = 4;
 
@@ -104,8 +101,7 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
         }
     }
 
-    const std::int64_t work = elements * static_cast<std::int64_t>(program_.calls());
-    const std::int64_t threads = work < work_worth_threads ? 1 : threads_;
+    const std::int64_t threads = elements < work_worth_threads / program_.work ? 1 : threads_;
     divides_parts_ = threads == 1 || order_.blocks == 1 || order_.parts >= parts_of_thread * threads;
     const std::int64_t pieces = divides_parts_ ? order_.parts : order_.blocks;
     workers_in_use_ = unsigned_of(std::max<std::int64_t>(std::min(threads, pieces), 1));

@@ -15,17 +15,19 @@ namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// A tile's temporaries must fit the first-level cache together with the streams; a longer tile has fewer calls. No
-/// memory is read while a kernel works on temporaries, so programs of several calls prefetch their next tile. With few
-/// calls shorter tiles are best, except for elements of one byte, of which a tile has few lines. A program with a
-/// single call gains nothing from prefetching (bench/NOTES.md has the measurements).
+/// The arrays and temporaries of a tile that several kernels read must fit the first-level cache; a longer tile has
+/// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs. (bench/NOTES.md has the
+/// measurements.)
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
-constexpr std::size_t shortest_tile = 256, short_tile = 1024, long_tile = 2048;
-constexpr std::size_t many_calls = 6;
+constexpr std::size_t shortest_tile = 256, longest_tile = 2 * lane_count, tile_of_one_call = max_rows * lane_count;
 
-/// A block of up to max_rows slabs is folded at once, in runs of at least shortest_run lanes; one of up to
-/// most_rows_at_once if the sweep is one fold whose lanes stay in registers (bench/NOTES.md).
-constexpr std::size_t most_rows_at_once = 8, shortest_run = 256;
+/// Tiles of arrays that no cache holds, of which the next is prefetched: with few calls short ones, except of elements of
+/// one byte, whose tiles have few lines.
+constexpr std::size_t short_tile = 1024, long_tile = 2048;
+constexpr std::size_t many_calls = 4;
+
+/// The most slabs of a block that are folded at once if its lanes stay in registers (bench/NOTES.md).
+constexpr std::int64_t most_rows_at_once = 8;
 
 class Builder {
 public:
@@ -54,6 +56,7 @@ public:
             program_.yields.push_back(
                 checked(cast_kernel(code(yield.value).type, plan_.scalars[yield.scalar].type), yield.value));
         choose_tile();
+        program_.work = work();
         return std::move(program_);
     }
 
@@ -136,7 +139,7 @@ private:
     }
 
     /// The member of a JointStep that a fold can be; null if it cannot be in one.
-    static int JointStep::* role(const Fold& fold) {
+    static int JointStep::*role(const Fold& fold) {
         if (fold.monoid == reduce_op::min.monoid) return &JointStep::min;
         if (fold.monoid == reduce_op::max.monoid) return &JointStep::max;
         if (fold.monoid == reduce_op::count.monoid) return &JointStep::count;
@@ -255,6 +258,7 @@ private:
             break;
         case Opcode::map:
             step.kind = BodyStep::Kind::map;
+            step.is_function = instruction.map->rule == TypeRule::floating && instruction.map != &map_op::sqrt;
             if (instruction.operands[1].valid() && is_once_before(code(instruction.operands[1])))
                 step.map = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
             if (step.map == nullptr) step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
@@ -347,7 +351,8 @@ private:
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
         const bool product = is_folded_product(fold.value);
         step.fold = product ? step.kernels->fold_product : step.kernels->fold;
-        step.value = is_folded_comparison(fold.value) ? no_place() : read(product ? code(fold.value).operands[0] : fold.value);
+        step.value =
+            is_folded_comparison(fold.value) ? no_place() : read(product ? code(fold.value).operands[0] : fold.value);
         step.factor = product ? read(code(fold.value).operands[1]) : no_place();
         step.mask = read(fold.mask);
         if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator);
@@ -366,16 +371,48 @@ private:
             step.by_row = step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
                           is_array(step.out) || std::ranges::any_of(step.operands, is_array);
         }
-        const std::size_t bytes = program_.temporary_bytes + program_.splat_bytes;
-        program_.prefetches = program_.calls() > 1;
-        const std::vector<int>& streams = program_.streams;
-        const bool of_bytes =
-            !streams.empty() && std::ranges::all_of(streams, [&](int p) { return place(p).element_bytes == 1; });
-        program_.tile = program_.prefetches && program_.calls() < many_calls && !of_bytes ? short_tile : long_tile;
-        while (program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes) program_.tile /= 2;
+        std::size_t bytes = program_.temporary_bytes;
+        for (const int stream : program_.streams) bytes += place(stream).element_bytes;
+        for (const Splat& splat : program_.splats)
+            bytes += is_read_in_full(splat.place) ? place(splat.place).element_bytes : 0;
+        const bool is_one_call = program_.calls() == 1, keeps = !kept_dims(sweep_).empty();
+        program_.tile = keeps ? lane_count : is_one_call ? tile_of_one_call : longest_tile;
+        while (!is_one_call && program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes)
+            program_.tile /= 2;
+
+        program_.prefetches = !is_one_call && !program_.folds.empty();
+        const bool of_bytes = !program_.streams.empty() &&
+                              std::ranges::all_of(program_.streams, [&](int p) { return place(p).element_bytes == 1; });
+        const bool is_short = program_.calls() < many_calls && !of_bytes;
+        program_.prefetched_tile = std::min(is_short ? short_tile : long_tile, program_.tile);
+        program_.tiles_ahead = is_short ? 3 : 1;
         if (program_.lane_bytes > 0)
-            program_.rows_at_once = static_cast<std::int64_t>(
-                std::min(is_one_fold_in_registers() ? most_rows_at_once : max_rows, program_.tile / shortest_run));
+            program_.rows_at_once = is_one_fold_in_registers() ? most_rows_at_once : std::int64_t{max_rows};
+    }
+
+    /// A call takes time by the bytes of its elements, but those of a byte no less than of two. An elementary function
+    /// takes ten times as long, a fold with a State of several numbers four times.
+    std::int64_t work() const {
+        const auto bytes = [&](int p) {
+            return std::max<std::int64_t>(2, static_cast<std::int64_t>(program_.places[at(p)].element_bytes));
+        };
+        std::int64_t sum = 0;
+        for (const BodyStep& step : program_.body) {
+            std::int64_t widest = bytes(step.out);
+            for (const int operand : step.operands) widest = std::max(widest, bytes(operand));
+            sum += step.is_function ? 10 * widest : widest;
+        }
+        for (const FoldStep& fold : program_.folds)
+            if (fold.fold != nullptr) sum += bytes(fold.value) * (fold.kernels->state_bytes > sizeof(double) ? 4 : 1);
+        for (const JointStep& joint : program_.joints) sum += bytes(joint.value);
+        return std::max<std::int64_t>(sum, 1);
+    }
+
+    /// False for a scalar of which kernels read one element.
+    bool is_read_in_full(int scalar) const {
+        return std::ranges::any_of(program_.body, [&](const BodyStep& step) {
+            return std::ranges::find(step.operands, scalar) != step.operands.end();
+        });
     }
 
     bool is_one_fold_in_registers() const {

@@ -22,6 +22,13 @@ using namespace plan;
 /// The size of a cache line.
 constexpr std::size_t line_bytes = 64;
 
+/// Waking threads costs some microseconds: one thread does less work than this, in units of SweepProgram::work
+/// (bench/NOTES.md).
+constexpr std::int64_t work_worth_threads = 1 << 19;
+
+/// The fewest lanes of blocks that are folded at once.
+constexpr std::size_t shortest_run = 256;
+
 /// The place of the elements of a tile.
 struct Place {
     enum class Kind : std::uint8_t {
@@ -44,9 +51,10 @@ struct BodyStep {
     std::array<int, max_arity> operands; ///< missing ones are the last place, which is none
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr;
-    ArrayId array = {};  ///< gather
-    DimId dim = {};      ///< index
-    bool by_row = false; ///< one call for each row, because rows are not contiguous everywhere
+    ArrayId array = {};       ///< gather
+    DimId dim = {};           ///< index
+    bool by_row = false;      ///< one call for each row, because rows are not contiguous everywhere
+    bool is_function = false; ///< an elementary function, but no square root
 };
 
 /// One fold.
@@ -69,7 +77,7 @@ struct FoldStep {
 /// Folds in any order that one call folds, of an operand or of its comparison with a scalar.
 struct JointStep {
     JointKernel kernel = nullptr;
-    int value = -1, scalar = -1;                          ///< places; without a scalar the last one
+    int value = -1, scalar = -1;                            ///< places; without a scalar the last one
     int min = -1, max = -1, count = -1, any = -1, all = -1; ///< SweepProgram::folds, or −1
 };
 
@@ -91,12 +99,15 @@ struct SweepProgram {
     std::vector<ConvertKernel> yields; ///< by Sweep::yields: from the value's type to the scalar's
     std::vector<Splat> splats;
     std::vector<int> streams;                         ///< the places of the arrays that are read in order
-    bool prefetches = false;                          ///< prefetches the streams of the next tile
     std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
+    bool prefetches = false;                          ///< prefetches the streams of tiles of arrays that no cache holds
+    std::size_t prefetched_tile = 0, tiles_ahead = 0; ///< those tiles, and how far ahead they are prefetched
     std::size_t temporary_bytes = 0, splat_bytes = 0; ///< bytes for each element of room()
+    std::int64_t work = 0;                            ///< the time of an element in units of some 8 ps
     std::size_t fold_calls = 0;                       ///< folds that are in no JointStep
     std::size_t lane_bytes = 0;                       ///< bytes of one lane of all ordered folds
-    /// The most slabs of a block that are folded at once, so that its lanes stay in registers or the nearest cache.
+    /// The most slabs of a block that are folded at once, so that its lanes stay in registers or the nearest cache, if
+    /// a tile of so many has shortest_run lanes.
     std::int64_t rows_at_once = 0;
 
     /// The elements that a place has room for: a tile's rows may be longer by an array's elements before a cache line,

@@ -24,11 +24,8 @@ const pid_t loading_process = getpid();
 /// The bytes of a band's lanes, which share the second-level cache with the streams.
 constexpr std::size_t band_budget_bytes = 512 * 1024;
 
-/// Arrays of fewer bytes stay in the second-level cache, where a prefetch only costs its instruction (bench/NOTES.md).
-constexpr std::size_t least_prefetched_bytes = 512 * 1024;
-
-/// Threads cost some microseconds: one thread does less work than this, in elements times kernel calls an element.
-constexpr std::int64_t work_worth_threads = 1 << 17;
+/// Arrays of fewer bytes stay in a cache, from which the hardware prefetches in time (bench/NOTES.md).
+constexpr std::size_t least_prefetched_bytes = 32 * 1024 * 1024;
 
 } // namespace
 
@@ -100,9 +97,10 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
     for (const int stream : program_.streams)
         read_bytes += unsigned_of(elements_) * program_.places[at(stream)].element_bytes;
     prefetches_ = program_.prefetches && read_bytes >= least_prefetched_bytes;
+    tile_ = prefetches_ ? program_.prefetched_tile : program_.tile;
 
-    const std::int64_t work = elements_ * static_cast<std::int64_t>(program_.calls());
-    const std::int64_t parts = work < work_worth_threads ? 1 : std::min<std::int64_t>(threads_, blocks_);
+    const std::int64_t parts =
+        elements_ < work_worth_threads / program_.work ? 1 : std::min<std::int64_t>(threads_, blocks_);
     const std::size_t block_bytes = program_.lane_bytes * lane_count;
     if (elements_ == 0)
         band_ = 1;
@@ -110,7 +108,8 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
         band_ = block_bytes == 0 ? blocks_
                                  : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
     band_ = std::min(band_, (blocks_ + parts - 1) / parts);
-    at_once_ = elements_ > 0 && (slab_count(elements_) + blocks_ - 1) / blocks_ <= program_.rows_at_once;
+    const std::int64_t rows = (slab_count(elements_) + blocks_ - 1) / blocks_;
+    at_once_ = elements_ > 0 && rows <= program_.rows_at_once && tile_length(unsigned_of(rows)) >= shortest_run;
     if (at_once_) band_ = 1;
 
     for (std::size_t f = 0; f < folds_.size(); ++f) {
@@ -221,7 +220,7 @@ void SweepRun::walk_slab(Part& part, std::span<char* const> arrays) {
 /// walk_band() for one block whose slabs are all whole and folded at once: with fold_block, each tile becomes one lane.
 void SweepRun::walk_block(Part& part, std::int64_t block, std::span<char* const> arrays) {
     const std::int64_t rows = (slab_count(elements_) - block + blocks_ - 1) / blocks_;
-    const std::size_t n = std::min(program_.tile >> std::countr_zero(std::bit_ceil(unsigned_of(rows))), lane_count);
+    const std::size_t n = std::min(tile_length(unsigned_of(rows)), lane_count);
     choose_block(part, 0);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
@@ -294,7 +293,7 @@ void SweepRun::choose_block(Part& part, std::int64_t block_in_band) const {
 /// `first_row`: the number of `slab` in its block.
 void SweepRun::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, std::size_t rows, std::size_t lanes,
                          std::span<char* const> arrays) {
-    const std::size_t n = program_.tile >> std::countr_zero(std::bit_ceil(rows));
+    const std::size_t n = tile_length(rows);
     const std::size_t before_line = lanes > n ? lanes_before_line(arrays) : 0; // one tile begins where it begins
     for (std::size_t first = 0, end = 0; first < lanes; first = end) {
         end = std::min(first + n + (first == 0 ? before_line : 0), lanes);
@@ -359,14 +358,14 @@ void SweepRun::run_body(const Part& part, const Tile& tile, std::span<char* cons
     }
 }
 
-/// Prefetches a share of the elements after the tile's, one share for each call, because all at once would stall. They
-/// are the next tile's, except after a part's last tile; a prefetch past an array's end is harmless.
+/// Prefetches a share of a later tile's elements, one share for each call, because all at once would stall. They are of
+/// the same slabs or, after a slab's last tile, of what follows it; a prefetch past an array's end is harmless.
 void SweepRun::prefetch(const Part& part, const Tile& tile, std::size_t call) const {
     const std::size_t calls = program_.calls();
     for (const int p : program_.streams) {
         const Where& where = part.where[at(p)];
         const std::size_t bytes = tile.n * program_.places[at(p)].element_bytes;
-        const auto next = reinterpret_cast<std::uintptr_t>(where.at) + bytes;
+        const auto next = reinterpret_cast<std::uintptr_t>(where.at) + bytes * program_.tiles_ahead;
         for (std::size_t line = bytes * call / calls / line_bytes; line < bytes * (call + 1) / calls / line_bytes;
              ++line)
             for (std::size_t row = 0; row < tile.rows; ++row)

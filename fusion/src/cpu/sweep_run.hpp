@@ -5,6 +5,7 @@
 // memory.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -80,6 +81,8 @@ private:
     void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void prefetch(const Part& part, const Tile& tile, std::size_t call) const;
     void fold(const Part& part, const Tile& tile) const;
+    /// The lanes of a tile of so many rows.
+    std::size_t tile_length(std::size_t rows) const { return tile_ >> std::countr_zero(std::bit_ceil(rows)); }
     /// The number of lanes in use, a power of two; a fold's other lanes stay empty.
     std::size_t used_lanes(std::size_t fold) const;
     char* lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const;
@@ -91,7 +94,8 @@ private:
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     std::size_t any_order_bytes_ = 0;   ///< bytes of Part::any_order_lanes
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
-    bool prefetches_ = false;                           ///< each tile prefetches the next
+    std::size_t tile_ = 0;                              ///< the tile of the program for these extents
+    bool prefetches_ = false;                           ///< each tile prefetches a later one
     bool at_once_ = false;                              ///< whole blocks are folded at once; then band_ is 1
     Table<ArrayId, Strides> strides_;                   ///< of the gathered arrays
     Table<DimId, std::int64_t> dim_extent_, dim_inner_; ///< of the dims in the domain
