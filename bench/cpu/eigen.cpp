@@ -58,6 +58,14 @@ struct Eigen3 {
         const float stddev = std::sqrt((v - mean).square().mean());
         Eigen::Map<Eigen::ArrayXf>(z, static_cast<Eigen::Index>(n)) = (v - mean) / stddev;
     }
+
+    static void log1p_zscore(const float* x, std::size_t n, float* z) {
+        Eigen::Map<Eigen::ArrayXf> v(z, static_cast<Eigen::Index>(n));
+        v = column(x, n).max(clamp_low).min(clamp_high).log1p();
+        const float mean = v.mean();
+        const float stddev = std::sqrt((v - mean).square().mean());
+        v = (v - mean) / stddev;
+    }
 };
 
 } // namespace

@@ -49,6 +49,11 @@ gf::Graph graph(Workload workload, Type type) {
     case Workload::range:
     case Workload::built_in_range: break;
     case Workload::zscore: g.output("z", (x - gf::mean(x)) / gf::stddev(x)); break;
+    case Workload::log1p_zscore: {
+        const gf::Value y = gf::log1p(gf::clamp(x, clamp_low, clamp_high));
+        g.output("z", (y - gf::mean(y)) / gf::stddev(y));
+        break;
+    }
     case Workload::many: g.output("sum", gf::sum(x)); break;
     }
     return g;
@@ -86,7 +91,7 @@ Call gridfold(const Task& task) {
     if (task.workload == Workload::many) return many(task);
     const auto n = static_cast<std::int64_t>(task.n);
     gf::Bindings outputs;
-    if (task.workload == Workload::zscore) outputs.emplace_back("z", gf::host_view(task.z, {n}));
+    if (has_array(task.workload)) outputs.emplace_back("z", gf::host_view(task.z, {n}));
     const Call prepared_call = with_column(task, [&](const auto* x) -> Call {
         const gf::Executable exe = gf::compile(graph(task.workload, task.type), {.device = "cpu"});
         return [prepared = std::make_shared<gf::Prepared>(exe.prepare({{"x", gf::host_view(x, {n})}}, outputs))] {

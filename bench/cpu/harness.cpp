@@ -17,10 +17,14 @@ namespace {
 constexpr bool has_several_statistics(Workload workload) {
     return workload == Workload::five || workload == Workload::dozen || workload == Workload::zscore;
 }
-/// True for the workloads of `omp_simd` and `eigen`.
+/// True for the workloads of `omp_simd`.
 constexpr bool has_vector_loops(Workload workload) {
     return workload == Workload::sum || workload == Workload::cubes || has_several_statistics(workload);
 }
+constexpr bool has_fused_loop(Workload workload) {
+    return has_several_statistics(workload) || workload == Workload::log1p_zscore;
+}
+constexpr bool has_eigen(Workload workload) { return has_vector_loops(workload) || workload == Workload::log1p_zscore; }
 
 /// Contenders of one name are variants: the fastest is reported.
 struct Contender {
@@ -34,10 +38,10 @@ struct Contender {
 std::vector<Contender> contenders(const Task& task) {
     std::vector<Contender> all{{"gridfold", gridfold(task)}, {"loop", loop(task)}};
     if (has_vector_loops(task.workload)) all.push_back({"omp_simd", omp_simd(task)});
-    if (has_several_statistics(task.workload)) all.push_back({"omp_fused", omp_fused(task)});
+    if (has_fused_loop(task.workload)) all.push_back({"omp_fused", omp_fused(task)});
 #if GRIDFOLD_HAS_EIGEN
     // Its sums have the type of the elements: of 2^28 elements they keep two digits.
-    if (has_vector_loops(task.workload)) all.push_back({"eigen", eigen(task), 1.0 / 32});
+    if (has_eigen(task.workload)) all.push_back({"eigen", eigen(task), 1.0 / 32});
 #endif
     for (Call& read : read_loops(task)) all.push_back({"ceiling", std::move(read)});
     return all;
@@ -80,9 +84,9 @@ std::string Case::name() const { return fmt::format("{}/{}/bytes:{}/cpu", to_tex
 std::vector<std::string> contender_names(Workload workload) {
     std::vector<std::string> names{"gridfold", "loop"};
     if (has_vector_loops(workload)) names.emplace_back("omp_simd");
-    if (has_several_statistics(workload)) names.emplace_back("omp_fused");
+    if (has_fused_loop(workload)) names.emplace_back("omp_fused");
 #if GRIDFOLD_HAS_EIGEN
-    if (has_vector_loops(workload)) names.emplace_back("eigen");
+    if (has_eigen(workload)) names.emplace_back("eigen");
 #endif
     names.emplace_back("ceiling");
     return names;
@@ -90,7 +94,7 @@ std::vector<std::string> contender_names(Workload workload) {
 
 std::vector<Timings> measure(const Case& what) {
     const Column x(what.type, what.elements());
-    const Column z(Type::f32, what.workload == Workload::zscore ? what.elements() : 0);
+    const Column z(Type::f32, has_array(what.workload) ? what.elements() : 0);
     const Task task{what.workload, what.type, x.address(), what.elements(), static_cast<float*>(z.address())};
     const Reference reference = refer(task);
 

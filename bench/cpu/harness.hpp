@@ -21,8 +21,8 @@ struct Case {
     int rounds;
 
     std::size_t elements() const { return bytes / size_of(type); }
-    /// The least bytes that a call reads and writes: zscore reads its column twice and writes as much.
-    std::size_t traffic() const { return workload == Workload::zscore ? 3 * bytes : bytes; }
+    /// The least bytes that a call reads and writes: for an array the column is read twice, and as much is written.
+    std::size_t traffic() const { return has_array(workload) ? 3 * bytes : bytes; }
     /// "sum/f32/bytes:4096/cpu"
     std::string name() const;
 };

@@ -94,6 +94,21 @@ struct Loop {
         const auto stddev = static_cast<float>(std::sqrt((squares - total * total / count) / count));
         for (std::size_t i = 0; i < n; ++i) z[i] = (x[i] - mean) / stddev;
     }
+
+    static void log1p_zscore(const float* x, std::size_t n, float* z) {
+        const double count = static_cast<double>(n);
+        double total = 0, squares = 0, origin = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            z[i] = std::log1p(std::clamp(x[i], clamp_low, clamp_high));
+            if (i == 0) origin = z[0];
+            const double d = static_cast<double>(z[i]) - origin;
+            total += d;
+            squares += d * d;
+        }
+        const auto mean = static_cast<float>(origin + total / count);
+        const auto stddev = static_cast<float>(std::sqrt((squares - total * total / count) / count));
+        for (std::size_t i = 0; i < n; ++i) z[i] = (z[i] - mean) / stddev;
+    }
 };
 
 } // namespace

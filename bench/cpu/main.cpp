@@ -97,8 +97,8 @@ int main(int count, char** arguments) {
     };
     for (const Type type : {Type::i8, Type::i32, Type::i64, Type::f16, Type::f32, Type::f64})
         add_sizes(Workload::sum, type, max_bytes);
-    for (const Workload workload : {Workload::cubes, Workload::five, Workload::dozen, Workload::zscore, Workload::range,
-                                    Workload::built_in_range})
+    for (const Workload workload : {Workload::cubes, Workload::five, Workload::dozen, Workload::zscore,
+                                    Workload::log1p_zscore, Workload::range, Workload::built_in_range})
         add_sizes(workload, Type::f32, max_bytes);
     add_sizes(Workload::many, Type::f32, std::min(max_bytes, std::size_t{1} << 26)); // bindings take twice as much
 

@@ -9,6 +9,9 @@
 namespace bench::cpu {
 namespace {
 
+/// The least elements for which waking threads pays off where each takes a logarithm.
+constexpr std::size_t worth_logarithms = 1 << 12;
+
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// Sums of d and d², where d is the difference from the first element.
@@ -122,6 +125,28 @@ struct OmpFused {
         const auto spread = static_cast<float>(std::sqrt(moments.variance(count)));
 #pragma omp parallel for simd schedule(static) if (parallel : n >= worth_threads)
         for (std::size_t i = 0; i < n; ++i) z[i] = (x[i] - centre) / spread;
+    }
+
+    /// Keeps the logarithms in z between its passes.
+    static void log1p_zscore(const float* x, std::size_t n, float* z) {
+        const auto logarithm = [](float v) {
+            const float low = v < clamp_low ? clamp_low : v;
+            return std::log1p(low > clamp_high ? clamp_high : low);
+        };
+        const double count = static_cast<double>(n), origin = logarithm(x[0]);
+        double sum = 0, squares = 0;
+#pragma omp parallel for reduction(+ : sum, squares) schedule(static) if (parallel : n >= worth_logarithms)
+        for (std::size_t i = 0; i < n; ++i) {
+            z[i] = logarithm(x[i]);
+            const double d = static_cast<double>(z[i]) - origin;
+            sum += d;
+            squares += d * d;
+        }
+        const Moments moments{origin, sum, squares};
+        const auto centre = static_cast<float>(moments.mean(count));
+        const auto spread = static_cast<float>(std::sqrt(moments.variance(count)));
+#pragma omp parallel for simd schedule(static) if (parallel : n >= worth_threads)
+        for (std::size_t i = 0; i < n; ++i) z[i] = (z[i] - centre) / spread;
     }
 };
 

@@ -49,6 +49,20 @@ double words_of(const Task& task) {
     return static_cast<double>(total);
 }
 
+double logarithm(float x) { return std::log1p(static_cast<double>(std::clamp(x, clamp_low, clamp_high))); }
+
+void set_moments_of_logarithms(Reference& r, const Task& task) {
+    const auto* const x = static_cast<const float*>(task.x);
+    const double n = static_cast<double>(task.n);
+    double sum = 0, squares = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+    for (std::size_t i = 0; i < task.n; ++i) sum += logarithm(x[i]);
+    r.mean = sum / n;
+#pragma omp parallel for schedule(static) reduction(+ : squares)
+    for (std::size_t i = 0; i < task.n; ++i) squares += (logarithm(x[i]) - r.mean) * (logarithm(x[i]) - r.mean);
+    r.stddev = std::sqrt(squares / n);
+}
+
 } // namespace
 
 Reference refer(const Task& task) {
@@ -61,6 +75,7 @@ Reference refer(const Task& task) {
     const double variance = f.squares / n - mean * mean; // the mean is nearly 0: no digits cancel
     const double norm = std::sqrt(f.squares), stddev = std::sqrt(variance);
     Reference r{{}, {}, words_of(task), mean, stddev};
+    if (task.workload == Workload::log1p_zscore) set_moments_of_logarithms(r, task);
     switch (task.workload) {
     case Workload::sum:
         r.numbers = {f.sum};
@@ -78,7 +93,8 @@ Reference refer(const Task& task) {
         r.numbers = {f.sum, f.squares, norm, mean, variance, stddev, f.least, f.most, f.positive, 1, 1, f.product};
         r.scale = {f.absolute, f.squares, norm, f.absolute / n, variance, stddev, 0, 0, 0, 0, 0, 1};
         break;
-    case Workload::zscore: break;
+    case Workload::zscore:
+    case Workload::log1p_zscore: break;
     case Workload::range:
     case Workload::built_in_range:
         r.numbers = {f.most - f.least};
@@ -99,11 +115,13 @@ Reference refer(const Task& task) {
 
 bool Reference::agrees(const Task& task, double tolerance) const {
     const auto* x = static_cast<const float*>(task.x);
+    const bool of_logarithms = task.workload == Workload::log1p_zscore;
     bool right = true;
 #pragma omp parallel for schedule(static) reduction(&& : right)
     for (std::size_t i = 0; i < task.n; ++i)
-        right = right &&
-                std::abs(static_cast<double>(task.z[i]) - (static_cast<double>(x[i]) - mean) / stddev) <= 2 * tolerance;
+        right = right && std::abs(static_cast<double>(task.z[i]) -
+                                  ((of_logarithms ? logarithm(x[i]) : static_cast<double>(x[i])) - mean) / stddev) <=
+                             2 * tolerance;
     return right;
 }
 

@@ -9,6 +9,7 @@ std::string_view to_text(Workload workload) {
     case Workload::five: return "five";
     case Workload::dozen: return "dozen";
     case Workload::zscore: return "zscore";
+    case Workload::log1p_zscore: return "log1p_zscore";
     case Workload::range: return "range";
     case Workload::built_in_range: return "built_in_range";
     case Workload::many: return "many";

@@ -18,6 +18,7 @@ enum class Workload {
     five,           ///< sum, sum of squares, min, max, the number of positive elements
     dozen,          ///< ../dozen.hpp
     zscore,         ///< (x − mean) / standard deviation, an array
+    log1p_zscore,   ///< the same of log1p(x), x clamped
     range,          ///< the largest element less the smallest, by a user's own reduction (../own_range.hpp)
     built_in_range, ///< the same by built-in reductions
     many,           ///< one sum a row of row_elements; their sum, the sum of every other, the least and the greatest
@@ -30,6 +31,13 @@ constexpr std::size_t row_size(std::size_t row, std::size_t n) {
     return row + 1 < row_count(n) ? row_elements : n - row * row_elements;
 }
 
+/// True for workloads that write an array.
+constexpr bool has_array(Workload workload) {
+    return workload == Workload::zscore || workload == Workload::log1p_zscore;
+}
+/// The bounds to which log1p_zscore clamps.
+constexpr float clamp_low = -0.5F, clamp_high = 0.75F;
+
 /// The element type of a column. Sums are measured for each, other workloads for f32.
 enum class Type { i8, i32, i64, f16, f32, f64 };
 
@@ -37,7 +45,7 @@ std::string_view to_text(Workload workload);
 std::string_view to_text(Type type);
 std::size_t size_of(Type type);
 
-/// The statistics of a workload, in the order of the enumerator's comment; the rest, and all of zscore's, are 0.
+/// The statistics of a workload, in the order of the enumerator's comment; the rest, and all of z-scores, are 0.
 using Numbers = std::array<double, 12>;
 
 /// The answer of `many`, from the sums of all rows.
@@ -57,7 +65,7 @@ template <class Sums> Numbers numbers_of_sums(const Sums& sums) {
 template <class T> T number(T element) { return element; }
 inline float number(gf::f16 element) { return static_cast<float>(element); }
 
-/// A column of n elements, none of them 0, and for zscore room for its result. The absolute values of integers are at
+/// A column of n elements, none of them 0, and for z-scores room for its result. The absolute values of integers are at
 /// most 2,048, of floating-point numbers at most 1.
 struct Task {
     Workload workload;
@@ -95,8 +103,8 @@ template <class F> Call with_column(const Task& task, F f) {
     return {};
 }
 
-/// The call of a contender that is a struct of static functions: some of sum, cubes, five, dozen, zscore, range and
-/// row_sums.
+/// The call of a contender that is a struct of static functions: some of sum, cubes, five, dozen, zscore, log1p_zscore,
+/// range and row_sums.
 template <class Contender> Call call_of(const Task& task) {
     const auto* x = static_cast<const float*>(task.x);
     float* const z = task.z;
@@ -118,6 +126,13 @@ template <class Contender> Call call_of(const Task& task) {
             Contender::zscore(x, n, z);
             return Numbers{};
         };
+    case Workload::log1p_zscore:
+        if constexpr (requires { Contender::log1p_zscore(x, n, z); })
+            return [x, n, z] {
+                Contender::log1p_zscore(x, n, z);
+                return Numbers{};
+            };
+        break;
     case Workload::range:
     case Workload::built_in_range:
         if constexpr (requires { Contender::range(x, n); }) return [x, n] { return Numbers{Contender::range(x, n)}; };
