@@ -172,9 +172,29 @@ void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t 
         const std::int64_t parts = std::min(most, end - first);
         run_body(worker, 0, first * order_.batch_stride, unsigned_of(parts) * n, arrays);
         next_results(worker, parts * order_.slab_results, arrays);
-        for (std::size_t f = 0; f < program_.folds.size(); ++f) fold_short(worker, f, unsigned_of(parts), n);
+        for (std::size_t f = 0; f < program_.folds.size(); ++f) {
+            prefetch(worker, unsigned_of(parts) * n, f);
+            fold_short(worker, f, unsigned_of(parts), n);
+        }
         worker.section->add(first * order_.slab_results, unsigned_of(parts * order_.slab_results));
     }
+}
+
+/// Prefetches a share of the next n elements of the arrays that are read in order, a share for each fold.
+void KeptRun::prefetch(const Worker& worker, std::size_t n, std::size_t f) const {
+    const std::size_t folds = program_.folds.size();
+    for (const int p : program_.streams) {
+        const std::size_t bytes = n * program_.places[at(p)].element_bytes;
+        const auto next = reinterpret_cast<std::uintptr_t>(worker.where[0][at(p)]) + bytes;
+        for (std::size_t line = bytes * f / folds / line_bytes; line < bytes * (f + 1) / folds / line_bytes; ++line)
+            __builtin_prefetch(reinterpret_cast<const void*>(next + line * line_bytes));
+    }
+}
+
+/// Element number i of a place in a row of a tile; null if there is none.
+char* KeptRun::elements_at(const std::vector<char*>& where, int place, std::size_t i) const {
+    char* const first = where[at(place)];
+    return first == nullptr ? nullptr : first + i * program_.places[at(place)].element_bytes;
 }
 
 /// Folds the parts of a tile, n elements each, into worker.block_state.
@@ -184,7 +204,15 @@ void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::
     const std::vector<char*>& where = worker.where[0];
     const auto* const mask = reinterpret_cast<const bool*>(where[at(step.mask)]);
     char* const positions = worker.lanes[f].get();
-    if (order_.is_flat()) {
+    if (order_.is_flat() && step.fold_block != nullptr && n >= shortest_run && std::has_single_bit(n)) {
+        for (std::size_t row = 0; row < parts; ++row)
+            step.fold_block(positions, {.first = row * n,
+                                        .n = n,
+                                        .rows = 1,
+                                        .x = elements_at(where, step.value, row * n),
+                                        .y = elements_at(where, step.factor, row * n)});
+        std::memcpy(worker.block_state[f], positions, parts * state_bytes(f)); // States of one number, by row
+    } else if (order_.is_flat()) {
         kernels.fold_short(positions, {n, parts, where[at(step.value)], where[at(step.factor)], mask},
                            worker.block_state[f]);
     } else {

@@ -59,6 +59,8 @@ private:
     void walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
     void walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
     void fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n) const;
+    void prefetch(const Worker& worker, std::size_t n, std::size_t f) const;
+    char* elements_at(const std::vector<char*>& where, int place, std::size_t i) const;
     void walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays);
     void walk_part(Worker& worker, const PartOfOrder& part, std::span<char* const> arrays);
     void walk_part_together(const PartOfOrder& part, std::span<char* const> arrays);

@@ -2,6 +2,7 @@
 // for.
 #include <gridfold/ops/host/positions.hpp>
 
+#include "host_kernels/any_order.hpp"
 #include "host_kernels/element_types.hpp"
 
 #include <gridfold/ops/device/monoid.cuh>

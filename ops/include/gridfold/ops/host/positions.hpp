@@ -90,8 +90,20 @@ template <class M, class E, Loops loops> struct Positions {
 
     // Short rows ------------------------------------------------------------------------------------------------------
 
+    /// The elements from which a row by itself is faster than lanes of many rows, where any order is exact.
+    static constexpr std::size_t least_of_one_number = 32;
+
     template <bool masked, class Source>
     GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
+        if constexpr (is_one_number<M>)
+            if (in.n >= least_of_one_number) {
+                for (std::size_t row = 0; row < in.rows; ++row) {
+                    states[row] = M::identity();
+                    OneNumber<M, E, loops>::template fold_rows<masked, Source>(states[row], of_row(in, row), 0,
+                                                                               OneRow());
+                }
+                return;
+            }
         std::size_t lanes = 1; // of a row
         while (lanes < in.n) lanes *= 2;
         if constexpr (!masked && LaneMonoidOf<M, false>::of_block) {
@@ -122,6 +134,7 @@ template <class M, class E, Loops loops> struct Positions {
         one.rows = 1;
         one.x = static_cast<const char*>(in.x) + row * in.n * bytes;
         if (in.y != nullptr) one.y = static_cast<const char*>(in.y) + row * in.n * bytes;
+        if (in.mask != nullptr) one.mask = in.mask + row * in.n;
         return one;
     }
     /// Folds the rows' elements into lanes, `lanes` for each row; the last lanes of a row may be empty.
@@ -130,8 +143,7 @@ template <class M, class E, Loops loops> struct Positions {
                                         std::size_t lanes, F accumulate) {
         for (std::size_t row = 0; row < in.rows; ++row) {
             const Source x(of_row(in, row), 0);
-            Elements<bool> mask{};
-            if constexpr (masked) mask.x = reinterpret_cast<const u8*>(in.mask) + row * in.n;
+            const Elements<bool> mask = mask_row(of_row(in, row), 0);
             f64 origin = 0.0;
             if constexpr (LaneMonoidOf<M, false>::of_block) origin = M::origin(x[0]);
             const std::size_t first = row * lanes, n = in.n;
