@@ -3,6 +3,10 @@
 #include <array>
 #include <cstdlib>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
@@ -10,16 +14,16 @@
 namespace gf::cpu {
 
 // The functions that the files compiled for an instruction set define, in that set's namespace.
-#define GRIDFOLD_KERNELS(set)                                                  \
-    namespace set {                                                            \
-    MapKernel map_kernel(int map, int compute);                                \
-    MapKernel map_kernel_by_scalar(int map, int compute);                      \
-    ConvertKernel cast_kernel(int from, int to);                               \
-    ConvertKernel round_kernel(int from, int to);                              \
-    const FoldKernels* fold_kernels(int monoid, int element, int accumulator); \
+#define GRIDFOLD_KERNELS(set)                                                    \
+    namespace set {                                                              \
+    MapKernel map_kernel(int map, int compute);                                  \
+    MapKernel map_kernel_by_scalar(int map, int compute);                        \
+    ConvertKernel cast_kernel(int from, int to);                                 \
+    ConvertKernel round_kernel(int from, int to);                                \
+    const FoldKernels* fold_kernels(int monoid, int element, int accumulator);   \
     const BlockKernels* block_kernels(int monoid, int element, int accumulator); \
-    JointKernel joint_kernel(int element, bool extremes, bool counts);         \
-    JointKernel joint_kernel_of_comparison(int map, int compute);              \
+    JointKernel joint_kernel(int element, bool extremes, bool counts);           \
+    JointKernel joint_kernel_of_comparison(int map, int compute);                \
     }
 GRIDFOLD_KERNELS(baseline)
 #if defined(__x86_64__)
@@ -49,19 +53,31 @@ Tables tables([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
     switch (set) {
     case InstructionSet::avx512:
-        return {avx512::map_kernel, avx512::map_kernel_by_scalar, avx512::cast_kernel, avx512::round_kernel,
-                avx512::fold_kernels, avx512::block_kernels, avx512::joint_kernel, avx512::joint_kernel_of_comparison};
+        return {avx512::map_kernel,   avx512::map_kernel_by_scalar,
+                avx512::cast_kernel,  avx512::round_kernel,
+                avx512::fold_kernels, avx512::block_kernels,
+                avx512::joint_kernel, avx512::joint_kernel_of_comparison};
     case InstructionSet::avx2:
-        return {avx2::map_kernel, avx2::map_kernel_by_scalar, avx2::cast_kernel, avx2::round_kernel,
-                avx2::fold_kernels, avx2::block_kernels, avx2::joint_kernel, avx2::joint_kernel_of_comparison};
+        return {avx2::map_kernel,   avx2::map_kernel_by_scalar, avx2::cast_kernel,  avx2::round_kernel,
+                avx2::fold_kernels, avx2::block_kernels,        avx2::joint_kernel, avx2::joint_kernel_of_comparison};
     case InstructionSet::baseline: break;
     }
 #endif
-    return {baseline::map_kernel, baseline::map_kernel_by_scalar, baseline::cast_kernel, baseline::round_kernel,
-            baseline::fold_kernels, baseline::block_kernels, baseline::joint_kernel, baseline::joint_kernel_of_comparison};
+    return {baseline::map_kernel,   baseline::map_kernel_by_scalar,
+            baseline::cast_kernel,  baseline::round_kernel,
+            baseline::fold_kernels, baseline::block_kernels,
+            baseline::joint_kernel, baseline::joint_kernel_of_comparison};
 }
 
 constexpr int number(DType type) { return static_cast<int>(type); }
+
+#if defined(__x86_64__)
+/// clang's __builtin_cpu_supports does not know this extension.
+bool has_f16c() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 } // namespace
 
@@ -79,7 +95,8 @@ bool has(InstructionSet set) {
     case InstructionSet::baseline: return true;
 #if defined(__x86_64__)
     // The extensions that the files are compiled for.
-    case InstructionSet::avx2: return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    case InstructionSet::avx2:
+        return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
     case InstructionSet::avx512:
         return has(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
                __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
