@@ -1,7 +1,7 @@
 // Conversions between element types as kernels over arrays, for the instruction set that this file is compiled for.
 #include "host_kernels/element_types.hpp"
 
-#if defined(__AVX512F__)
+#if defined(__F16C__) || defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -47,6 +47,10 @@ template <DType type> void widen(void* out, const void* in, std::size_t n) {
         for (; i + 16 <= n; i += 16)
             _mm512_storeu_ps(
                 r + i, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
+#elif defined(__F16C__)
+    if constexpr (type == DType::f16)
+        for (; i + 8 <= n; i += 8)
+            _mm256_storeu_ps(r + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
 #endif
     GRIDFOLD_INDEPENDENT
     for (; i < n; ++i) r[i] = Half<type>::widen(x[i]);

@@ -3,6 +3,10 @@
 #include <array>
 #include <cstdlib>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
@@ -65,6 +69,14 @@ Tables tables([[maybe_unused]] InstructionSet set) {
 
 constexpr int number(DType type) { return static_cast<int>(type); }
 
+#if defined(__x86_64__)
+/// clang's __builtin_cpu_supports does not know this extension.
+bool has_f16c() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 } // namespace
 
 std::string_view to_text(InstructionSet set) {
@@ -81,7 +93,8 @@ bool has(InstructionSet set) {
     case InstructionSet::baseline: return true;
 #if defined(__x86_64__)
     // The extensions that the files are compiled for.
-    case InstructionSet::avx2: return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    case InstructionSet::avx2:
+        return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
     case InstructionSet::avx512:
         return has(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
                __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
