@@ -200,7 +200,7 @@ void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t 
         for (std::int64_t p = 0; p < parts; ++p) {
             const PartOfOrder part = part_of(order_, first + p);
             next_results(worker, part.results, arrays);
-            begin_block(worker, part);
+            begin_block(worker, part, 0);
             fold(worker, slab_of(order_, part, 0), 0, 0, n, unsigned_of(p) * n);
             finish_block(worker, part, 0);
             worker.section->add(part.result, unsigned_of(part.results));
@@ -244,7 +244,7 @@ void KeptRun::combine_blocks(Worker& worker, std::vector<GrowingBytes>& states, 
 
 /// Folds a part's block into worker.block_state, a State for each result.
 void KeptRun::walk_block(Worker& worker, const PartOfOrder& part, std::int64_t block, std::span<char* const> arrays) {
-    begin_block(worker, part);
+    begin_block(worker, part, block);
     std::int64_t turn = 0;
     for (std::int64_t s = block; s < order_.slabs; s += order_.blocks, ++turn) {
         const SlabOfOrder slab = slab_of(order_, part, s);
@@ -287,9 +287,12 @@ std::size_t KeptRun::used_lanes(std::size_t fold) const {
     return std::min(lane_count, std::bit_ceil(unsigned_of(order_.folded)));
 }
 
-void KeptRun::begin_block(Worker& worker, const PartOfOrder& part) const {
+void KeptRun::begin_block(Worker& worker, const PartOfOrder& part, std::int64_t block) const {
+    const bool has_whole_slab = (block + 1) * slab_elements <= order_.folded;
     for (std::size_t f = 0; f < program_.folds.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
+        const bool starts_every_lane = fold.starts_lanes && has_whole_slab && !fold.in_any_order;
+        if (order_.is_flat() && starts_every_lane) continue;
         if (order_.is_flat())
             fold.kernels->identity(worker.lanes[f].get(), used_lanes(f));
         else

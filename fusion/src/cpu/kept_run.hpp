@@ -57,7 +57,7 @@ private:
                       std::int64_t block) const;
     void walk_block(Worker& worker, const PartOfOrder& part, std::int64_t block, std::span<char* const> arrays);
     void run_body(Worker& worker, std::int64_t element, std::size_t n, std::span<char* const> arrays) const;
-    void begin_block(Worker& worker, const PartOfOrder& part) const;
+    void begin_block(Worker& worker, const PartOfOrder& part, std::int64_t block) const;
     void fold(Worker& worker, const SlabOfOrder& slab, std::int64_t turn, std::size_t first, std::size_t n,
               std::size_t in_tile) const;
     void finish_block(Worker& worker, const PartOfOrder& part, std::int64_t block) const;
