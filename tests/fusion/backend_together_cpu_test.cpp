@@ -186,6 +186,22 @@ TEST(BackendCpuTogether, counts_comparisons_that_are_not_stored) {
     expect_comparisons<double>(1000);
 }
 
+TEST(BackendCpuTogether, stores_a_comparison_that_is_not_only_counted) {
+    gf::Graph g;
+    const gf::Value x = g.input<float>("x", {g.dim("n")}), above = x > 2, below = x < 2;
+    g.output("above", gf::count(above));
+    g.output("sum_above", gf::sum(gf::select(above, x, 0)));
+    g.output("below", gf::count(below));
+    g.output("any_below", gf::max(below));
+    const std::vector<float> data{1, 2, 3, 4};
+    BoundPlan run(g);
+    run.extent("n", 4).array("x", data.data()).now();
+    EXPECT_EQ(run.get<std::int64_t>("above"), 2);
+    EXPECT_EQ(run.get<float>("sum_above"), 3 + 4);
+    EXPECT_EQ(run.get<std::int64_t>("below"), 1);
+    EXPECT_TRUE(run.get<bool>("any_below"));
+}
+
 TEST(BackendCpuTogether, of_every_type) {
     expect_together_as_alone<bool>(few_sizes);
     expect_together_as_alone<std::int8_t>(few_sizes);

@@ -16,13 +16,12 @@ namespace {
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The arrays and temporaries of a tile that several kernels read must fit the first-level cache; a longer tile has
-/// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs. (bench/NOTES.md has the
-/// measurements.)
+/// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs (bench/NOTES.md).
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
 constexpr std::size_t shortest_tile = 256, longest_tile = 2 * lane_count, tile_of_one_call = max_rows * lane_count;
 
-/// Tiles of arrays that no cache holds, of which the next is prefetched: with few calls short ones, except of elements of
-/// one byte, whose tiles have few lines.
+/// Tiles of arrays that no cache holds, of which a later one is prefetched: with few calls short ones, except of
+/// elements of one byte, whose tiles have few lines.
 constexpr std::size_t short_tile = 1024, long_tile = 2048;
 constexpr std::size_t many_calls = 4;
 

@@ -42,8 +42,7 @@ template <class E, bool extremes, bool counts> struct Joint {
             combine_into<Min<E, E>>(states.min, least.state());
             combine_into<Max<E, E>>(states.max, most.state());
         }
-        if constexpr (counts)
-            combine_counts<E>(states, nonzero.state().count, static_cast<i64>(n * sizeof...(r)));
+        if constexpr (counts) combine_counts<E>(states, nonzero.state().count, static_cast<i64>(n * sizeof...(r)));
     }
 };
 
@@ -77,7 +76,8 @@ template <DType type, bool extremes, bool counts> constexpr JointKernel entry() 
     else
         return &fold<Joint<Element<type>, extremes, counts>>;
 }
-template <bool extremes, bool counts> inline constexpr JointKernel of_elements[] = {
+template <bool extremes, bool counts>
+inline constexpr JointKernel of_elements[] = {
 #define GRIDFOLD_DTYPE(type, ...) entry<DType::type, extremes, counts>(),
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
@@ -89,7 +89,8 @@ template <template <class> class Map, DType type> constexpr JointKernel entry_of
     else
         return &fold<Comparison<Map<Element<type>>, Element<type>>>;
 }
-template <template <class> class Map> inline constexpr JointKernel of_comparison[] = {
+template <template <class> class Map>
+inline constexpr JointKernel of_comparison[] = {
 #define GRIDFOLD_DTYPE(type, ...) entry_of_comparison<Map, DType::type>(),
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE

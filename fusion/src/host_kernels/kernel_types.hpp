@@ -13,8 +13,8 @@ using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
 /// Writes one R, the result of a reduction with a final State.
 using FinalizeKernel = void (*)(const void* state, double ddof, void* out);
 
-/// Folds of whole blocks: without a mask, all rows of a block's lanes [first, first + n), of any number of rows. Combines
-/// the n lanes, a power of two from 256 on, into lane first / n, from which FoldKernels::finish goes on. Reads no lanes.
+/// Folds of whole blocks without a mask: of lanes [first, first + n), all rows of the block, of any number. Combines
+/// the n lanes, a power of two from 256 on, into lane first / n, from which FoldKernels::finish goes on; reads none.
 struct BlockKernels {
     void (*fold)(void* lanes, const FoldInput& input);
     void (*fold_product)(void* lanes, const FoldInput& input); ///< the same of products, or null

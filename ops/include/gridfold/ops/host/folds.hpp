@@ -260,7 +260,8 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
     /// Combines the first n lanes, a power of two, pairwise by index, lowest bit first.
     template <class Any> GRIDFOLD_FN static typename Any::State combine(char* base, std::size_t n) {
         const Lanes<typename Any::State, lanes> states{base};
-        if constexpr (requires { typename CombineLanes<Any>::type; }) return CombineLanes<Any>::type::combine(states, n);
+        if constexpr (requires { typename CombineLanes<Any>::type; })
+            return CombineLanes<Any>::type::combine(states, n);
         for (std::size_t half = n / 2; half > 0; half /= 2) {
             // Lane i is written after lanes 2i and 2i + 1 were read, and not read again on this level.
             GRIDFOLD_INDEPENDENT
