@@ -59,7 +59,7 @@ struct Batch {
 
 /// The most elements of a problem's arrays up to which one graph over all problems is faster than prepare_many(), where
 /// all results are scalars and where some are arrays (bench/NOTES.md, "many problems as one graph").
-constexpr std::size_t short_of_scalars = 256, short_of_arrays = 4096;
+constexpr std::size_t short_of_scalars = 256, short_of_arrays = 2048;
 
 bool are_short(const Graph& graph, const Inputs& inputs) {
     const bool has_arrays = std::ranges::any_of(

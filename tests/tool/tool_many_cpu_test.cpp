@@ -127,7 +127,7 @@ TEST_F(ToolMany, goes_with_the_other_options) {
     EXPECT_NE(timed.err.find("GB/s"), std::string::npos) << timed.err;
 }
 
-// Short problems run as one graph over one more dim; what has no room for it, and long ones, by themselves.
+// Short problems run as one graph over one more dim; long ones, and those without room for it, by themselves.
 TEST_F(ToolMany, runs_what_one_graph_cannot_hold) {
     expect_output("run --device cpu --many 'f([a, b, c, d, e, f, g, h], x: i32[a, b, c, d, e, f, g, h], k: i32) -> s = "
                   "sum(x) + k, n = extent(h)' 'x=raw:i32[1, 1, 1, 1, 1, 1, 1, 2]:limits.raw' k=weights.npy",
