@@ -10,6 +10,7 @@
 #include <gridfold/ops/text.hpp>
 #include <gtest/gtest.h>
 
+#include "batch.hpp"
 #include "bound_case.hpp"
 #include "emulated_plan.hpp"
 #include "failures.hpp"
@@ -142,6 +143,20 @@ TEST_P(RandomKernels, give_the_cpus_bits_in_the_emulator) {
         subjects.push_back(
             subject(oracle::generate(1'000'000 + oracle::first_seed() + i, i % 3 == 0 ? keeping : options, coverage),
                     i % 5 != 4));
+    expect_the_cpus_bits(subjects);
+}
+
+// The CPU gives each problem of a batch the bits that it has alone: random_cpu_test.
+TEST_P(RandomKernels, of_batches_give_the_cpus_bits_in_the_emulator) {
+    oracle::Coverage coverage;
+    std::vector<Subject> subjects;
+    for (std::uint64_t i = GetParam(); i < batches * graphs_per_batch() / 4; i += batches) {
+        oracle::GenerateOptions small = i % 2 == 0 ? keeping : options;
+        small.max_elements = 4'000;
+        const oracle::Case test = oracle::generate(8'000'000 + oracle::first_seed() + i, small, coverage);
+        const auto batch = oracle::batch_of(test, i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 5);
+        if (batch) subjects.push_back(subject(batch->test, true));
+    }
     expect_the_cpus_bits(subjects);
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <gridfold/ops/batched.hpp>
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/text.hpp>
 
@@ -30,6 +31,27 @@ protected:
     Dim foreign_dim = other.dim("i");
     Value foreign = other.input<float>("x", {foreign_dim});
 };
+
+// ---- batches
+
+TEST_F(GraphErrors, batched_over_a_dim_that_the_graph_has) {
+    refuse([&] { batched(g, "i", {"x"}); }, {"batched over 'i'", "graph table has a dim of that name", "another name"});
+    refuse([&] { batched(g, "two words", {"x"}); }, {"the dim 'two words'", "a letter or _"});
+}
+TEST_F(GraphErrors, batched_with_what_is_no_input) {
+    refuse(
+        [&] {
+            batched(g, "b", {"x", "ww"});
+        },
+        {"batched over 'b' with 'ww' varying", "no input of that name, but x, w, k, m", "'w'"});
+    refuse([&] { batched(g, "b", {"i"}); }, {"'i' varying", "name one of its inputs"});
+}
+TEST_F(GraphErrors, batched_beyond_the_most_dims) {
+    const Graph high = parse("f([a, b, c, d, e, f, g, h], x: f32[a, b, c, d, e, f, g, h], s: f32) -> y = x * s");
+    refuse([&] { batched(high, "p", {"x"}); },
+           {"batched over 'p': x (f32[a, b, c, d, e, f, g, h])", "at most 8 dims", "run_many"});
+    refuse([&] { batched(high, "p", {"s"}); }, {"the result of mul", "would have 9"});
+}
 
 // ---- names
 

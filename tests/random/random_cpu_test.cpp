@@ -8,6 +8,7 @@
 #include <gridfold/ops/text.hpp>
 #include <gtest/gtest.h>
 
+#include "batch.hpp"
 #include "failures.hpp"
 #include "generate.hpp"
 #include "settings.hpp"
@@ -73,6 +74,50 @@ TEST_P(RandomGraphs, that_fold_some_dims_give_the_oracles_bits_on_the_cpu) {
         if (i / shards % 4 == 1) expect_agreement("through its text form", through_text, test);
     }
     fmt::print("count: {} random graphs that fold some dims on the CPU backend\n", done);
+}
+
+/// The first problem of a batch whose results differ from those that it has alone, or nothing. Also of a part of the
+/// batch, and of its oracle.
+std::optional<std::string> batched_differs(const Case& test, std::int64_t count, bool by_oracle) {
+    const std::optional<Batch> batch = batch_of(test, count);
+    if (!batch) return {};
+    const Executable alone = compile(test.graph, {.device = "cpu"}),
+                     together = compile(batch->test.graph, {.device = "cpu"});
+    const Inputs inputs = stacked(test, *batch);
+    const std::vector<Result> results = run(together, batch->test, inputs);
+    if (by_oracle)
+        if (const auto wrong = difference(evaluate(batch->test.graph, batch->test.extents, inputs), results))
+            return "by the oracle: " + *wrong;
+    const std::int64_t some = (count + 1) / 2; // the first problems, as a batch of their own
+    const std::optional<Batch> part = batch_of(test, some);
+    const std::vector<Result> of_part = run(together, part->test, stacked(test, *part));
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::vector<Result> expected = run(alone, test, inputs_of_problem(test, *batch, i));
+        if (const auto wrong = difference(expected, results_of_problem(test.graph, results, i, count)))
+            return fmt::format("problem {} of {}: {}", i, count, *wrong);
+        if (i >= some) continue;
+        if (const auto wrong = difference(expected, results_of_problem(test.graph, of_part, i, some)))
+            return fmt::format("problem {} of the first {}: {}", i, some, *wrong);
+    }
+    return {};
+}
+
+TEST_P(RandomGraphs, give_each_problem_of_a_batch_the_bits_that_it_has_alone) {
+    GenerateOptions small = options, middle = options;
+    small.max_elements = 300;
+    middle.max_elements = 12'000;
+    Coverage coverage;
+    int done = 0;
+    for (std::uint64_t i = GetParam(); i < graphs() / 16 && !HasFailure(); i += shards) {
+        GenerateOptions how = i % 3 == 2 ? small : middle;
+        how.keeps_dims = i / shards % 2 == 0;
+        const Case test = oracle::generate(7'000'000 + first_seed() + i, how, coverage);
+        const std::int64_t count = i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 150 + static_cast<std::int64_t>(i % 200);
+        const auto differs = [&](const Case& smaller) { return batched_differs(smaller, count, i / shards % 4 == 0); };
+        expect_agreement("batched", differs, test);
+        ++done;
+    }
+    fmt::print("count: {} random graphs in batches on the CPU backend\n", done);
 }
 
 INSTANTIATE_TEST_SUITE_P(shards, RandomGraphs, testing::Range(std::uint64_t{0}, shards));

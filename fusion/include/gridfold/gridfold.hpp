@@ -12,6 +12,7 @@
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/fusion/results.hpp>
+#include <gridfold/ops/batched.hpp>
 #include <gridfold/ops/dot.hpp>
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/graph.hpp>
