@@ -250,22 +250,48 @@ std::pair<std::string, std::string> split_at_equals(const char* what, const std:
     return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
+std::vector<Bindings> Inputs::problems() const {
+    std::vector<Bindings> problems(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i)
+        for (const Given& one : given) problems[static_cast<std::size_t>(i)].push_back(one.binding(i));
+    return problems;
+}
+
+Bindings Inputs::batch() const {
+    Bindings bindings;
+    for (const Given& one : given) bindings.push_back(one.of_batch());
+    return bindings;
+}
+
+std::vector<std::string> Inputs::varying() const {
+    std::vector<std::string> names;
+    for (const Given& one : given)
+        if (one.each) names.push_back(one.shared.name);
+    return names;
+}
+
+std::size_t Inputs::elements_of_problem() const {
+    std::size_t most = 1;
+    for (const Given& one : given) {
+        if (!one.each && one.shared.scalar) continue;
+        const View& all = one.each ? *one.each : one.shared.array;
+        const std::size_t problems = one.each ? static_cast<std::size_t>(count) : 1;
+        most = std::max(most, element_count(all.extents) / problems);
+    }
+    return most;
+}
+
 Inputs read_inputs(const Graph& graph, const std::vector<std::string>& words, bool many) {
     Inputs inputs;
     std::vector<std::string> names;
-    std::vector<Given> given;
     Source source;
     for (const std::string& word : words) {
         const auto [name, value] = split_at_equals("a binding", word);
         names.push_back(name);
-        given.push_back(give(graph, word, name, value, many, source, inputs.files));
+        inputs.given.push_back(give(graph, word, name, value, many, source, inputs.files));
     }
     check_complete(graph, names);
-    const std::int64_t count = many ? count_problems(given) : 1;
-    for (std::int64_t i = 0; i < count; ++i) {
-        Bindings& problem = inputs.problems.emplace_back();
-        for (const Given& one : given) problem.push_back(one.binding(i));
-    }
+    if (many) inputs.count = count_problems(inputs.given);
     return inputs;
 }
 

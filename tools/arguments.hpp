@@ -1,6 +1,8 @@
 // Parses the words of a command line: graphs and bindings.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +10,8 @@
 #include <gridfold/fusion/executable.hpp>
 #include <gridfold/npy/npy.hpp>
 #include <gridfold/ops/graph.hpp>
+
+#include "problems.hpp"
 
 namespace gf::tool {
 
@@ -17,10 +21,19 @@ Graph read_graph(const std::string& text);
 /// Splits "name=value". Throws InvalidOption for any other word; the message names it `what`.
 std::pair<std::string, std::string> split_at_equals(const char* what, const std::string& word);
 
-/// The bindings of each problem, and the files whose arrays they view.
+/// The bindings of one problem or many, and the files whose arrays they view.
 struct Inputs {
     std::vector<npy::Array> files;
-    std::vector<Bindings> problems; ///< one, or many
+    std::vector<Given> given;
+    std::int64_t count = 1; ///< the number of problems
+
+    /// The bindings of each problem.
+    std::vector<Bindings> problems() const;
+    /// The bindings of all problems as one graph over one more dim, along which the inputs varying() vary.
+    Bindings batch() const;
+    std::vector<std::string> varying() const;
+    /// The elements of a problem's largest array.
+    std::size_t elements_of_problem() const;
 };
 
 /// Parses "x=array.npy", "x=raw:i32:path", "x=raw:f32[100, 20]:path" for an array (the path "-" is stdin); "alpha=0.5"

@@ -12,11 +12,13 @@
 #include <gridfold/core/nvrtc.hpp>
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/fusion/plan.hpp>
+#include <gridfold/ops/batched.hpp>
 #include <gridfold/ops/text.hpp>
 
 #include "arguments.hpp"
 #include "outputs.hpp"
 #include "print.hpp"
+#include "problems.hpp"
 #include "progress.hpp"
 
 namespace gf::tool {
@@ -47,6 +49,39 @@ std::string time_runs(Run&& run, const Executable& executable, const Inputs& inp
     return fmt::format("compiled in {:.3f} ms, first run {:.3f} ms, best run {:.3f} ms, {:.2f} GB/s read, on {}\n",
                        compile_seconds * 1e3, first_seconds * 1e3, best * 1e3,
                        static_cast<double>(input_bytes(inputs)) / best * 1e-9, executable.device());
+}
+
+/// The problems of --many as one graph over one more dim, bound.
+struct Batch {
+    Executable executable;
+    Prepared prepared;
+};
+
+/// The most elements of a problem's arrays up to which one graph over all problems is faster than prepare_many(), where
+/// all results are scalars and where some are arrays (bench/NOTES.md, "many problems as one graph").
+constexpr std::size_t short_of_scalars = 256, short_of_arrays = 2048;
+
+bool are_short(const Graph& graph, const Inputs& inputs) {
+    const bool has_arrays = std::ranges::any_of(
+        graph.outputs(), [&](const Graph::Output& output) { return !graph.node(output.node).dims.empty(); });
+    return inputs.elements_of_problem() <= (has_arrays ? short_of_arrays : short_of_scalars);
+}
+
+/// None where the problems run by themselves: they are not short; a value has as many dims as there may be; all problems
+/// together have too many elements. Nor for a mistake in the bindings: prepare_many() names the problem that has it.
+std::optional<Batch> batch_of(const Graph& graph, const Inputs& inputs, const Options& options) {
+    if (!are_short(graph, inputs)) return {};
+    std::string dim = "problem";
+    while (std::ranges::any_of(graph.dims(), [&](const Graph::DimInfo& other) { return other.name == dim; }))
+        dim += '_';
+    try {
+        const Executable executable = compile(batched(graph, dim, inputs.varying()), options);
+        return Batch{executable, executable.prepare(inputs.batch())};
+    } catch (const InvalidGraph&) {
+        return {};
+    } catch (const InvalidBinding&) {
+        return {};
+    }
 }
 
 void check_json(const RunArguments& arguments, const Files& files) {
@@ -95,34 +130,37 @@ std::string explain(const std::string& graph_text, const Options& options, Expla
 std::string run(const RunArguments& arguments) {
     const Graph graph = read_graph(arguments.graph);
     const Inputs inputs = read_inputs(graph, arguments.inputs, arguments.many);
+    const Files files = read_files(graph, arguments.outputs, arguments.many);
+    check_json(arguments, files);
     Progress progress("compiling");
     const auto start = Clock::now();
-    const Executable executable = compile(graph, arguments.options);
+    std::optional<Batch> batch;
+    if (arguments.many) batch = batch_of(graph, inputs, arguments.options);
+    const Executable executable = batch ? batch->executable : compile(graph, arguments.options);
     const double compile_seconds = seconds_since(start);
-    const Files files = read_files(executable.plan(), arguments.outputs, arguments.many);
-    check_json(arguments, files);
 
     progress.now(fmt::format("running on {}", executable.device()));
     std::optional<PreparedMany> prepared; // prepared once, so that binding is not timed again
     const auto run = [&]() -> std::vector<Results> {
-        if (!arguments.many) return {executable.run(inputs.problems.front())};
-        if (!prepared) prepared = executable.prepare_many(inputs.problems);
+        if (batch) return {batch->prepared.run()};
+        if (!arguments.many) return {executable.run(inputs.batch())};
+        if (!prepared) prepared = executable.prepare_many(inputs.problems());
         return prepared->run();
     };
     const auto begin = Clock::now();
     const std::vector<Results> results = run();
     const double run_seconds = seconds_since(begin);
+    const std::vector<Entries> problems = batch ? entries_of_batch(results.front(), inputs.count) : entries_of(results);
 
     progress.now("writing");
-    write_files(files, results, arguments.many);
+    write_files(files, problems, arguments.many);
     if (arguments.time) {
         progress.now("timing");
         fmt::print(stderr, "{}", time_runs(run, executable, inputs, compile_seconds, run_seconds));
     }
-    if (write_to_stdout(files, results, arguments.many)) return "";
-    if (arguments.many) return arguments.json ? print_json(results, files) : print_lines(results, files);
-    return arguments.json ? print_json(results.front().entries(), files)
-                          : print_lines(results.front().entries(), files);
+    if (write_to_stdout(files, problems, arguments.many)) return "";
+    if (arguments.many) return arguments.json ? print_json(problems, files) : print_lines(problems, files);
+    return arguments.json ? print_json(problems.front(), files) : print_lines(problems.front(), files);
 }
 
 } // namespace gf::tool

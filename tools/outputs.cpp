@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include <gridfold/core/error.hpp>
-#include <gridfold/fusion/plan.hpp>
 #include <gridfold/npy/npy.hpp>
+#include <gridfold/ops/emptiness.hpp>
 #include <gridfold/ops/nearest.hpp>
 
 #include "arguments.hpp"
@@ -21,24 +21,17 @@
 namespace gf::tool {
 namespace {
 
-/// The type of an output, and its rank.
-std::pair<DType, std::size_t> shape_of(const plan::Plan& plan, const plan::Output& output) {
-    if (!output.array.valid()) return {plan.scalars[output.scalar].type, 0};
-    const plan::Array& array = plan.arrays[output.array];
-    return {array.type, array.dims.size()};
-}
-
-const Results::Entry& entry(const Results& results, const std::string& name) {
-    return *std::ranges::find(results.entries(), name, &Results::Entry::name);
+const Results::Entry& entry(const Entries& results, const std::string& name) {
+    return *std::ranges::find(results, name, &Results::Entry::name);
 }
 
 /// The values of one scalar output, problem by problem.
-std::vector<std::byte> scalars(const std::string& name, std::span<const Results> results) {
+std::vector<std::byte> scalars(const std::string& name, std::span<const Entries> problems) {
     static_assert(std::endian::native == std::endian::little, "a value is the first bytes of its bits");
-    const std::size_t bytes = size_of(entry(results.front(), name).type);
-    std::vector<std::byte> values(results.size() * bytes);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        const Results::Entry& one = entry(results[i], name);
+    const std::size_t bytes = size_of(entry(problems.front(), name).type);
+    std::vector<std::byte> values(problems.size() * bytes);
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        const Results::Entry& one = entry(problems[i], name);
         if (one.empty)
             throw InvalidOption(
                 fmt::format("\"{}\" of problem {} is empty, no element contributed to it", name, i),
@@ -57,14 +50,14 @@ struct FileContent {
     std::vector<std::byte> scalars; ///< the memory of the only part, for scalars of many problems
 };
 
-FileContent content(const std::string& name, std::span<const Results> results, bool many) {
-    const Results::Entry& first = entry(results.front(), name);
+FileContent content(const std::string& name, std::span<const Entries> problems, bool many) {
+    const Results::Entry& first = entry(problems.front(), name);
     FileContent content{first.type, first.array.extents, {}, {}};
-    if (many) content.extents = with_problems_in_front(static_cast<std::int64_t>(results.size()), first.array.extents);
+    if (many) content.extents = with_problems_in_front(static_cast<std::int64_t>(problems.size()), first.array.extents);
     if (first.is_array) {
-        for (const Results& one : results) content.parts.push_back(one.array(name));
+        for (const Entries& one : problems) content.parts.push_back(entry(one, name).array);
     } else {
-        content.scalars = scalars(name, results);
+        content.scalars = scalars(name, problems);
         content.parts.emplace_back(content.scalars.data(), first.type, content.extents, Memory::host, false);
     }
     return content;
@@ -76,12 +69,12 @@ bool is_same_place(const std::string& a, const std::string& b) {
 }
 
 /// Checks that stdout takes one array and nothing else.
-void check_alone_on_stdout(const plan::Plan& plan, const Files& files, bool many) {
+void check_alone_on_stdout(const Graph& graph, const Files& files, bool many) {
     const auto on_stdout = std::ranges::find_if(files, [](const auto& file) { return file.second == stdout_path; });
     if (on_stdout == files.end()) return;
-    for (const plan::Output& output : plan.outputs) {
+    for (const Graph::Output& output : graph.outputs()) {
         if (files.contains(output.name)) continue;
-        const bool to_file = output.array.valid() || many;
+        const bool to_file = !graph.node(output.node).dims.empty() || many;
         throw InvalidOption(
             fmt::format("-o {}=-", on_stdout->first),
             fmt::format("stdout takes this array and nothing else, but \"{}\" would be printed there", output.name),
@@ -92,29 +85,30 @@ void check_alone_on_stdout(const plan::Plan& plan, const Files& files, bool many
 
 } // namespace
 
-Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, bool many) {
+Files read_files(const Graph& graph, const std::vector<std::string>& words, bool many) {
+    const Table<NodeId, bool> may = may_be_empty(graph);
     Files files;
     for (const std::string& word : words) {
         const auto parts = split_at_equals("-o", word);
         const std::string &name = parts.first, &path = parts.second;
-        const auto output = std::find_if(plan.outputs.begin(), plan.outputs.end(),
-                                         [&](const plan::Output& o) { return o.name == name; });
-        if (output == plan.outputs.end()) {
+        const auto output = std::ranges::find(graph.outputs(), name, &Graph::Output::name);
+        if (output == graph.outputs().end()) {
             std::vector<std::string_view> names;
-            for (const plan::Output& other : plan.outputs) names.push_back(other.name);
+            for (const Graph::Output& other : graph.outputs()) names.push_back(other.name);
             const std::string near = detail::suggestion(name, names);
             throw InvalidOption(
                 fmt::format("-o {}", word),
                 fmt::format("\"{}\" is not an output of the graph: they are {}", name, fmt::join(names, ", ")),
                 near.empty() ? "name one of them" : near);
         }
-        if (!output->array.valid() && !many)
+        const Node& node = graph.node(output->node);
+        if (node.dims.empty() && !many)
             throw InvalidOption(
                 fmt::format("-o {}", word),
                 fmt::format("\"{}\" is a scalar output of the graph: array outputs go to files, scalars are printed",
                             name),
                 "leave it out");
-        if (output->validity.valid())
+        if (!node.dims.empty() && may[output->node] && !is_floating(node.type))
             throw InvalidOption(
                 fmt::format("-o {}", word),
                 fmt::format("elements of \"{}\" may be empty, where no element contributed to them, and a file holds "
@@ -122,11 +116,11 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
                             name),
                 "choose a number in the graph, as in min(x over [n] where mask, otherwise = 0), or print it with "
                 "--json");
-        const auto [type, rank] = shape_of(plan, *output);
+        const std::size_t rank = node.dims.size();
         if (path == stdout_path)
-            npy::check_type("stdout", type);
+            npy::check_type("stdout", node.type);
         else
-            npy::check_writable(path, type);
+            npy::check_writable(path, node.type);
         if (many && rank == max_rank)
             throw InvalidOption(
                 fmt::format("-o {}", word),
@@ -144,24 +138,24 @@ Files read_files(const plan::Plan& plan, const std::vector<std::string>& words, 
                                 fmt::format("\"{}\" goes to a file already: an output has one file", name),
                                 "leave one of the two out");
     }
-    check_alone_on_stdout(plan, files, many);
+    check_alone_on_stdout(graph, files, many);
     return files;
 }
 
-void write_files(const Files& files, std::span<const Results> results, bool many) {
+void write_files(const Files& files, std::span<const Entries> problems, bool many) {
     std::vector<npy::PendingFile> pending;
     for (const auto& [name, path] : files) {
         if (path == stdout_path) continue;
-        const FileContent array = content(name, results, many);
+        const FileContent array = content(name, problems, many);
         pending.emplace_back(path, array.type, array.extents, array.parts);
     }
     for (npy::PendingFile& file : pending) file.commit();
 }
 
-bool write_to_stdout(const Files& files, std::span<const Results> results, bool many) {
+bool write_to_stdout(const Files& files, std::span<const Entries> problems, bool many) {
     const auto file = std::ranges::find_if(files, [](const auto& one) { return one.second == stdout_path; });
     if (file == files.end()) return false;
-    const FileContent array = content(file->first, results, many);
+    const FileContent array = content(file->first, problems, many);
     npy::write(STDOUT_FILENO, "stdout", array.type, array.extents, array.parts);
     return true;
 }

@@ -92,8 +92,7 @@ std::string file_line(const Results::Entry& entry, const Extents& extents, const
 }
 
 /// `index`: the text `, "index": i` if files hold several problems, else "".
-void print_object(std::string& text, std::span<const Results::Entry> entries, const Files& files,
-                  const std::string& index) {
+void print_object(std::string& text, const Entries& entries, const Files& files, const std::string& index) {
     text += '{';
     for (const Results::Entry& entry : entries) {
         text += fmt::format("{}\"{}\": ", &entry == entries.data() ? "" : ", ", entry.name);
@@ -117,7 +116,7 @@ std::string scalar_text(const Results::Entry& entry) {
     return entry.empty ? "empty" : number_text(entry.type, entry.bits, Form::text);
 }
 
-std::string print_lines(std::span<const Results::Entry> entries, const Files& files) {
+std::string print_lines(const Entries& entries, const Files& files) {
     std::string text;
     for (const Results::Entry& entry : entries) {
         const auto file = files.find(entry.name);
@@ -127,12 +126,12 @@ std::string print_lines(std::span<const Results::Entry> entries, const Files& fi
     return text;
 }
 
-std::string print_lines(std::span<const Results> problems, const Files& files) {
+std::string print_lines(std::span<const Entries> problems, const Files& files) {
     std::string text;
     for (std::size_t i = 0; i < problems.size(); ++i)
-        for (const Results::Entry& entry : problems[i].entries())
+        for (const Results::Entry& entry : problems[i])
             if (!files.contains(entry.name)) text += fmt::format("[{}] {} = {}\n", i, entry.name, value_text(entry));
-    for (const Results::Entry& entry : problems.front().entries())
+    for (const Results::Entry& entry : problems.front())
         if (const auto file = files.find(entry.name); file != files.end())
             text += file_line(entry,
                               with_problems_in_front(static_cast<std::int64_t>(problems.size()), entry.array.extents),
@@ -140,17 +139,17 @@ std::string print_lines(std::span<const Results> problems, const Files& files) {
     return text;
 }
 
-std::string print_json(std::span<const Results::Entry> entries, const Files& files) {
+std::string print_json(const Entries& entries, const Files& files) {
     std::string text;
     print_object(text, entries, files, "");
     return text + '\n';
 }
 
-std::string print_json(std::span<const Results> problems, const Files& files) {
+std::string print_json(std::span<const Entries> problems, const Files& files) {
     std::string text = "[";
     for (std::size_t i = 0; i < problems.size(); ++i) {
         if (i > 0) text += ",\n ";
-        print_object(text, problems[i].entries(), files, fmt::format(", \"index\": {}", i));
+        print_object(text, problems[i], files, fmt::format(", \"index\": {}", i));
     }
     return text + "]\n";
 }

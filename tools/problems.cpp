@@ -1,8 +1,10 @@
 // See problems.hpp.
 #include "problems.hpp"
 
+#include <bit>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -42,6 +44,33 @@ Binding Given::binding(std::int64_t i) const {
     else if (each)
         own = Binding(shared.name, array_of_problem(*each, i));
     return own;
+}
+
+Binding Given::of_batch() const { return each ? Binding(shared.name, *each) : shared; }
+
+std::vector<Entries> entries_of(std::span<const Results> problems) {
+    std::vector<Entries> all;
+    for (const Results& one : problems) all.emplace_back(one.entries().begin(), one.entries().end());
+    return all;
+}
+
+std::vector<Entries> entries_of_batch(const Results& batch, std::int64_t count) {
+    std::vector<Entries> all(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i)
+        for (const Results::Entry& of_all : batch.entries()) {
+            Results::Entry one = of_all;
+            one.array = array_of_problem(of_all.array, i);
+            const bool may_be_empty = of_all.valid.extents.rank() > 0;
+            if (may_be_empty) one.valid = array_of_problem(of_all.valid, i);
+            one.is_array = one.array.extents.rank() > 0;
+            if (!one.is_array) {
+                static_assert(std::endian::native == std::endian::little, "a value is the first bytes of its bits");
+                std::memcpy(&one.bits, one.array.address, size_of(one.type));
+                one.empty = may_be_empty && *static_cast<const std::byte*>(one.valid.address) == std::byte{0};
+            }
+            all[static_cast<std::size_t>(i)].push_back(std::move(one));
+        }
+    return all;
 }
 
 std::int64_t count_problems(std::span<const Given> given) {

@@ -127,6 +127,26 @@ TEST_F(ToolMany, goes_with_the_other_options) {
     EXPECT_NE(timed.err.find("GB/s"), std::string::npos) << timed.err;
 }
 
+// Short problems run as one graph over one more dim; long ones, and those without room for it, by themselves.
+TEST_F(ToolMany, runs_what_one_graph_cannot_hold) {
+    expect_output("run --device cpu --many 'f([a, b, c, d, e, f, g, h], x: i32[a, b, c, d, e, f, g, h], k: i32) -> s = "
+                  "sum(x) + k, n = extent(h)' 'x=raw:i32[1, 1, 1, 1, 1, 1, 1, 2]:limits.raw' k=weights.npy",
+                  "[0] s = -7340031\n[0] n = 2\n[1] s = -7340022\n[1] n = 2\n[2] s = -7339932\n[2] n = 2\n");
+    const std::string graph =
+        "'f([problem], x: i32[problem], k: i32) -> least = min(x where x < k), p = extent(problem)'";
+    expect_output("run --device cpu --many " + graph + " x=rows.npy k=0",
+                  "[0] least = -4\n[0] p = 3\n[1] least = -5\n[1] p = 3\n");
+    const std::vector<std::int32_t> many(3000, 7);
+    gf::npy::write(path("long.npy"), gf::host_view(many.data(), {3, 1000}));
+    gf::npy::write(path("some.npy"), gf::host_view(many.data(), {300, 10}));
+    const std::string folds = "'f(x: i32[n], k: i32) -> s = sum(x), none = max(x where x > k)' k=8 ";
+    for (const char* file : {"long.npy", "some.npy"}) {
+        const Outcome outcome = gridfold("run --device cpu --many --json " + folds + "x=" + file);
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_NE(outcome.out.find("\"none\": null}"), std::string::npos) << outcome.out;
+    }
+}
+
 TEST_F(ToolMany, refuses_what_are_no_problems) {
     const std::string sum = "run --many --device cpu 'f(x: i32[n]) -> s = sum(x)' ";
     expect_failure(1, sum + "x=none.npy", {"x=none.npy", "[0, 3]", "no problem", "first extent is not 0"});
