@@ -131,13 +131,14 @@ std::string describe(const MapOp& map) {
 
 std::string describe(const ReduceOp& row) {
     return fmt::format("{}(a), a reduction: {}\n"
-                       "  operands         any type; where = mask (bool){}\n"
+                       "  operands         any type; where = mask (bool){}{}\n"
                        "  accumulates in   {}\n"
                        "  gives            {}\n"
                        "  all masked out   {}\n"
                        "  an extent of 0   {}\n",
-                       row.name, row.doc, row.takes_ddof ? "; ddof = integer" : "", words_of(row.accumulator),
-                       words_of(row.result), of_nothing(row), of_no_extent(row));
+                       row.name, row.doc, row.takes_ddof ? "; ddof = integer" : "",
+                       row.on_empty == OnEmpty::undefined ? "; otherwise = number, instead of the last two lines" : "",
+                       words_of(row.accumulator), words_of(row.result), of_nothing(row), of_no_extent(row));
 }
 
 /// Cells as a line of a Markdown table.
@@ -225,7 +226,8 @@ std::string ops_page() {
     for (const auto& [function, call, doc] : other_functions) text += table_line({code(call), std::string(doc)});
     text += "\n## Reductions\n\n"
             "A reduction folds all elements of its operand, or those where a mask holds: `sum(x where x > 0)`. Where "
-            "nothing is left to fold, it gives what \"all masked out\" says.\n\n"
+            "nothing is left to fold, it gives what \"all masked out\" says, or the number of `otherwise`: "
+            "`max(x where x > 0, otherwise = 0)`.\n\n"
             "| reduction | accumulates in | result | all masked out | extent of 0 | gives |\n"
             "| --- | --- | --- | --- | --- | --- |\n";
     for (const ReduceOp* const row : all_reductions())

@@ -70,6 +70,36 @@ TEST_F(Many, has_the_bits_of_one_by_one) {
     for (std::size_t i = 0; i < problems.size(); ++i) expect_same(exe.run(problems[i]), results[i], i);
 }
 
+TEST_F(Many, as_one_graph_over_one_more_dim_has_the_bits_of_one_by_one) {
+    const gf::Graph graph =
+        gf::parse("stats(x: f32[n], w: f32[n], limit: f32) -> sum = sum(x * w), spread = stddev(x), least = argmin(x), "
+                  "low = min(i32(x) where x < limit) + 1, z = (x - mean(x)) * limit, shared = max(w)");
+    const gf::Executable alone = gf::compile(graph, {.device = device}),
+                         together = gf::compile(gf::batched(graph, "problem", {"x", "limit"}), {.device = device});
+    constexpr std::size_t problems = 3;
+    const std::vector<float> limits{-200, 0, 50}; // nothing is below the first
+    for (const std::size_t n : {std::size_t{1}, std::size_t{100}, std::size_t{2049}, std::size_t{12'289}}) {
+        const std::vector<float> x = digits(problems * n, 3), w = digits(n, 4);
+        const auto length = static_cast<std::int64_t>(n);
+        const gf::Results all =
+            together.run({{"x", gf::view(x.data(), {problems, length})}, {"w", w}, {"limit", limits}});
+        EXPECT_EQ(all.valid("low")[0], false);
+        for (std::size_t p = 0; p < problems; ++p) {
+            const gf::Results one =
+                alone.run({{"x", gf::view(x.data() + p * n, {length})}, {"w", w}, {"limit", limits[p]}});
+            for (std::size_t i = 0; i < one.entries().size(); ++i) {
+                const gf::Results::Entry &a = one.entries()[i], &b = all.entries()[i];
+                const std::size_t bytes = (a.is_array ? n : 1) * gf::size_of(a.type);
+                EXPECT_EQ(std::memcmp(a.is_array ? a.array.address : &a.bits,
+                                      static_cast<const char*>(b.array.address) + p * bytes, bytes),
+                          0)
+                    << a.name << " of problem " << p << " of " << n;
+                EXPECT_EQ(a.empty, !all.valid(a.name)[a.is_array ? p * n : p]) << a.name << " of problem " << p;
+            }
+        }
+    }
+}
+
 TEST_F(Many, may_have_several_sweeps_and_arrays_as_results) {
     const gf::Executable exe = compile("standardise(x: f32[n]) -> z = (x - mean(x)) / stddev(x), total = sum(x)");
     std::vector<std::vector<float>> columns;

@@ -37,13 +37,15 @@ TEST_F(ToolOps, says_all_about_one) {
                   "  computed in  the promoted type of the operands; f16 for bool and 8-bit integers, f32 for "
                   "16-bit ones, f64 for wider ones\n"
                   "  gives        that type\n");
-    expect_output("ops variance", "variance(a), a reduction: the mean squared distance from the mean, over n - ddof\n"
-                                  "  operands         any type; where = mask (bool); ddof = integer\n"
-                                  "  accumulates in   f64\n"
-                                  "  gives            f32 for f16, bf16 and f32, f64 for other types; f64 for all with "
-                                  "`accumulate = f64`\n"
-                                  "  all masked out   nan\n"
-                                  "  an extent of 0   refused before anything runs\n");
+    expect_output("ops variance",
+                  "variance(a), a reduction: the mean squared distance from the mean, over n - ddof\n"
+                  "  operands         any type; where = mask (bool); ddof = integer; otherwise = number, "
+                  "instead of the last two lines\n"
+                  "  accumulates in   f64\n"
+                  "  gives            f32 for f16, bf16 and f32, f64 for other types; f64 for all with "
+                  "`accumulate = f64`\n"
+                  "  all masked out   nan\n"
+                  "  an extent of 0   refused before anything runs\n");
 }
 
 TEST_F(ToolOps, knows_names_of_both_kinds_and_symbols) {
