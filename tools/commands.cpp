@@ -67,8 +67,9 @@ bool are_short(const Graph& graph, const Inputs& inputs) {
     return inputs.elements_of_problem() <= (has_arrays ? short_of_arrays : short_of_scalars);
 }
 
-/// None where the problems run by themselves: they are not short; a value has as many dims as there may be; all problems
-/// together have too many elements. Nor for a mistake in the bindings: prepare_many() names the problem that has it.
+/// None where the problems run by themselves: they are not short; a value has as many dims as there may be; all
+/// problems together have too many elements. Nor for a mistake in the bindings: prepare_many() names the problem that
+/// has it.
 std::optional<Batch> batch_of(const Graph& graph, const Inputs& inputs, const Options& options) {
     if (!are_short(graph, inputs)) return {};
     std::string dim = "problem";

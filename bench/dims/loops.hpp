@@ -1,5 +1,5 @@
-// The loops of contender `loop`: what a user writes without gridfold, with OpenMP on all threads and vectorised. Floating-
-// point sums are f32 within 4,096 elements and f64 beyond, as in bench/cpu; columns are summed in f64.
+// The loops of contender `loop`: what a user writes without gridfold, with OpenMP on all threads and vectorised.
+// Floating-point sums are f32 within 4,096 elements and f64 beyond, as in bench/cpu; columns are summed in f64.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Compares folds over some dims on the CPU with loops that are written by hand, as one Google Benchmark: --benchmark_out
-// writes JSON, --benchmark_filter selects. A name is <statistic>_over/<outer>x<folded>x<inner>/cpu/contender, of f32.
+// Compares folds over some dims on the CPU with loops that are written by hand, as one Google Benchmark:
+// --benchmark_out writes JSON, --benchmark_filter selects. A name is
+// <statistic>_over/<outer>x<folded>x<inner>/cpu/contender, of f32.
 //
 //     bench_dims [--rounds=N, 9 unless told]
 //

@@ -53,8 +53,8 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     const std::int64_t elements = order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride;
     body_->fit(extents, elements);
     if (!order_.is_flat()) number_positions();
-    are_short_ = order_.slabs == 1 && order_.cut < 0 &&
-                 order_.elements_of_slab() <= static_cast<std::int64_t>(program_.tile / 2);
+    const auto longest_short = static_cast<std::int64_t>(std::min(program_.tile, lane_count) / 2);
+    are_short_ = order_.slabs == 1 && order_.cut < 0 && order_.elements_of_slab() <= longest_short;
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
 
     const std::int64_t threads = elements < work_worth_threads / program_.work ? 1 : threads_;

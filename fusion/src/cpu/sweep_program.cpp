@@ -7,6 +7,7 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "cpu/choose_tile.hpp"
 #include "plan/format_id.hpp"
 
 namespace gf::cpu {
@@ -14,19 +15,6 @@ namespace gf::cpu {
 namespace {
 
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-/// The arrays and temporaries of a tile that several kernels read must fit the first-level cache; a longer tile has
-/// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs (bench/NOTES.md).
-constexpr std::size_t tile_budget_bytes = 20 * 1024;
-constexpr std::size_t shortest_tile = 256, longest_tile = 2 * lane_count, tile_of_one_call = max_rows * lane_count;
-
-/// Tiles of arrays that no cache holds, of which a later one is prefetched: with few calls short ones, except of
-/// elements of one byte, whose tiles have few lines.
-constexpr std::size_t short_tile = 1024, long_tile = 2048;
-constexpr std::size_t many_calls = 4;
-
-/// The most slabs of a block that are folded at once if its lanes stay in registers (bench/NOTES.md).
-constexpr std::int64_t most_rows_at_once = 8;
 
 class Builder {
 public:
@@ -54,8 +42,8 @@ public:
         for (const Yield& yield : sweep_.yields)
             program_.yields.push_back(
                 checked(cast_kernel(code(yield.value).type, plan_.scalars[yield.scalar].type), yield.value));
-        choose_tile();
-        program_.work = work();
+        find_rows();
+        choose_tile(program_, sweep_);
         return std::move(program_);
     }
 
@@ -363,58 +351,12 @@ private:
         program_.folds.push_back(step);
     }
 
-    void choose_tile() {
+    void find_rows() {
         for (BodyStep& step : program_.body) {
             const auto is_array = [&](int p) { return place(p).kind == Place::Kind::array; };
             step.by_row = step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
                           is_array(step.out) || std::ranges::any_of(step.operands, is_array);
         }
-        std::size_t bytes = program_.temporary_bytes;
-        for (const int stream : program_.streams) bytes += place(stream).element_bytes;
-        for (const Splat& splat : program_.splats)
-            bytes += is_read_in_full(splat.place) ? place(splat.place).element_bytes : 0;
-        const bool is_one_call = program_.calls() == 1, keeps = !kept_dims(sweep_).empty();
-        program_.tile = keeps ? lane_count : is_one_call ? tile_of_one_call : longest_tile;
-        while (!is_one_call && program_.tile > shortest_tile && bytes * program_.tile > tile_budget_bytes)
-            program_.tile /= 2;
-
-        program_.prefetches = !is_one_call && !program_.folds.empty();
-        const bool of_bytes = !program_.streams.empty() &&
-                              std::ranges::all_of(program_.streams, [&](int p) { return place(p).element_bytes == 1; });
-        const bool is_short = program_.calls() < many_calls && !of_bytes;
-        program_.prefetched_tile = std::min(is_short ? short_tile : long_tile, program_.tile);
-        program_.tiles_ahead = is_short ? 3 : 1;
-        if (program_.lane_bytes > 0)
-            program_.rows_at_once = is_one_fold_in_registers() ? most_rows_at_once : std::int64_t{max_rows};
-    }
-
-    /// A call takes time by the bytes of its elements, but those of a byte no less than of two. An elementary function
-    /// takes ten times as long, a fold with a State of several numbers four times.
-    std::int64_t work() const {
-        const auto bytes = [&](int p) {
-            return std::max<std::int64_t>(2, static_cast<std::int64_t>(program_.places[at(p)].element_bytes));
-        };
-        std::int64_t sum = 0;
-        for (const BodyStep& step : program_.body) {
-            std::int64_t widest = bytes(step.out);
-            for (const int operand : step.operands) widest = std::max(widest, bytes(operand));
-            sum += step.is_function ? 10 * widest : widest;
-        }
-        for (const FoldStep& fold : program_.folds)
-            if (fold.fold != nullptr) sum += bytes(fold.value) * (fold.kernels->state_bytes > sizeof(double) ? 4 : 1);
-        for (const JointStep& joint : program_.joints) sum += bytes(joint.value);
-        return std::max<std::int64_t>(sum, 1);
-    }
-
-    /// False for a scalar of which kernels read one element.
-    bool is_read_in_full(int scalar) const {
-        return std::ranges::any_of(program_.body, [&](const BodyStep& step) {
-            return std::ranges::find(step.operands, scalar) != step.operands.end();
-        });
-    }
-
-    bool is_one_fold_in_registers() const {
-        return program_.calls() == 1 && program_.folds.front().fold_block != nullptr;
     }
 
     const Plan& plan_;

@@ -1,5 +1,5 @@
-// The monoids of monoid.cuh as kernels over positions and short rows, for the instruction set that this file is compiled
-// for.
+// The monoids of monoid.cuh as kernels over positions and short rows, for the instruction set that this file is
+// compiled for.
 #include <gridfold/ops/host/positions.hpp>
 
 #include "host_kernels/any_order.hpp"

@@ -29,8 +29,9 @@ std::uint64_t empty_bits(DType type) {
 
 /// Writes one sweep's code. `values` and `phases` are by node, valid for the nodes of the sweep's slice only.
 ///
-/// What may be empty (emptiness.hpp) is two values: itself, empty_bits() where it is empty, and a bool. A scalar yielded
-/// by an earlier sweep is read as both; of an array, an earlier sweep has also stored which elements are not empty.
+/// What may be empty (emptiness.hpp) is two values: itself, empty_bits() where it is empty, and a bool. A scalar
+/// yielded by an earlier sweep is read as both; of an array, an earlier sweep has also stored which elements are not
+/// empty.
 class SweepWriter {
 public:
     SweepWriter(const Graph& graph, const Placement& placement, const Table<NodeId, ParameterId>& parameter_of,

@@ -15,8 +15,8 @@ namespace gf {
 
 /// `graph` over the new dim `dim`, which comes first in its order. The inputs `names` vary along it: an array gets the
 /// dim in front, a run-time scalar becomes an array over it. All other inputs are shared by the problems. What depends
-/// on a varying input varies; a reduction folds what it folded, and keeps the dim. All outputs get the dim in front, also
-/// those of shared values; a scalar output becomes an array over it.
+/// on a varying input varies; a reduction folds what it folded, and keeps the dim. All outputs get the dim in front,
+/// also those of shared values; a scalar output becomes an array over it.
 ///
 /// The results of a problem have the bits, and the empty elements, that `graph` gives for it alone, whatever the other
 /// problems are and however many.

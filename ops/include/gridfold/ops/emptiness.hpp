@@ -19,8 +19,8 @@ bool is_undefined_over_nothing(const Node& reduce);
 /// True if the results of a reduction may be empty. Floating results are NaN instead.
 bool result_may_be_empty(const Node& reduce);
 
-/// By node: true if its value, or an element of it, may be empty. A floating value may be, too, if it was converted from
-/// one that may: as a result it is NaN, and an integer converted from it is empty again.
+/// By node: true if its value, or an element of it, may be empty. A floating value may be, too, if it was converted
+/// from one that may: as a result it is NaN, and an integer converted from it is empty again.
 Table<NodeId, bool> may_be_empty(const Graph& graph);
 
 /// True if a map or cast is empty where this operand is: they have the same dims, and the operand may be empty (`may`:

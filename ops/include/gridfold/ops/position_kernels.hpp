@@ -9,8 +9,8 @@
 
 namespace gf::cpu {
 
-/// The elements of one call: for each row r in turn, x[r][i] of position i, i < n, where mask[r] is null or mask[r][i] is
-/// true. Either all masks are null or none. Element (r, i) has index index[r] + lane[i].
+/// The elements of one call: for each row r in turn, x[r][i] of position i, i < n, where mask[r] is null or mask[r][i]
+/// is true. Either all masks are null or none. Element (r, i) has index index[r] + lane[i].
 struct PositionInput {
     std::size_t n = 0, rows = 0;
     const void* x[max_rows] = {};
@@ -19,16 +19,16 @@ struct PositionInput {
     std::int64_t index[max_rows] = {};
 };
 
-/// Rows that follow each other: element i of row r is x[r * n + i], or its product with y[r * n + i], where mask is null
-/// or mask[r * n + i] is true. It has index i.
+/// Rows that follow each other: element i of row r is x[r * n + i], or its product with y[r * n + i], where mask is
+/// null or mask[r * n + i] is true. It has index i.
 struct ShortRows {
     std::size_t n = 0, rows = 0;
     const void *x = nullptr, *y = nullptr;
     const bool* mask = nullptr;
 };
 
-/// A monoid over an element and an accumulator type, built-in or a user's. Positions are lane_count lanes of State, laid
-/// out as in host/lanes.hpp; States follow each other, state_bytes apart.
+/// A monoid over an element and an accumulator type, built-in or a user's. Positions are lane_count lanes of State,
+/// laid out as in host/lanes.hpp; States follow each other, state_bytes apart.
 struct PositionKernels {
     std::size_t state_bytes;
     /// Sets the first n positions to the identity.
@@ -41,7 +41,8 @@ struct PositionKernels {
     /// Combines rows of `results` positions pairwise by row, lowest bit first, into states[0 … results). Destroys the
     /// positions.
     void (*finish)(void* positions, std::size_t rows, std::size_t results, void* states);
-    /// Folds each row by itself into states[row]; n at most lane_count / 2. The memory is room for lane_count positions.
+    /// Folds each row by itself into states[row]. The memory has room for lane_count positions, of which a row takes n,
+    /// rounded up to a power of two.
     void (*fold_short)(void* positions, const ShortRows& rows, void* states);
     /// Combines others[i] into states[i], i < n.
     void (*combine)(void* states, const void* others, std::size_t n);

@@ -9,8 +9,8 @@ namespace GRIDFOLD_NAMESPACE::kernels {
 
 using gf::cpu::PositionInput, gf::cpu::PositionKernels, gf::cpu::ShortRows;
 
-/// Combines the lanes of each of `runs` runs of `lanes` lanes, a power of two, pairwise, lowest bit first. Run r's State
-/// is then lane r.
+/// Combines the lanes of each of `runs` runs of `lanes` lanes, a power of two, pairwise, lowest bit first. Run r's
+/// State is then lane r.
 template <class Any>
 GRIDFOLD_FN void combine_runs(Lanes<typename Any::State, lane_count> states, std::size_t runs, std::size_t lanes) {
     for (; lanes > 1; lanes /= 2) {
@@ -180,8 +180,8 @@ template <class M, class E, Loops loops> struct Positions {
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
 
-/// Defines name<M, E>, the functions of PositionKernels with these loops and attributes, and name##_kernels<M, E>. Must be
-/// used inside GRIDFOLD_NAMESPACE::kernels. `own`: see GRIDFOLD_FOLDS.
+/// Defines name<M, E>, the functions of PositionKernels with these loops and attributes, and name##_kernels<M, E>. Must
+/// be used inside GRIDFOLD_NAMESPACE::kernels. `own`: see GRIDFOLD_FOLDS.
 #define GRIDFOLD_POSITIONS(name, loops, ...)                                                                      \
     template <class M, class E> struct name {                                                                     \
         using State = typename M::State;                                                                          \
