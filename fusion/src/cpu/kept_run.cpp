@@ -17,6 +17,9 @@ constexpr std::size_t unsigned_of(std::int64_t n) { return static_cast<std::size
 /// The fewest parts of a thread for which threads divide the parts; with fewer they divide the blocks of each part.
 constexpr std::int64_t parts_of_thread = 4;
 
+/// The elements of a part from which a call for it alone costs less than a permutation.
+constexpr std::size_t shortest_alone = 128;
+
 } // namespace
 
 KeptRun::KeptRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, int threads)
@@ -167,7 +170,11 @@ void KeptRun::walk_part(Worker& worker, const PartOfOrder& part, std::span<char*
 void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
     const std::size_t n = unsigned_of(order_.elements_of_slab());
     const std::size_t lanes = order_.is_flat() ? std::bit_ceil(n) : n; // of a part
-    const auto most = static_cast<std::int64_t>(std::min(program_.tile / n, lane_count / lanes));
+    // Whose positions lie lane by lane, a part by itself needs no permutation.
+    const bool alone = by_lane_ && order_.lanes > 1 && n >= shortest_alone;
+    const auto most = order_.is_flat() || !alone
+                          ? static_cast<std::int64_t>(std::min(program_.tile / n, lane_count / lanes))
+                          : std::int64_t{1};
     for (std::int64_t first = begin; first < end; first += most) {
         const std::int64_t parts = std::min(most, end - first);
         run_body(worker, 0, first * order_.batch_stride, unsigned_of(parts) * n, arrays);

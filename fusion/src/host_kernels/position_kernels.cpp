@@ -24,7 +24,12 @@ enum class PositionInTable : int {
 #undef GRIDFOLD_MONOID_OP
 };
 
+// x86-64 without extensions is rare, and each loop takes compile time.
+#if defined(__x86_64__) && !defined(__AVX2__)
+GRIDFOLD_POSITIONS(OfPositions, Loops::single, );
+#else
 GRIDFOLD_POSITIONS(OfPositions, Loops::few, );
+#endif
 
 template <template <class, class> class M, AccumulatorRule rule, DType element, DType accumulator>
 constexpr const PositionKernels* position_entry() {
