@@ -261,7 +261,8 @@ private:
             how.where = mask.value;
             stage = std::max(stage, mask.stage);
         }
-        if (how.where && row.on_empty == OnEmpty::undefined && random_.chance(0.15)) how.otherwise = literal();
+        if (options_.otherwise && how.where && row.on_empty == OnEmpty::undefined && random_.chance(0.15))
+            how.otherwise = literal();
         if (random_.chance(0.3)) how.accumulate = random_.chance(0.7) ? DType::f64 : random_.pick(all_dtypes());
         if (row.takes_ddof) how.ddof = static_cast<int>(random_.between(0, 2));
         if (options_.keeps_dims && operand.dims.size() > 1 && random_.chance(0.5))

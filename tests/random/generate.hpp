@@ -14,6 +14,7 @@ struct GenerateOptions {
     std::int64_t max_elements = 70'000; ///< most elements of a domain
     int max_steps = 12;                 ///< most rows that are applied
     bool keeps_dims = false;            ///< reductions may fold some dims only
+    bool otherwise = true;              ///< reductions may give a number where nothing is folded
 };
 
 /// The case of a seed and options. Counts its features in `coverage`.
