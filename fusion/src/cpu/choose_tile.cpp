@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "cpu/index.hpp"
+
 namespace gf::cpu {
 
 namespace {
-
-constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The arrays and temporaries of a tile that several kernels read must fit the first-level cache; a longer tile has
 /// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs (bench/NOTES.md).

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cpu/index.hpp"
+
 namespace gf::cpu {
 
 namespace {
-
-constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 template <class T> void gather_elements(T* out, const T* array, const Strides& s, std::int64_t first, std::size_t n) {
     // The coordinates of the first element, and its offset.

@@ -5,14 +5,12 @@
 #include <bit>
 #include <cstring>
 
+#include "cpu/index.hpp"
 #include "cpu/threads.hpp"
 
 namespace gf::cpu {
 
 namespace {
-
-constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
-constexpr std::size_t unsigned_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 /// The fewest parts of a thread for which threads divide the parts; with fewer they divide the blocks of each part.
 constexpr std::int64_t parts_of_thread = 4;
@@ -171,10 +169,9 @@ void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t 
     const std::size_t n = unsigned_of(order_.elements_of_slab());
     const std::size_t lanes = order_.is_flat() ? std::bit_ceil(n) : n; // of a part
     // Whose positions lie lane by lane, a part by itself needs no permutation.
-    const bool alone = by_lane_ && order_.lanes > 1 && n >= shortest_alone;
-    const auto most = order_.is_flat() || !alone
-                          ? static_cast<std::int64_t>(std::min(program_.tile / n, lane_count / lanes))
-                          : std::int64_t{1};
+    const bool alone = !order_.is_flat() && by_lane_ && order_.lanes > 1 && n >= shortest_alone;
+    const std::size_t fitting = std::min(program_.tile / n, lane_count / lanes);
+    const auto most = static_cast<std::int64_t>(alone ? 1 : fitting);
     for (std::int64_t first = begin; first < end; first += most) {
         const std::int64_t parts = std::min(most, end - first);
         run_body(worker, 0, first * order_.batch_stride, unsigned_of(parts) * n, arrays);
@@ -193,7 +190,8 @@ void KeptRun::prefetch(const Worker& worker, std::size_t n, std::size_t f) const
     for (const int p : program_.streams) {
         const std::size_t bytes = n * program_.places[at(p)].element_bytes;
         const auto next = reinterpret_cast<std::uintptr_t>(worker.where[0][at(p)]) + bytes;
-        for (std::size_t line = bytes * f / folds / line_bytes; line < bytes * (f + 1) / folds / line_bytes; ++line)
+        const Lines lines = lines_of_share(bytes, f, folds);
+        for (std::size_t line = lines.begin; line < lines.end; ++line)
             __builtin_prefetch(reinterpret_cast<const void*>(next + line * line_bytes));
     }
 }

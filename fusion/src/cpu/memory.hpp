@@ -9,6 +9,18 @@ namespace gf::cpu {
 
 inline constexpr std::size_t page_bytes = 4096;
 
+/// The size of a cache line.
+constexpr std::size_t line_bytes = 64;
+
+/// The cache lines [begin, end) of share number `share` of `shares` of some bytes: prefetches are divided among calls,
+/// because all at once would stall. (gcc 12 drops calls of a function object that only prefetches.)
+struct Lines {
+    std::size_t begin, end;
+};
+constexpr Lines lines_of_share(std::size_t bytes, std::size_t share, std::size_t shares) {
+    return {bytes * share / shares / line_bytes, bytes * (share + 1) / shares / line_bytes};
+}
+
 /// Frees memory that begins `offset` bytes after its allocation.
 struct AlignedDelete {
     std::size_t offset = 0;

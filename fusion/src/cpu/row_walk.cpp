@@ -5,14 +5,12 @@
 
 #include <gridfold/fusion/order.hpp>
 
+#include "cpu/index.hpp"
 #include "cpu/threads.hpp"
 
 namespace gf::cpu {
 
 namespace {
-
-constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
-constexpr std::size_t unsigned_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 /// The bytes of a band's lanes, which share the second-level cache with the streams.
 constexpr std::size_t band_budget_bytes = 512 * 1024;
@@ -278,16 +276,16 @@ void RowWalk::run_body(const Part& part, const Tile& tile, std::span<char* const
     }
 }
 
-/// Prefetches a share of a later tile's elements, one share for each call, because all at once would stall. They are of
-/// the same slabs or, after a slab's last tile, of what follows it; a prefetch past an array's end is harmless.
+/// Prefetches a share of a later tile's elements, one share for each call. They are of the same slabs or, after a slab's
+/// last tile, of what follows it; a prefetch past an array's end is harmless.
 void RowWalk::prefetch(const Part& part, const Tile& tile, std::size_t call) const {
     const std::size_t calls = program_.calls();
     for (const int p : program_.streams) {
         const Where& where = part.where[at(p)];
         const std::size_t bytes = tile.n * program_.places[at(p)].element_bytes;
         const auto next = reinterpret_cast<std::uintptr_t>(where.at) + bytes * program_.tiles_ahead;
-        for (std::size_t line = bytes * call / calls / line_bytes; line < bytes * (call + 1) / calls / line_bytes;
-             ++line)
+        const Lines lines = lines_of_share(bytes, call, calls);
+        for (std::size_t line = lines.begin; line < lines.end; ++line)
             for (std::size_t row = 0; row < tile.rows; ++row)
                 __builtin_prefetch(reinterpret_cast<const void*>(next + row * where.row_bytes + line * line_bytes));
     }

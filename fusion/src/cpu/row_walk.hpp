@@ -74,7 +74,7 @@ private:
     void run_body(const Part& part, const Tile& tile, std::span<char* const> arrays) const;
     void prefetch(const Part& part, const Tile& tile, std::size_t call) const;
     void fold(const Part& part, const Tile& tile) const;
-    /// The lanes of a tile of so many rows.
+    /// The lanes of a tile of `rows` rows.
     std::size_t tile_length(std::size_t rows) const { return tile_ >> std::countr_zero(std::bit_ceil(rows)); }
     /// The number of lanes in use, a power of two; a fold's other lanes stay empty.
     std::size_t used_lanes(std::size_t fold) const;

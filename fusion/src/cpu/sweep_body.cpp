@@ -5,13 +5,12 @@
 
 #include <unistd.h>
 
+#include "cpu/index.hpp"
 #include "cpu/threads.hpp"
 
 namespace gf::cpu {
 
 namespace {
-
-constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The process that loaded the library.
 const pid_t loading_process = getpid();

@@ -8,13 +8,12 @@
 #include <gridfold/core/error.hpp>
 
 #include "cpu/choose_tile.hpp"
+#include "cpu/index.hpp"
 #include "plan/format_id.hpp"
 
 namespace gf::cpu {
 
 namespace {
-
-constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Builder {
 public:

@@ -11,6 +11,7 @@
 
 #include <gridfold/fusion/plan.hpp>
 
+#include "cpu/memory.hpp"
 #include "cpu/result_section.hpp"
 #include "cpu/scalar_section.hpp"
 #include "host_kernels/kernels.hpp"
@@ -18,9 +19,6 @@
 namespace gf::cpu {
 
 using namespace plan;
-
-/// The size of a cache line.
-constexpr std::size_t line_bytes = 64;
 
 /// Waking threads costs some microseconds: one thread does less work than this, in units of SweepProgram::work
 /// (bench/NOTES.md).
@@ -107,7 +105,7 @@ struct SweepProgram {
     std::size_t fold_calls = 0;                       ///< folds that are in no JointStep
     std::size_t lane_bytes = 0;                       ///< bytes of one lane of all ordered folds
     /// The most slabs of a block that are folded at once, so that its lanes stay in registers or the nearest cache, if
-    /// a tile of so many has shortest_run lanes.
+    /// a tile of that many rows has shortest_run lanes.
     std::int64_t rows_at_once = 0;
 
     /// The elements that a place has room for: a tile's rows may be longer by an array's elements before a cache line,
