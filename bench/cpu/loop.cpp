@@ -83,20 +83,17 @@ struct Loop {
     }
 
     static void zscore(const float* x, std::size_t n, float* z) {
-        const double count = static_cast<double>(n), origin = x[0];
+        const double origin = x[0];
         double total = 0, squares = 0;
         for (std::size_t i = 0; i < n; ++i) {
             const double d = static_cast<double>(x[i]) - origin;
             total += d;
             squares += d * d;
         }
-        const auto mean = static_cast<float>(origin + total / count);
-        const auto stddev = static_cast<float>(std::sqrt((squares - total * total / count) / count));
-        for (std::size_t i = 0; i < n; ++i) z[i] = (x[i] - mean) / stddev;
+        standardise(x, n, origin, total, squares, z);
     }
 
     static void log1p_zscore(const float* x, std::size_t n, float* z) {
-        const double count = static_cast<double>(n);
         double total = 0, squares = 0, origin = 0;
         for (std::size_t i = 0; i < n; ++i) {
             z[i] = std::log1p(std::clamp(x[i], clamp_low, clamp_high));
@@ -105,9 +102,16 @@ struct Loop {
             total += d;
             squares += d * d;
         }
+        standardise(z, n, origin, total, squares, z);
+    }
+
+private:
+    /// From the sums of x − origin and of its squares; z may be x.
+    static void standardise(const float* x, std::size_t n, double origin, double total, double squares, float* z) {
+        const auto count = static_cast<double>(n);
         const auto mean = static_cast<float>(origin + total / count);
         const auto stddev = static_cast<float>(std::sqrt((squares - total * total / count) / count));
-        for (std::size_t i = 0; i < n; ++i) z[i] = (z[i] - mean) / stddev;
+        for (std::size_t i = 0; i < n; ++i) z[i] = (x[i] - mean) / stddev;
     }
 };
 

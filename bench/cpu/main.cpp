@@ -20,6 +20,7 @@
 
 #include "../dozen.hpp"
 #include "../plain_names.hpp"
+#include "../take_flag.hpp"
 #include "harness.hpp"
 
 namespace {
@@ -46,18 +47,6 @@ struct Measured {
         }
     }
 };
-
-/// Removes `--flag=<number>` from the arguments and returns the number.
-std::size_t take_flag(int& count, char** arguments, std::string_view flag, std::size_t standard) {
-    for (int i = 1; i < count; ++i) {
-        const std::string_view argument = arguments[i];
-        if (!argument.starts_with(flag) || argument.substr(flag.size(), 1) != "=") continue;
-        standard = std::strtoull(arguments[i] + flag.size() + 1, nullptr, 10);
-        std::copy(arguments + i + 1, arguments + count, arguments + i);
-        --count;
-    }
-    return standard;
-}
 
 /// Registers all contenders of a case. `failed` becomes true when a check fails.
 void add(const Case& what, bool& failed) {
@@ -86,8 +75,8 @@ void add(const Case& what, bool& failed) {
 } // namespace
 
 int main(int count, char** arguments) {
-    const std::size_t max_bytes = take_flag(count, arguments, "--max_bytes", std::size_t{1} << 30);
-    const auto rounds = static_cast<int>(take_flag(count, arguments, "--rounds", 15));
+    const std::size_t max_bytes = bench::take_flag(count, arguments, "--max_bytes", std::size_t{1} << 30);
+    const auto rounds = static_cast<int>(bench::take_flag(count, arguments, "--rounds", 15));
     constexpr std::size_t min_bytes = std::size_t{1} << 12, large = std::size_t{1} << 24;
 
     bool failed = false;

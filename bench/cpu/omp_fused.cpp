@@ -112,7 +112,7 @@ struct OmpFused {
     }
 
     static void zscore(const float* x, std::size_t n, float* z) {
-        const double count = static_cast<double>(n), origin = x[0];
+        const double origin = x[0];
         double sum = 0, squares = 0;
 #pragma omp parallel for simd reduction(+ : sum, squares) schedule(static) if (parallel : n >= worth_threads)
         for (std::size_t i = 0; i < n; ++i) {
@@ -120,11 +120,7 @@ struct OmpFused {
             sum += d;
             squares += d * d;
         }
-        const Moments moments{origin, sum, squares};
-        const auto centre = static_cast<float>(moments.mean(count));
-        const auto spread = static_cast<float>(std::sqrt(moments.variance(count)));
-#pragma omp parallel for simd schedule(static) if (parallel : n >= worth_threads)
-        for (std::size_t i = 0; i < n; ++i) z[i] = (x[i] - centre) / spread;
+        standardise(x, n, {origin, sum, squares}, z);
     }
 
     /// Keeps the logarithms in z between its passes.
@@ -133,7 +129,7 @@ struct OmpFused {
             const float low = v < clamp_low ? clamp_low : v;
             return std::log1p(low > clamp_high ? clamp_high : low);
         };
-        const double count = static_cast<double>(n), origin = logarithm(x[0]);
+        const double origin = logarithm(x[0]);
         double sum = 0, squares = 0;
 #pragma omp parallel for reduction(+ : sum, squares) schedule(static) if (parallel : n >= worth_logarithms)
         for (std::size_t i = 0; i < n; ++i) {
@@ -142,11 +138,17 @@ struct OmpFused {
             sum += d;
             squares += d * d;
         }
-        const Moments moments{origin, sum, squares};
+        standardise(z, n, {origin, sum, squares}, z);
+    }
+
+private:
+    /// z may be x.
+    static void standardise(const float* x, std::size_t n, const Moments& moments, float* z) {
+        const auto count = static_cast<double>(n);
         const auto centre = static_cast<float>(moments.mean(count));
         const auto spread = static_cast<float>(std::sqrt(moments.variance(count)));
 #pragma omp parallel for simd schedule(static) if (parallel : n >= worth_threads)
-        for (std::size_t i = 0; i < n; ++i) z[i] = (z[i] - centre) / spread;
+        for (std::size_t i = 0; i < n; ++i) z[i] = (x[i] - centre) / spread;
     }
 };
 

@@ -23,6 +23,7 @@
 #include <gridfold/gridfold.hpp>
 
 #include "../plain_names.hpp"
+#include "../take_flag.hpp"
 #include "loops.hpp"
 
 namespace {
@@ -210,24 +211,12 @@ void add(Statistic statistic, const Shape& shape, int rounds, bool& failed) {
     }
 }
 
-int rounds_of(int& count, char** arguments) {
-    constexpr std::string_view flag = "--rounds=";
-    for (int i = 1; i < count; ++i)
-        if (std::string_view(arguments[i]).starts_with(flag)) {
-            const int rounds = std::atoi(arguments[i] + flag.size());
-            std::copy(arguments + i + 1, arguments + count, arguments + i);
-            --count;
-            return std::max(rounds, 1);
-        }
-    return 9;
-}
-
 bool is_for_people(const bench::Run& run) { return run.aggregate_name == "median"; }
 
 } // namespace
 
 int main(int count, char** arguments) {
-    const int rounds = rounds_of(count, arguments);
+    const int rounds = bench::take_rounds(count, arguments, 9);
     bool failed = false;
     for (const Statistic statistic : {Statistic::sum, Statistic::max, Statistic::five})
         for (const Shape& shape : shapes) add(statistic, shape, rounds, failed);

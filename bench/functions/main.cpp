@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "../plain_names.hpp"
+#include "../take_flag.hpp"
 #include "functions.hpp"
 
 namespace {
@@ -107,23 +108,10 @@ void add(const Function& f, std::string_view type, const std::string& set, const
     }
 }
 
-/// Removes `--rounds=N` from the arguments and returns N.
-int take_rounds(int& count, char** arguments) {
-    static constexpr std::string_view flag = "--rounds=";
-    const auto is_flag = [](std::string_view argument) { return argument.starts_with(flag); };
-    char** const end = arguments + count;
-    char** const found = std::find_if(arguments + 1, end, is_flag);
-    if (found == end) return 15;
-    const int rounds = std::atoi(*found + flag.size());
-    std::copy(found + 1, end, found);
-    --count;
-    return std::max(rounds, 1);
-}
-
 } // namespace
 
 int main(int count, char** arguments) {
-    const int rounds = take_rounds(count, arguments);
+    const int rounds = bench::take_rounds(count, arguments, 15);
     const bool has_file = std::any_of(arguments + 1, arguments + count, [](std::string_view argument) {
         return argument.starts_with("--benchmark_out=");
     });
