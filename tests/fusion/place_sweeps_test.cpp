@@ -10,32 +10,13 @@
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/text.hpp>
 
+#include "fusion/plans_of_text.hpp"
 #include "passes/place_sweeps.hpp"
-#include "plan/verify.hpp"
 
 namespace gf {
 namespace {
 
-using namespace plan;
-
-Plan fused(std::string_view text) {
-    Plan plan = fuse(parse(text));
-    verify(plan);
-    return plan;
-}
-
-Plan unfused(std::string_view text) {
-    FuseOptions options;
-    options.fuse = false;
-    Plan plan = fuse(parse(text), options);
-    verify(plan);
-    return plan;
-}
-
-int count(const Sweep& sweep, Opcode opcode) {
-    return static_cast<int>(
-        std::count_if(sweep.code.begin(), sweep.code.end(), [&](const Instruction& i) { return i.opcode == opcode; }));
-}
+using namespace test;
 
 TEST(PlaceSweeps, the_reason_of_a_sweep_leaves_out_the_middle_of_a_long_path) {
     const Plan plan = fused("f(x: f32[n]) let m = mean(x); -> z = abs(sqrt(neg(floor(ceil(trunc(round(x - m)))))))");
@@ -424,47 +405,6 @@ TEST(PlaceNodes, a_result_that_others_use_is_stored_once) {
     const Plan plan = unfused("f(x: f32[n]) let y = x + 1; -> y = y, s = sum(y)");
     EXPECT_EQ(plan.arrays.size(), 2U);
     EXPECT_EQ(plan.sweeps[1].after, std::vector{SweepId(0)});
-}
-
-TEST(Linearize, f16_computes_in_f32_and_rounds_after_each_operation) {
-    const Plan plan = fused("f(x: f16[n], y: f16[n]) -> r = sum(x * y + x), c = count(x > y)");
-    const Sweep& sweep = plan.sweeps[0];
-    EXPECT_EQ(count(sweep, Opcode::round), 2);
-    EXPECT_EQ(count(sweep, Opcode::map), 3);
-    for (const Instruction& i : sweep.code) EXPECT_NE(i.type, DType::f16);
-}
-
-TEST(Linearize, casts_to_f16_round_f64_once_and_integers_by_way_of_f32) {
-    const auto opcodes = [](std::string_view text) {
-        std::string names;
-        const Plan plan = fused(text);
-        for (const Instruction& i : plan.sweeps[0].code)
-            names += i.opcode == Opcode::round ? 'r' : i.opcode == Opcode::cast ? 'c' : '.';
-        return names;
-    };
-    EXPECT_EQ(opcodes("f(x: f64[n]) -> r = f16(x) > 0"), "..r.");
-    EXPECT_EQ(opcodes("f(x: f32[n]) -> r = f16(x) > 0"), "..r.");
-    EXPECT_EQ(opcodes("f(x: i32[n]) -> r = f16(x) > 0"), "..cr.");
-    EXPECT_EQ(opcodes("f(x: bf16[n]) -> r = f16(x) > 0"), "..r.");
-    EXPECT_EQ(opcodes("f(x: f16[n]) -> r = f32(x)"), ".");
-    EXPECT_EQ(opcodes("f(x: f16[n]) -> r = f64(x)"), ".c");
-}
-
-TEST(Linearize, a_stored_half_is_rounded_by_the_store_alone) {
-    const auto rounds = [](std::string_view text) { return count(fused(text).sweeps[0], Opcode::round); };
-    EXPECT_EQ(rounds("f(x: f16[n], y: f16[n]) -> r = x * y"), 0);
-    EXPECT_EQ(rounds("f(x: f32[n]) -> r = bf16(x)"), 0);
-    EXPECT_EQ(rounds("f(x: f16[n], y: f16[n]) -> r = x * y, s = f32(x * y)"), 1); // s is the rounded product
-    EXPECT_EQ(rounds("f(x: f64[n]) -> r = f16(x)"), 1);                           // a store converts from f32
-}
-
-TEST(Linearize, constants_of_f16_and_bf16_are_f32_of_the_same_value) {
-    const Plan plan = fused("f(x: f16[n], y: bf16[n]) -> r = x + 1.5, s = y + 1.5");
-    for (const Instruction& i : plan.sweeps[0].code) {
-        if (i.opcode == Opcode::constant) {
-            EXPECT_EQ(i.bits, 0x3fc00000U);
-        }
-    }
 }
 
 TEST(Fuse, a_deep_graph_is_one_sweep) {
