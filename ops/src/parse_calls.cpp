@@ -98,9 +98,8 @@ bool Parser::attribute_follows() const {
 
 /// The dims to fold, in brackets.
 std::vector<Dim> Parser::parse_folded_dims() {
-    if (!next_is("["))
+    if (!accept("["))
         fail(lexer_.peek().position, "the dims to fold are names, listed in brackets", "write them as in over [i, k]");
-    expect("[", "'['");
     if (next_is("]"))
         fail(lexer_.peek().position, "a reduction folds at least one dim", "leave `over` out to fold every dim");
     std::vector<Dim> dims;

@@ -150,8 +150,6 @@ void find_extents(const Signature& signature, const GivenSlots& given, std::span
     }
 }
 
-/// The most elements of a domain: lanes, grids, and counts of bytes and steps can represent it.
-
 /// Refuses arrays and domains that are too large.
 void check_sizes(const Signature& signature, std::span<const std::int64_t> extents) {
     for (const Slot& slot : signature.slots)

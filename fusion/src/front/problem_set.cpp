@@ -66,6 +66,7 @@ void ProblemSet::resolve(Bound& bound, std::size_t number, Results::Arrays* arra
 void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays& arrays) const {
     arrays.values.resize(plan().outputs.size());
     arrays.validity.resize(plan().outputs.size());
+    const Memory memory = input_memory(compiled_->signature, given_);
     for (std::size_t i = 0; i < plan().outputs.size(); ++i) {
         if (output_slots_[i] < 0) continue;
         const Output& output = plan().outputs[i];
@@ -74,16 +75,15 @@ void ProblemSet::place_outputs(Bound& bound, std::size_t number, Results::Arrays
             arrays.values[i] = {given.array, nullptr};
             bound.owners[number * plan().arrays.size() + output.array.index()] = nullptr;
         } else {
-            place(bound, number, output.array, arrays.values[i]);
+            place(bound, number, output.array, memory, arrays.values[i]);
         }
-        if (output.validity.valid()) place(bound, number, output.validity, arrays.validity[i]);
+        if (output.validity.valid()) place(bound, number, output.validity, memory, arrays.validity[i]);
     }
 }
 
 /// Allocates an array that the caller did not bind, or reuses its current memory if that is as large.
-void ProblemSet::place(Bound& bound, std::size_t number, ArrayId id, Results::Arrays::One& own) const {
+void ProblemSet::place(Bound& bound, std::size_t number, ArrayId id, Memory memory, Results::Arrays::One& own) const {
     const OpenProblem problem = open_problem(plan(), bound, number);
-    const Memory memory = input_memory(compiled_->signature, given_);
     const Array& array = plan().arrays[id];
     const Extents extents = extents_of(array.dims, problem.extents);
     const std::size_t bytes = element_count(extents) * size_of(array.type);

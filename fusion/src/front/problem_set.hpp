@@ -64,7 +64,7 @@ private:
     void resize(Bound& bound, std::size_t count) const;
     void resolve(Bound& bound, std::size_t number, Results::Arrays* arrays) const;
     void place_outputs(Bound& bound, std::size_t number, Results::Arrays& arrays) const;
-    void place(Bound& bound, std::size_t number, ArrayId array, Results::Arrays::One& own) const;
+    void place(Bound& bound, std::size_t number, ArrayId array, Memory memory, Results::Arrays::One& own) const;
     template <class Give> void change(std::size_t number, Give&& give);
     void commit(std::size_t number, std::shared_ptr<Results::Arrays> arrays);
     void swap_with_staged(std::size_t number);

@@ -29,6 +29,13 @@ void copy_elements(const View& from, void* to) {
     stream.wait();
 }
 
+/// Throws InvalidResult for a scalar, which `reads` does not read and `instead` does.
+void check_is_array(const plan::Output& output, std::string_view reads, std::string_view instead) {
+    if (!output.array.valid())
+        throw InvalidResult(fmt::format("result \"{}\" is a scalar", output.name),
+                            fmt::format("{} reads arrays", reads), fmt::format("use {}(\"{}\")", instead, output.name));
+}
+
 /// The scalar result of one problem. A floating-point result is never empty: it is NaN instead.
 ScalarResult scalar_of(const Results::Run& run, std::size_t problem, const plan::Output& output) {
     const std::size_t each = run.plan->scalars.size();
@@ -96,17 +103,13 @@ void Results::throw_empty(const Scalar& scalar) {
 
 View Results::array(std::string_view name) const {
     const std::size_t number = find_output(name);
-    if (!run_->plan->outputs[number].array.valid())
-        throw InvalidResult(fmt::format("result \"{}\" is a scalar", name), "array reads arrays",
-                            fmt::format("use get(\"{}\")", name));
+    check_is_array(run_->plan->outputs[number], "array", "get");
     return arrays_->values[number].view;
 }
 
 View Results::validity(std::string_view name) const {
     const std::size_t number = find_output(name);
-    if (!run_->plan->outputs[number].array.valid())
-        throw InvalidResult(fmt::format("result \"{}\" is a scalar", name), "valid reads arrays",
-                            fmt::format("use get_optional(\"{}\")", name));
+    check_is_array(run_->plan->outputs[number], "valid", "get_optional");
     return arrays_->validity[number].view;
 }
 
