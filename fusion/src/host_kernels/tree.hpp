@@ -65,7 +65,9 @@ template <class M, std::size_t number_bytes> struct Tree {
     }
 
 private:
-    typedef typename NumberOf<number_bytes>::type Vector __attribute__((vector_size(vector_bytes)));
+    using Number = typename NumberOf<number_bytes>::type;
+    using Vector __attribute__((vector_size(vector_bytes))) = Number;
+    static_assert(sizeof(Vector) == vector_bytes);
     static constexpr std::size_t part = 16 / number_bytes; ///< the lanes of a 16-byte part
 
     /// combine() of at most `most` lanes, without loops: gcc would vectorise loops of unknown, few iterations.

@@ -48,6 +48,7 @@ private:
 
     /// Folds all rows, in one loop FirstRows, and combines their lanes.
     template <class Source, class FirstRows> GRIDFOLD_FN static void fold_rows(char* base, const FoldInput& in) {
+        if (in.n < group) __builtin_unreachable(); // a power of two from 256 on
         alignas(64) char quarters[sizeof(State) * lane_count / 4];
         const Lanes<State, lane_count / 4> left{quarters};
         for (std::size_t begin = 0; begin < in.n; begin += group) {
