@@ -276,8 +276,8 @@ void RowWalk::run_body(const Part& part, const Tile& tile, std::span<char* const
     }
 }
 
-/// Prefetches a share of a later tile's elements, one share for each call. They are of the same slabs or, after a slab's
-/// last tile, of what follows it; a prefetch past an array's end is harmless.
+/// Prefetches a share of a later tile's elements, one share for each call. They are of the same slabs or, after a
+/// slab's last tile, of what follows it; a prefetch past an array's end is harmless.
 void RowWalk::prefetch(const Part& part, const Tile& tile, std::size_t call) const {
     const std::size_t calls = program_.calls();
     for (const int p : program_.streams) {
