@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdlib>
 
-#if defined(__x86_64__)
+#if defined(GRIDFOLD_CPU_EXTENSIONS)
 #include <cpuid.h>
 #endif
 
@@ -27,7 +27,7 @@ namespace gf::cpu {
     const PositionKernels* position_kernels(int monoid, int element, int accumulator); \
     }
 GRIDFOLD_KERNELS(baseline)
-#if defined(__x86_64__)
+#if defined(GRIDFOLD_CPU_EXTENSIONS)
 GRIDFOLD_KERNELS(avx2)
 GRIDFOLD_KERNELS(avx512)
 #endif
@@ -56,7 +56,7 @@ struct Tables {
             set::block_kernels, set::joint_kernel, set::joint_kernel_of_comparison, set::position_kernels   \
     }
 Tables tables([[maybe_unused]] InstructionSet set) {
-#if defined(__x86_64__)
+#if defined(GRIDFOLD_CPU_EXTENSIONS)
     switch (set) {
     case InstructionSet::avx512: return GRIDFOLD_TABLES(avx512);
     case InstructionSet::avx2: return GRIDFOLD_TABLES(avx2);
@@ -69,7 +69,7 @@ Tables tables([[maybe_unused]] InstructionSet set) {
 
 constexpr int number(DType type) { return static_cast<int>(type); }
 
-#if defined(__x86_64__)
+#if defined(GRIDFOLD_CPU_EXTENSIONS)
 /// clang's __builtin_cpu_supports does not know this extension.
 bool has_f16c() {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -91,7 +91,7 @@ std::string_view to_text(InstructionSet set) {
 bool has(InstructionSet set) {
     switch (set) {
     case InstructionSet::baseline: return true;
-#if defined(__x86_64__)
+#if defined(GRIDFOLD_CPU_EXTENSIONS)
     // The extensions that the files are compiled for.
     case InstructionSet::avx2:
         return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
@@ -123,7 +123,7 @@ InstructionSet chosen_instruction_set() {
         throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted), "it names an instruction set",
                             "set it to baseline, avx2 or avx512, or unset it");
     if (!has(set))
-        throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted), fmt::format("this machine has no {}", to_text(set)),
+        throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted), fmt::format("this machine, or this build, has no {}", to_text(set)),
                             "unset it");
     return set;
 }
