@@ -123,8 +123,8 @@ InstructionSet chosen_instruction_set() {
         throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted), "it names an instruction set",
                             "set it to baseline, avx2 or avx512, or unset it");
     if (!has(set))
-        throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted), fmt::format("this machine, or this build, has no {}", to_text(set)),
-                            "unset it");
+        throw InvalidOption(fmt::format("GRIDFOLD_CPU={}", wanted),
+                            fmt::format("this machine, or this build, has no {}", to_text(set)), "unset it");
     return set;
 }
 
