@@ -19,14 +19,14 @@ constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reach
 
 } // namespace
 
-std::vector<cuda::Kernel> kernels_of(const Plan& plan, Rows rows) {
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows) {
     std::vector<cuda::Kernel> kernels;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
-        const cuda::Schedule schedule = cuda::choose_schedule(plan, sweep);
-        kernels.push_back(cuda::emit_cuda(plan, id,
-                                          rows == Rows::in_boxes ? cuda::for_short_rows(plan, sweep, schedule)
-                                                                 : cuda::for_unaligned(plan, sweep, schedule)));
+        cuda::Schedule schedule = cuda::choose_schedule(plan, sweep);
+        if (rows) schedule = cuda::for_rows(*rows, plan, sweep, schedule);
+        if (!rows || rows->alignment < 16) schedule = cuda::for_unaligned(plan, sweep, schedule);
+        kernels.push_back(cuda::emit_cuda(plan, id, schedule));
     }
     return kernels;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <cuda/emit_cuda.hpp>
@@ -16,11 +17,9 @@ namespace gf::emulator {
 
 using namespace plan;
 
-/// The course of folds that keep the leading dims alone: either runs rows of any length.
-enum class Rows : std::uint8_t { in_rows, in_boxes };
-
-/// The kernels of a plan, one a sweep.
-std::vector<cuda::Kernel> kernels_of(const Plan& plan, Rows rows = Rows::in_rows);
+/// The kernels of a plan, one a sweep, with windows. `rows`: if given, those for such rows, without windows where they
+/// are aligned.
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {});
 
 /// Keeps workspaces from run to run, like a Prepared.
 class EmulatedPlan {

@@ -1,5 +1,5 @@
-// The courses of folds over some dims (rows.cuh, boxes.cuh), by hand-written kernels in the emulator, against the order
-// as docs/numerics.md states it.
+// The courses of folds over some dims (rows.cuh, warp_rows.cuh, boxes.cuh), by hand-written kernels in the emulator,
+// against the order as docs/numerics.md states it.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -156,16 +156,34 @@ std::vector<Result> expected(const Domain& domain, const std::vector<f32>& x) {
     return results;
 }
 
-/// A kernel of boxes over `dims` merged dims, or of rows if `dims` is 0.
-std::string kernel(int dims, int threads, int in_flight) {
-    const bool rows = dims == 0;
-    return std::string("// A kernel by hand.\n") + detail::device_text() +
-           (rows ? detail::rows_course_text() : detail::boxes_course_text()) + std::string(detail::sums_text()) +
+/// How a kernel walks.
+struct Walk {
+    enum class Course : std::uint8_t { rows, warp_rows, boxes };
+    Course course;
+    int threads, in_flight;
+    int dims = 1; ///< merged, of boxes
+    int width = int(slab_elements) / threads;
+    int packs = 1;
+    int row_threads = 32, row_packs = 1;
+    bool realigns = false, several_slabs = false, several_blocks = false;
+};
+
+std::string kernel(const Walk& walk) {
+    const std::string course = walk.course == Walk::Course::rows        ? detail::rows_course_text()
+                               : walk.course == Walk::Course::warp_rows ? detail::warp_rows_course_text()
+                                                                        : detail::boxes_course_text();
+    const char* const function = walk.course == Walk::Course::rows        ? "sweep_rows"
+                                 : walk.course == Walk::Course::warp_rows ? "sweep_warp_rows"
+                                                                          : "sweep_boxes";
+    return std::string("// A kernel by hand.\n") + detail::device_text() + course + std::string(detail::sums_text()) +
            std::string(detail::extremes_text()) + std::string(detail::moments_text()) +
            fmt::format(R"(
 namespace GRIDFOLD_NAMESPACE {{
 struct Sweep : SweepBase<{0}, {1}> {{
-    static constexpr int in_flight = {2}, dims = {3}, most_blocks = 256, collects = 2;
+    static constexpr int in_flight = {2}, dims = {3}, most_blocks = 256, collects = 2, packs = {6};
+    static constexpr int row_threads = {9}, row_packs = {7};
+    static constexpr bool realigns = {8}, several_slabs = {10}, several_blocks = {11};
+    static constexpr int windows_in_flight = in_flight > 1 ? in_flight / 2 : 1;
     const f32* in_0;
     f32* out_0;
     i64 elements, parts, slabs, part_blocks, sharing, results;
@@ -179,6 +197,7 @@ struct Sweep : SweepBase<{0}, {1}> {{
         Of<f32, width> in_0;
     }};
     using Loads = Arrays<Pack>;
+    using Windows = Arrays<Window>;
     template <class Visit, class... Of> GRIDFOLD_FN static void each_array(Visit visit, Of&... of) {{
         visit(of.in_0...);
     }}
@@ -223,16 +242,69 @@ extern "C" __global__ void __launch_bounds__({0}) gridfold_sweep(
 }}
 }} // namespace GRIDFOLD_NAMESPACE
 )",
-                       threads, slab_elements / threads, in_flight, rows ? 1 : dims, state_words,
-                       rows ? "sweep_rows" : "sweep_boxes");
+                       walk.threads, walk.width, walk.in_flight, walk.dims, state_words, function, walk.packs,
+                       walk.row_packs, walk.realigns, walk.row_threads, walk.several_slabs, walk.several_blocks);
 }
+
+/// The kernels: of rows, of boxes with 2 to 5 dims, then of short rows.
+const std::vector<Walk>& walks() {
+    using enum Walk::Course;
+    static const std::vector<Walk> all{
+        {rows, 512, 2},
+        {boxes, 256, 1, 2},
+        {boxes, 512, 1, 3},
+        {boxes, 512, 2, 4},
+        {boxes, 512, 3, 5},
+        {.course = warp_rows, .threads = 64, .in_flight = 1, .width = 4, .row_threads = 1},
+        {.course = warp_rows, .threads = 64, .in_flight = 4, .width = 2, .packs = 4, .row_threads = 2},
+        {.course = warp_rows, .threads = 64, .in_flight = 4, .width = 1, .packs = 4, .row_threads = 4},
+        {.course = warp_rows, .threads = 64, .in_flight = 2, .width = 4, .packs = 4, .row_threads = 16},
+        {.course = warp_rows, .threads = 32, .in_flight = 2, .width = 4, .packs = 2, .realigns = true},
+        {.course = warp_rows, .threads = 32, .in_flight = 16, .width = 1, .packs = 16, .row_packs = 4},
+        {.course = warp_rows, .threads = 64, .in_flight = 4, .width = 4, .packs = 8, .row_packs = 8},
+        {.course = warp_rows,
+         .threads = 64,
+         .in_flight = 16,
+         .width = 4,
+         .packs = 16,
+         .row_packs = 16,
+         .realigns = true},
+        {.course = warp_rows, .threads = 64, .in_flight = 8, .width = 1, .packs = 64, .row_packs = 64},
+        {.course = warp_rows,
+         .threads = 64,
+         .in_flight = 2,
+         .width = 4,
+         .packs = 16,
+         .row_packs = 16,
+         .several_slabs = true},
+        {.course = warp_rows,
+         .threads = 256,
+         .in_flight = 4,
+         .width = 4,
+         .packs = 16,
+         .row_packs = 16,
+         .realigns = true,
+         .several_slabs = true,
+         .several_blocks = true},
+        {.course = warp_rows,
+         .threads = 256,
+         .in_flight = 8,
+         .width = 1,
+         .packs = 64,
+         .row_packs = 64,
+         .several_slabs = true,
+         .several_blocks = true},
+    };
+    return all;
+}
+constexpr std::size_t first_of_warp_rows = 5;
 
 class KeptCourses : public testing::TestWithParam<Order> {
 protected:
     static void SetUpTestSuite() {
         if (host_compiler().empty()) return;
-        std::vector<std::string> sources{kernel(0, 512, 2)};
-        for (int dims = 1; dims <= 5; ++dims) sources.push_back(kernel(dims, dims == 2 ? 256 : 512, 1 + dims % 3));
+        std::vector<std::string> sources;
+        for (const Walk& walk : walks()) sources.push_back(kernel(walk));
         module = std::make_unique<HostModule>(sources);
     }
     static void TearDownTestSuite() { module.reset(); }
@@ -247,7 +319,8 @@ protected:
         i64 all = domain.batch, box = 1;
         for (const i64 extent : domain.extents) all *= extent;
         for (const i64 size : order.box) box *= size;
-        const bool rows = number == 0;
+        const Walk& walk = walks()[number];
+        const bool rows = walk.course != Walk::Course::boxes;
         const i64 sharing = rows || !order.is_one_slab || box == 0 ? 1 : std::max<i64>(slab_elements / box, 1);
         i64 box_results = 1;
         for (std::size_t d = 1; d < order.box.size(); d += 2) box_results *= order.box[d];
@@ -279,7 +352,7 @@ protected:
             for (void*& pointer : pointers) arguments.push_back(&pointer);
             const i64 fewer = order.blocks == 1 && launches % 2 == 1 ? 3 : items;
             launch(module->entry(number), arguments.data(), u32(std::clamp<i64>(fewer, 1, std::max<i64>(items, 1))),
-                   number == 2 ? 256 : 512, GetParam(), 7 + number);
+                   u32(walk.threads), GetParam(), 7 + number);
             ++launches;
             const std::vector<Result> wanted = expected(domain, x);
             std::string what = fmt::format("kernel {}, {} x [{}], launch {}", number, domain.batch,
@@ -314,9 +387,22 @@ TEST_P(KeptCourses, of_rows_fold_each_row_as_if_alone) {
                                                     {4, {1}},
                                                     {5, {0}},
                                                     {0, {9}}})
-        for (const std::size_t course : {0u, 1u})
-            for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin})
-                if (snug == Snug::exactly_at_end || domain.extents[0] < 10'000) check(course, domain, snug);
+        for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin})
+            if (snug == Snug::exactly_at_end || domain.extents[0] < 10'000) check(0, domain, snug);
+}
+
+TEST_P(KeptCourses, of_rows_by_warps_fold_each_row_as_if_alone) {
+    for (const Domain& domain : std::vector<Domain>{
+             {70, {1}},   {300, {3}},  {9, {4}},      {130, {8}},    {41, {17}},    {30, {64}},  {7, {100}},
+             {5, {127}},  {5, {128}},  {3, {129}},    {3, {1000}},   {4, {1024}},   {3, {2047}}, {2, {2048}},
+             {3, {4000}}, {2, {8192}}, {3, {10'241}}, {2, {28'672}}, {1, {30'007}}, {5, {0}},    {0, {9}}})
+        for (std::size_t number = first_of_warp_rows; number < walks().size(); ++number) {
+            const Walk& walk = walks()[number];
+            const i64 blocks = block_count(domain.extents[0]);
+            if (!walk.several_slabs && domain.extents[0] > walk.row_threads * walk.width * walk.row_packs) continue;
+            if (blocks > (walk.several_blocks ? walk.threads / 32 : 1)) continue;
+            for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin}) check(number, domain, snug);
+        }
 }
 
 TEST_P(KeptCourses, of_boxes_fold_in_the_order) {
@@ -338,7 +424,7 @@ TEST_P(KeptCourses, of_boxes_fold_in_the_order) {
                                                     {1, {3, 2, 2, 2100}},
                                                     {2, {2, 3, 2, 3, 50}},
                                                     {1, {4, 3, 5, 2, 500}}})
-        for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin}) check(domain.extents.size(), domain, snug);
+        for (const Snug snug : {Snug::exactly_at_end, Snug::at_begin}) check(domain.extents.size() - 1, domain, snug);
 }
 
 INSTANTIATE_TEST_SUITE_P(orders, KeptCourses, testing::ValuesIn(all_orders), [](const auto& order) {

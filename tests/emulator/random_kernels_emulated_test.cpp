@@ -1,8 +1,10 @@
 // Generated kernels of random graphs in the emulator against the CPU backend, by bits: three launches on one workspace,
 // the second with other extents, so that the grid shrinks or grows under it.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 #include <gridfold/fusion/executable.hpp>
@@ -41,14 +43,6 @@ struct Subject {
 
 const char* name(const Subject& s) { return s.fused ? "emulated" : "emulated unfused"; }
 
-Subject subject(oracle::Case test, bool fused) {
-    FuseOptions how;
-    how.fuse = fused;
-    Plan plan = fuse(test.graph, how);
-    std::vector<cuda::Kernel> kernels = kernels_of(plan, test.seed % 2 == 0 ? Rows::in_boxes : Rows::in_rows);
-    return {std::move(test), fused, std::move(plan), std::move(kernels)};
-}
-
 /// The case of the second launch: other sizes of dims that the graph does not fix.
 oracle::Case resized(oracle::Case test) {
     for (std::size_t d = 0; d < test.extents.size(); ++d) {
@@ -56,6 +50,27 @@ oracle::Case resized(oracle::Case test) {
         if (!test.graph.dims()[d].extent) extent = extent > 4'096 ? extent / 8 : extent > 0 ? extent * 3 + 1 : 0;
     }
     return test;
+}
+
+/// The longest row of the plan's sweeps.
+std::int64_t longest_row_of(const Plan& plan, const oracle::Case& test) {
+    std::int64_t longest = 0;
+    for (const Sweep& sweep : plan.sweeps)
+        if (folds_rows(sweep)) longest = std::max(longest, fold_order(sweep, test.extents).folded);
+    return longest;
+}
+
+Subject subject(oracle::Case test, bool fused) {
+    FuseOptions how;
+    how.fuse = fused;
+    Plan plan = fuse(test.graph, how);
+    std::optional<cuda::RowFacts> rows;
+    if (test.seed % 2 == 0)
+        rows = {.longest = std::max(longest_row_of(plan, test), longest_row_of(plan, resized(test))),
+                .blocks = 1 << 20,
+                .alignment = 1 << test.seed / 2 % 5};
+    std::vector<cuda::Kernel> kernels = kernels_of(plan, rows);
+    return {std::move(test), fused, std::move(plan), std::move(kernels)};
 }
 
 /// The first difference in the results of a subject, or nothing. Its kernels are in `module` from `first_entry` on.

@@ -60,10 +60,10 @@ std::uint64_t one_misaligned_seed() {
     }
 }
 
-/// A case, and the course of its rows.
+/// A case, and what its kernels are for.
 struct UnderTest {
     oracle::Case test;
-    Rows rows = Rows::in_rows;
+    std::optional<cuda::RowFacts> rows = {};
 };
 
 /// The cheapest first. Five blocks of a single fold, aligned and not. One array that ends with a page and a slab, and
@@ -73,10 +73,11 @@ struct UnderTest {
 /// elements a lane about 0 (y is 1.000475 where x is about 0.975). 37 blocks whose states two warps collect; 74 blocks,
 /// three warps, two states a lane; 129 blocks, one warp, eight states a lane.
 ///
-/// Folds over some dims: short rows side by side; rows of four blocks; columns of four blocks, aligned and not; and of
-/// two parts and three blocks, the second short; channels of two blocks whose slabs are kept dims, and whose slabs are
-/// cut along a folded one, with states that pass through shared memory in windows; small parts that share tiles, the
-/// last not full, and larger ones of a batch; and rows without elements.
+/// Folds over some dims: short rows side by side, aligned and not; longer ones of a warp; rows of four blocks by warps,
+/// and by thread blocks; columns of four blocks, aligned and not; and of two parts and three blocks, the second short;
+/// channels of two blocks whose slabs are kept dims, and whose slabs are cut along a folded one, with states that pass
+/// through shared memory in windows; small parts that share tiles, the last not full, and larger ones of a batch; and
+/// rows without elements.
 std::vector<UnderTest> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -110,7 +111,11 @@ std::vector<UnderTest> graphs_under_test() {
             {{1, parse(one_each), {150'000}}},
             {{1, parse(two_each), {300'000}}},
             {{2, parse(sum), {2'100'000}}},
-            {{aligned_seed(), parse(rows), {30, 100}}, Rows::in_boxes},
+            {{aligned_seed(), parse(rows), {30, 100}}, cuda::RowFacts{100, 30, 16}},
+            {{misaligned_seed(), parse(rows), {41, 51}}, cuda::RowFacts{51, 41, 4}},
+            {{aligned_seed(), parse(rows), {9, 700}}, cuda::RowFacts{700, 1000, 16}},
+            {{misaligned_seed(), parse(rows), {3, 1101}}, cuda::RowFacts{1101, 1000, 1}},
+            {{aligned_seed(), parse(rows), {1, 12'500}}, cuda::RowFacts{12'500, 5000, 16}},
             {{1, parse(rows), {3, 13'001}}},
             {{aligned_seed(), parse(column), {70, 1101}}},
             {{aligned_seed(), parse(columns), {52, 2100}}},

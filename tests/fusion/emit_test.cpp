@@ -349,11 +349,20 @@ constexpr std::string_view kept[]{
     "middle(x: f64[i, j, k], y: f64[k, j, i]) -> d = sum(x * y over [j]), p = product(x over [j])",
     "comb(x: bf16[a, b, c, d, e]) -> l = logsumexp(x over [a, c, e]), high = max(x over [a, c, e])"};
 
-/// The sweep's schedules: of long and of short rows.
+/// The sweep's schedules: of rows of any length, of two a warp, of one a warp, and of several warps a row; and with
+/// windows.
 std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::SweepId id, Problems problems) {
     const gf::plan::Sweep& sweep = plan.sweeps[id];
     const gf::cuda::Schedule chosen = gf::cuda::choose_schedule(plan, sweep, problems, 5000);
-    return {chosen, gf::cuda::for_unaligned(plan, sweep, chosen), gf::cuda::for_short_rows(plan, sweep, chosen)};
+    std::vector<gf::cuda::Schedule> all{chosen, gf::cuda::for_unaligned(plan, sweep, chosen)};
+    for (const gf::cuda::RowFacts& rows :
+         {gf::cuda::RowFacts{40, 1, 16}, gf::cuda::RowFacts{1500, 300, 2}, gf::cuda::RowFacts{20'000, 5000, 16}}) {
+        const auto of_short = gf::cuda::for_rows(rows, plan, sweep, chosen);
+        if (of_short == chosen) continue;
+        all.push_back(of_short);
+        all.push_back(gf::cuda::for_unaligned(plan, sweep, of_short));
+    }
+    return all;
 }
 
 TEST(EmitCuda, kernels_of_folds_that_keep_dims_compile_for_every_architecture) {

@@ -57,6 +57,35 @@ TEST_F(NoCompiler, unaligned_arrays_are_read_by_the_kernel_for_aligned_ones) {
     });
 }
 
+TEST_F(NoCompiler, long_rows_are_refused_where_the_only_kernel_is_for_short_ones) {
+    constexpr const char* rows = "s(x: i32[i, k]) -> total = sum(x over [k])";
+    const auto bind_rows = [](BackendRunner& runner, std::vector<std::int32_t>& x, std::vector<std::int64_t>& totals,
+                              std::int64_t count, std::int64_t length) {
+        const BoundArray array = bound(x), results{totals.data(), Memory::host};
+        runner.bind({{count, length, count, length}, {array, results, array, results}, {}, {}, 2});
+    };
+    fault::expect_in_child([&] { // fills the disk cache
+        auto x = numbers(6000);
+        std::vector<std::int64_t> totals(100);
+        auto runner = build(rows)->many_runner();
+        bind_rows(*runner, x, totals, 100, 60);
+        return true;
+    });
+    fault::expect_in_child([&] {
+        setenv("GRIDFOLD_NVRTC", "none", 1);
+        auto x = numbers(6000);
+        std::vector<std::int64_t> totals(100);
+        auto runner = build(rows)->many_runner();
+        bind_rows(*runner, x, totals, 100, 60);
+        try {
+            bind_rows(*runner, x, totals, 2, 3000);
+        } catch (const DeviceError& error) {
+            return std::string(error.what()).find("GRIDFOLD_NVRTC=none") != std::string::npos;
+        }
+        return false;
+    });
+}
+
 TEST_F(NoCompiler, many_problems_that_were_never_compiled_are_refused) {
     fault::expect_in_child([&] { return build(dot) != nullptr; });
     fault::expect_in_child([&] {

@@ -85,6 +85,29 @@ TEST_F(RunnerCuda, rows_change_their_course_with_their_length) {
     }
 }
 
+TEST_F(RunnerCuda, rows_of_many_problems_take_the_course_of_the_longest) {
+    const auto rows = build("s(x: i32[i, k]) -> total = sum(i32(x * 7) over [k])");
+    const DeviceNumbers x(numbers(32'000)), totals(std::vector<std::int32_t>(2 * 603)); // as i64
+    const std::pair<std::int64_t, std::int64_t> shapes[] = {{300, 64}, {3, 900}, {300, 10}};
+    Bound problems;
+    problems.count = std::size(shapes);
+    std::int64_t first = 0;
+    for (const auto& [count, length] : shapes) {
+        problems.extents.insert(problems.extents.end(), {count, length});
+        problems.arrays.push_back({x.data(), Memory::device});
+        problems.arrays.push_back({totals.data() + 2 * first, Memory::device});
+        first += count;
+    }
+    auto runner = rows->many_runner();
+    runner->bind(problems);
+    runner->run({}, {});
+    const auto* total = reinterpret_cast<const std::int64_t*>(totals.data());
+    for (const auto& [count, length] : shapes)
+        for (std::int64_t row = 0; row < count; ++row)
+            ASSERT_EQ(*total++, 7 * total_of(std::span(x.data() + row * length, static_cast<std::size_t>(length))))
+                << "row " << row << " of " << length;
+}
+
 TEST_F(RunnerCuda, an_array_without_elements_is_aligned) {
     const auto dot = build("s(x: i32[n], y: i32[n]) -> total = sum(x * y)");
     const DeviceNumbers x(numbers(9)), y(numbers(9));

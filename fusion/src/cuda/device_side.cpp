@@ -55,14 +55,14 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
     return all;
 }
 
-/// True if windows would help with rows: a row after the first is not aligned, and long enough to have slabs that are
-/// neither its first nor its last.
+/// True if windows would help with rows: a row after the first is not aligned, and short, or long enough to have slabs
+/// that are neither its first nor its last.
 bool rows_need_windows(const Plan& plan, const Sweep& sweep, const Bound& bound, std::size_t element,
                        std::size_t pack) {
     for (std::size_t p = 0; p < bound.count; ++p) {
         const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
-        if (order.results > 1 && order.folded > 2 * slab_elements && std::size_t(order.folded) * element % pack != 0)
-            return true;
+        const bool has_windows = order.folded <= slab_elements || order.folded > 2 * slab_elements;
+        if (order.results > 1 && has_windows && std::size_t(order.folded) * element % pack != 0) return true;
     }
     return false;
 }
@@ -74,8 +74,7 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
         if (!is_flat(array, sweep)) continue;
         const std::size_t pack = // Pack::bytes (device/loads.cuh)
             std::min<std::size_t>(16, size_of(array.type) * std::size_t(schedule.width));
-        if (schedule.course == Course::rows && rows_need_windows(plan, sweep, bound, size_of(array.type), pack))
-            return false;
+        if (folds_rows(schedule) && rows_need_windows(plan, sweep, bound, size_of(array.type), pack)) return false;
         for (std::size_t p = 0; p < bound.count; ++p) {
             const BoundProblem problem = problem_of(plan, bound, p);
             const BoundArray& of_problem = problem.arrays[a.index()];
@@ -87,20 +86,37 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
     return true;
 }
 
-/// True if all rows are so short that a thread block takes several.
-bool has_short_rows(const Plan& plan, const Sweep& sweep, const Bound& bound) {
-    bool all = bound.count > 0;
-    for (std::size_t p = 0; p < bound.count && all; ++p) {
-        const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
-        all = order.results > 1 && order.folded <= slab_elements / 2; // defect: short rows
+/// The largest power of 2, at most 16, that divides n.
+int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::countr_zero(n), 4); }
+
+/// The facts of the bound rows. Arrays that are staged are aligned by Layout.
+RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
+    RowFacts facts{.alignment = 16};
+    for (std::size_t p = 0; p < bound.count; ++p) {
+        const BoundProblem problem = problem_of(plan, bound, p);
+        const FoldOrder order = fold_order(sweep, problem.extents);
+        facts.longest = std::max(facts.longest, order.folded); // defect: longest row
+        facts.blocks += order.parts * order.blocks;
+        if (order.results > 1) facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
+        for (const ArrayId a : loaded_arrays(sweep)) {
+            const BoundArray& of_problem = problem.arrays[a.index()];
+            if (!is_flat(plan.arrays[a], sweep) || needs_memory(plan.arrays[a], of_problem)) continue;
+            const int bytes = alignment_of(reinterpret_cast<std::uintptr_t>(of_problem.address));
+            if (bytes < 16)
+                facts.alignment = std::min(facts.alignment, std::max(bytes / int(size_of(plan.arrays[a].type)), 1));
+        }
     }
-    return all;
+    return facts;
 }
 
-/// The schedule for what is bound: with windows if arrays are not aligned, for short rows if all are.
+/// The schedule for the bound extents and addresses: rows have two courses.
+Schedule for_rows_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
+    return chosen.course == Course::rows ? for_rows(row_facts(plan, sweep, bound), plan, sweep, chosen) : chosen;
+}
+
+/// The schedule for what is bound: with windows if arrays are not aligned.
 Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
-    const bool is_short = chosen.course == Course::rows && has_short_rows(plan, sweep, bound);
-    const Schedule schedule = is_short ? for_short_rows(plan, sweep, chosen) : chosen;
+    const Schedule schedule = for_rows_of(plan, sweep, chosen, bound);
     return are_aligned(plan, sweep, schedule, bound) ? schedule : for_unaligned(plan, sweep, schedule);
 }
 
@@ -110,8 +126,13 @@ bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
     return std::ranges::all_of(loaded.plan->sweeps.ids(), [&](SweepId id) {
         const Sweep& sweep = loaded.plan->sweeps[id];
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
-        if (folds_rows(sweep) && has_short_rows(*loaded.plan, sweep, bound) != (schedule.course == Course::boxes))
-            return false; // defect: course of rows
+        if (folds_rows(schedule)) {
+            Schedule wanted =
+                for_rows_of(*loaded.plan, sweep, choose_schedule(*loaded.plan, sweep, loaded.problems), bound);
+            wanted.resident = schedule.resident; // a kernel that spilled has fewer
+            wanted.realigns = schedule.realigns;
+            if (wanted != schedule) return false; // defect: course of rows
+        }
         return schedule.realigns || for_arrays(*loaded.plan, sweep, schedule, bound) == schedule;
     });
 }

@@ -28,6 +28,7 @@ std::string course_text(Course course) {
     switch (course) {
     case Course::flat: return "";
     case Course::rows: return detail::rows_course_text();
+    case Course::warp_rows: return detail::warp_rows_course_text();
     case Course::boxes: return detail::boxes_course_text();
     }
     return "";
@@ -79,7 +80,12 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 }
 
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
-    if (kernel.schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
+    const Schedule& schedule = kernel.schedule;
+    if (schedule.course == Course::warp_rows && order.slabs > 0) {
+        if (schedule.several_blocks) return schedule.threads / 32 / order.blocks;
+        return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
+    }
+    if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
     return std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
 }
 
@@ -89,7 +95,8 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     // elements each, so they are fewer than 2^31 blocks. Without elements a thread writes a result.
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     constexpr std::int64_t most = 0x7fffffff;
-    return std::clamp<std::int64_t>((order.parts + each - 1) / each * order.blocks, 1, most); // defect: tiles
+    const std::int64_t blocks = kernel.schedule.course == Course::warp_rows ? 1 : order.blocks; // of a part
+    return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, 1, most);         // defect: tiles
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
@@ -107,7 +114,7 @@ std::size_t workspace_bytes(const Kernel& kernel) {
 
 std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order) {
     if (kernel.schedule.course == Course::flat) return workspace_bytes(kernel);
-    if (order.blocks == 1) return 0;
+    if (order.blocks == 1 || kernel.schedule.course == Course::warp_rows) return 0;
     return sizeof(std::uint64_t) *
            std::size_t(order.parts * // defect: parts' slots
                        device::PartSlots::count(kernel.words, int(order.slab_results), order.blocks));

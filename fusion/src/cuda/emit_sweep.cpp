@@ -21,13 +21,24 @@ bool is_of_boxes(const KernelParameter& p) {
            p.kind == ParameterKind::box_chunks;
 }
 
+/// The device function that runs a kernel of the course.
+std::string_view sweep_function(Course course) {
+    switch (course) {
+    case Course::flat: return "sweep";
+    case Course::rows: return "sweep_rows";
+    case Course::warp_rows: return "sweep_warp_rows";
+    case Course::boxes: return "sweep_boxes";
+    }
+    return "";
+}
+
 } // namespace
 
 Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer::Notes notes)
     : plan_(plan), sweep_(plan.sweeps[id]), id_(id), schedule_(schedule),
       code_(plan, sweep_, schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0),
       by_coordinates_(by_coordinates(plan, sweep_)), reads_in_order_(reads_in_order(plan, sweep_)),
-      shifts_(schedule.course != Course::boxes && shifts(plan, sweep_)),
+      shifts_((schedule.course == Course::flat || schedule.course == Course::rows) && shifts(plan, sweep_)),
       dims_of_row_(schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0), out_(notes) {
     kernel_.schedule = schedule;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
@@ -109,12 +120,17 @@ void Emitter::constants() {
     number("in_flight", schedule_.in_flight, 1);
     number("windows_in_flight", schedule_.realigns ? schedule_.windows_in_flight : 1, 1);
     if (schedule_.course == Course::boxes) number("dims", merged_dims(sweep_), 0);
-    if (kernel_.words > 0 && schedule_.course != Course::boxes) {
+    number("packs", schedule_.packs, 1);
+    number("row_threads", schedule_.row_threads, 32);
+    number("row_packs", schedule_.row_packs, 1);
+    if (kernel_.words > 0 && (schedule_.course == Course::flat || schedule_.course == Course::rows)) {
         number("most_blocks", int(max_blocks), 1);
         number("collects", schedule_.collects, 1);
     }
     number("rank", by_coordinates_ ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
+    fact("several_slabs", schedule_.several_slabs);
+    fact("several_blocks", schedule_.several_blocks);
     fact("rest_at_once", schedule_.rest_at_once);
     fact("tail_early", schedule_.tail_early);
     fact("prefetches", prefetches());
@@ -323,9 +339,7 @@ void Emitter::entry() {
     } else {
         out_.line("Sweep kernel{{{{block_index(), grid_blocks()}}{}}};", values);
     }
-    out_.line("{}(kernel);", schedule_.course == Course::flat   ? "sweep"
-                             : schedule_.course == Course::rows ? "sweep_rows"
-                                                                : "sweep_boxes");
+    out_.line("{}(kernel);", sweep_function(schedule_.course));
     out_.close();
 }
 

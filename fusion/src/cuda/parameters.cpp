@@ -95,7 +95,7 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
     }
     const bool yields = course == Course::flat && finishes(sweep);
     if (yields || std::ranges::any_of(sweep.code, reads_scalar)) all.push_back({.kind = scalars});
-    if (finishes(sweep)) all.push_back({.kind = workspace});
+    if (finishes(sweep) && course != Course::warp_rows) all.push_back({.kind = workspace});
     if (yields) all.push_back({.kind = host});
     return all;
 }

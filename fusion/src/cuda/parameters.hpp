@@ -11,11 +11,12 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// The device text that runs a kernel (device/flat.cuh, rows.cuh, boxes.cuh).
+/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, boxes.cuh).
 enum class Course : std::uint8_t {
-    flat,  ///< folds everything, or nothing
-    rows,  ///< folds that keep the leading dims alone, each row by itself
-    boxes, ///< folds that keep any dims
+    flat,      ///< folds everything, or nothing
+    rows,      ///< folds that keep the leading dims alone: a thread block folds each block of a row
+    warp_rows, ///< the same: a warp folds each block of a row, or several short rows
+    boxes,     ///< folds that keep any dims
 };
 
 /// The meaning of one kernel parameter.
@@ -23,7 +24,7 @@ enum class ParameterKind : std::uint8_t {
     loaded,      ///< a pointer: the address of `array`; 8 bytes
     stored,      ///< a pointer: the address of `array`; 8 bytes
     parameter,   ///< the value of the plan's parameter that `value` reads, in its own size (bool: 1 byte)
-    elements,    ///< the element count of the sweep's domain, of a row in the course of rows; 8 bytes, signed
+    elements,    ///< the element count of the sweep's domain, of a row in the courses of rows; 8 bytes, signed
     extent,      ///< the extent of `dim`; 8 bytes, signed
     row_extent,  ///< the same, for the kept dims in the course of rows
     stride,      ///< elements between neighbours along `dim` of `array`, row-major in its own dims; 8 bytes

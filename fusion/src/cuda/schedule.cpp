@@ -16,8 +16,9 @@ namespace {
 /// The tuning constants, each with the measurement that set it: µs on an H200, before → after (details in
 /// bench/NOTES.md). None changes a bit.
 namespace tuned {
-constexpr int load_bytes = 16;    ///< bytes of a load: f32 sums at 2^30 B reach 0.99 of the read ceiling
-constexpr int most_width = 16;    ///< a slab of i8 in 128 threads
+constexpr int load_bytes = 16;         ///< bytes of a load: f32 sums at 2^30 B reach 0.99 of the read ceiling
+constexpr int most_width = 16;         ///< a slab of i8 in 128 threads
+constexpr int most_words_of_pack = 64; ///< of the lanes of a pack of short rows
 constexpr int least_width = 4;    ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
 constexpr int width_of_many = 8;  ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
 constexpr int bytes_of_many = 64; ///< of a thread, in flight, in a large grid: five of 2,500 blocks 17.3 → 13.8
@@ -40,8 +41,13 @@ constexpr int registers_to_store = 128; ///< with 64 in blocks of 512 threads 5 
 constexpr int computed_parameters = 4;  ///< 64-bit values computed from parameters; an estimate
 constexpr int most_boxes_in_flight = 2; ///< slabs, so that two blocks are resident; not measured yet
 constexpr int threads_of_rows = 768;    ///< resident threads wanted for rows: more spill; not measured yet
-constexpr int bytes_of_rows = 32;       ///< of a thread in a slab of short rows; not measured yet
-constexpr int threads_of_many = 1024;   ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
+constexpr int threads_of_warp_rows = 128; ///< 256: sums of 64 f32 4226 → 4147 GB/s, of 256 bf16 3688 → 3309
+constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1,024 f32 in 128 bytes 4541 → 4193 GB/s
+constexpr int short_row = 512;            ///< elements; few longer rows are folded by thread blocks
+constexpr int slabs_for_warps = 256;      ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
+constexpr int blocks_for_warps = 4096; ///< of longer rows; on an H100 1,000 of 10,000 f32 2755 → 2074 GB/s by warps
+constexpr int most_warps_of_row = 32;  ///< a thread block's
+constexpr int threads_of_many = 1024;  ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
 } // namespace tuned
 
 // A multiprocessor's registers, and a thread's.
@@ -54,6 +60,13 @@ int widest_element(const Plan& plan, const Sweep& sweep) {
         if (i.opcode == Opcode::load) widest = std::max(widest, size_of(plan.arrays[i.array].type));
     for (const Store& s : element_stores(sweep)) widest = std::max(widest, size_of(plan.arrays[s.array].type));
     return int(widest);
+}
+
+int narrowest_load(const Plan& plan, const Sweep& sweep) {
+    std::size_t narrowest = 4;
+    for (const Instruction& i : sweep.code)
+        if (i.opcode == Opcode::load) narrowest = std::min(narrowest, size_of(plan.arrays[i.array].type));
+    return int(narrowest);
 }
 
 bool touches_arrays(const Sweep& sweep) {
@@ -143,24 +156,25 @@ int loaded_bytes(const Plan& plan, const Sweep& sweep) {
 
 namespace {
 
-/// The schedule of boxes. Each position has its own states. `bytes_wanted`: of a thread in a slab.
-Schedule schedule_of_boxes(const Plan& plan, const Sweep& sweep, Problems problems, int bytes_wanted,
-                           int most_in_flight) {
+// Words of a position of a box, and of a slab or pack in flight, besides states and elements.
+constexpr int words_of_place = 3;
+
+/// The schedule of boxes. Each position has its own states.
+Schedule schedule_of_boxes(const Plan& plan, const Sweep& sweep, Problems problems) {
     int words = 0; // of a position
     for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
     const int widest = widest_element(plan, sweep);
-    int width = std::clamp(bytes_wanted / widest, tuned::least_width, tuned::most_width);
+    int width = std::clamp(tuned::load_bytes / widest, tuned::least_width, tuned::most_width);
     while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
     Schedule chosen{
         .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
     const int bytes = loaded_bytes(plan, sweep) * width;
     if (bytes == 0) return chosen;
-    constexpr int of_place = 3; // words of a position, and of a slab in flight, besides states and elements
-    const int of_a_slab = words_in_flight(plan, sweep, width, words > tuned::narrow_words) + of_place;
-    const int used = 2 * tuned::own_registers + width * (words + of_place) + words_to_fold(sweep, width) +
+    const int of_a_slab = words_in_flight(plan, sweep, width, words > tuned::narrow_words) + words_of_place;
+    const int used = 2 * tuned::own_registers + width * (words + words_of_place) + words_to_fold(sweep, width) +
                      (problems == Problems::many ? parameter_words(plan, sweep, Course::boxes) : 0);
     const int room = (std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread) - used) / of_a_slab;
-    const int most = std::min({tuned::bytes_in_flight / chosen.threads / bytes, room, most_in_flight});
+    const int most = std::min({tuned::bytes_in_flight / chosen.threads / bytes, room, tuned::most_boxes_in_flight});
     chosen.in_flight = int(std::bit_floor(unsigned(std::max(most, 1))));
     // As many resident blocks as the estimate allows. A kernel that spills is compiled for fewer (PlanLoader).
     const int registers = used + chosen.in_flight * of_a_slab;
@@ -170,16 +184,63 @@ Schedule schedule_of_boxes(const Plan& plan, const Sweep& sweep, Problems proble
     return chosen;
 }
 
+/// True if warps fold such rows faster than thread blocks do. `fast`: they are read in packs, or in windows of types of
+/// less than 4 bytes.
+bool suit_warps(const RowFacts& rows, bool fast) {
+    if (rows.longest <= tuned::short_row) return true;
+    const FoldOrder longest = fold_order(rows.longest);
+    if (longest.slabs == 1) return rows.blocks >= tuned::slabs_for_warps;
+    return fast && rows.blocks >= tuned::blocks_for_warps && longest.blocks <= tuned::most_warps_of_row;
+}
+
 } // namespace
 
-Schedule for_short_rows(const Plan& plan, const Sweep& sweep, Schedule schedule) {
-    if (schedule.course != Course::rows) return schedule;
-    return schedule_of_boxes(plan, sweep, schedule.problems, tuned::bytes_of_rows, 1);
+Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
+    const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
+    const bool are_aligned = rows.alignment * widest >= tuned::load_bytes;
+    if (schedule.course != Course::rows || !suit_warps(rows, are_aligned || narrowest < 4)) return schedule;
+    const FoldOrder longest = fold_order(std::max<std::int64_t>(rows.longest, 1));
+    // 16 bytes of the widest element, at least 4 of the narrowest, the least that a load takes. Short rows are read in
+    // packs that they are aligned to, but for types of less than 4 bytes, whose windows are faster than words.
+    const int least = 4 / narrowest;
+    int width = std::clamp(tuned::load_bytes / widest, least, tuned::most_width);
+    if (rows.alignment * narrowest >= 4 && rows.longest <= tuned::short_row) width = std::min(rows.alignment, width);
+    while (width > least && state_words(sweep, width) > tuned::most_words_of_pack) width /= 2;
+    Schedule chosen{.problems = schedule.problems,
+                    .course = Course::warp_rows,
+                    .threads = tuned::threads_of_warp_rows,
+                    .width = width};
+    chosen.several_slabs = longest.slabs > 1;
+    chosen.several_blocks = longest.blocks > 1;
+    if (chosen.several_blocks)
+        chosen.threads = std::max(32 * int(std::bit_ceil(std::uint64_t(longest.blocks))), chosen.threads);
+    const std::int64_t elements = longest.slabs > 1 ? slab_elements : longest.folded; // of a slab
+    const auto packs = std::bit_ceil(unsigned((elements + width - 1) / width));
+    chosen.row_threads = int(std::min(packs, 32U));
+    chosen.row_packs = int(packs) / chosen.row_threads;
+    const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
+    const int wanted = int(std::bit_floor(unsigned(std::max(tuned::bytes_of_warp_rows / bytes, 1))));
+    chosen.packs = std::max(chosen.row_packs, chosen.several_slabs ? 1 : wanted);
+    const int of_a_pack = words_in_flight(plan, sweep, width, true) + words_of_place;
+    const int lanes = state_words(sweep, width);
+    const int used = 2 * tuned::own_registers + state_words(sweep, 1) * std::bit_width(unsigned(chosen.packs)) +
+                     words_to_fold(sweep, width) +
+                     (chosen.problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
+    const int of_threads = std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread);
+    const int room = std::clamp((of_threads - used) / (of_a_pack + lanes), 1, std::min(wanted, chosen.packs));
+    chosen.in_flight = int(std::bit_floor(unsigned(room)));
+    chosen.packs = std::max(chosen.row_packs, chosen.in_flight); // more rows would only be folded later
+    chosen.windows_in_flight = std::max(chosen.in_flight / 2, 1);
+    // As many resident blocks as the estimate allows. A kernel that spills is compiled for fewer (PlanLoader).
+    const int registers = used + chosen.in_flight * (of_a_pack + lanes);
+    if (!calls_functions(sweep))
+        chosen.resident = std::clamp(registers_of_multiprocessor / (chosen.threads * registers), 1,
+                                     tuned::threads_of_functions / chosen.threads);
+    return chosen;
 }
 
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks) {
-    if (merged_dims(sweep) > 1)
-        return schedule_of_boxes(plan, sweep, problems, tuned::load_bytes, tuned::most_boxes_in_flight);
+    if (merged_dims(sweep) > 1) return schedule_of_boxes(plan, sweep, problems);
     const Course course = kept_dims(sweep).empty() ? Course::flat : Course::rows;
     const int widest = widest_element(plan, sweep);
     const bool wide = state_words(sweep, 1) > tuned::narrow_words;
@@ -250,6 +311,10 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
     schedule.realigns = schedule.course != Course::boxes && reads_in_order(plan, sweep) && !shifts(plan, sweep);
     return schedule;
+}
+
+bool folds_rows(const Schedule& schedule) {
+    return schedule.course == Course::rows || schedule.course == Course::warp_rows;
 }
 
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes) {

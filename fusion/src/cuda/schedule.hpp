@@ -1,6 +1,7 @@
 // A sweep's schedule: how its kernel walks the domain (threads, width, slabs in flight). It tunes for a GPU and changes
-// no bit. It follows from the plan, from whether the bound arrays are aligned, and for many problems from the number of
-// their blocks. That for one problem and aligned arrays is chosen, and compiled, when the plan is built.
+// no bit. It follows from the plan, from whether the bound arrays are aligned, for rows from their length and number,
+// and for many problems from the number of their blocks. That for one problem and aligned arrays is chosen, and
+// compiled, when the plan is built.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +26,20 @@ struct Schedule {
     Problems problems = Problems::one;
     Course course = Course::flat;
     int threads = 0;
-    int width = 0;             ///< elements of a thread in one slab
-    int in_flight = 1;         ///< slabs loaded before the first is folded
-    bool realigns = false;     ///< reads unaligned arrays in windows (device/loads.cuh), not one element at a time
-    int windows_in_flight = 1; ///< the same as in_flight, for windows
-    int resident = 1;          ///< minimum blocks on a multiprocessor, in __launch_bounds__
-    bool rest_at_once = false; ///< what is left of a batch is loaded at once, each slab predicated; else in halves
-    bool tail_early = false;   ///< the tail (a partial slab) is loaded together with the slabs in flight
-    int collects = 1;          ///< most blocks whose states one thread collects
-    int slabs_of_map = 1;      ///< slabs of a block in a kernel that folds nothing
+    int width = 0;               ///< elements of a thread in one slab
+    int in_flight = 1;           ///< slabs loaded before the first is folded
+    bool realigns = false;       ///< reads unaligned arrays in windows (device/loads.cuh), not one element at a time
+    int windows_in_flight = 1;   ///< the same as in_flight, for windows
+    int resident = 1;            ///< minimum blocks on a multiprocessor, in __launch_bounds__
+    bool rest_at_once = false;   ///< what is left of a batch is loaded at once, each slab predicated; else in halves
+    bool tail_early = false;     ///< the tail (a partial slab) is loaded together with the slabs in flight
+    int packs = 1;               ///< of a thread, of `width` elements, in the course of rows by warps
+    int row_threads = 32;        ///< there: threads that fold a row
+    int row_packs = 1;           ///< there: packs of a thread in one row
+    bool several_slabs = false;  ///< there: blocks of rows have several slabs
+    bool several_blocks = false; ///< there: rows have several blocks
+    int collects = 1;            ///< most blocks whose states one thread collects
+    int slabs_of_map = 1;        ///< slabs of a block in a kernel that folds nothing
 
     /// The elements that a block processes at a time.
     std::int64_t slab() const { return std::int64_t{threads} * width; }
@@ -42,14 +48,21 @@ struct Schedule {
 /// For aligned arrays. `blocks`: the number of blocks of the launch; used for many problems.
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one,
                          std::int64_t blocks = 0);
-/// The same for folds that keep the leading dims alone, where no row has more than half a slab: thread blocks share
-/// rows.
-Schedule for_short_rows(const Plan& plan, const Sweep& sweep, Schedule schedule);
+/// What is known of the rows of folds that keep the leading dims alone.
+struct RowFacts {
+    std::int64_t longest = 0; ///< elements
+    std::int64_t blocks = 0;  ///< of all rows
+    int alignment = 1;        ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
+};
+/// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
+Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule);
 /// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
 /// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer
 /// resident blocks, of which there must be more than one.
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes);
+/// True in the two courses of rows.
+bool folds_rows(const Schedule& schedule);
 /// Bytes of one element of all arrays that the sweep loads.
 int loaded_bytes(const Plan& plan, const Sweep& sweep);
 

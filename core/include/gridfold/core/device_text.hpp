@@ -25,6 +25,7 @@ std::string_view flat_text();
 std::string_view places_text();
 std::string_view exchange_text();
 std::string_view rows_text();
+std::string_view warp_rows_text();
 std::string_view positions_text();
 std::string_view boxes_text();
 std::string_view real_text();
@@ -52,8 +53,9 @@ inline std::string device_text() {
                    parts_text(), combine_text(), publish_text(), flat_text()});
 }
 
-/// The texts that follow in kernels that fold some dims: rows, or boxes.
+/// The texts that follow in kernels that fold some dims: rows, rows by warps, or boxes.
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
+inline std::string warp_rows_course_text() { return joined({places_text(), exchange_text(), warp_rows_text()}); }
 inline std::string boxes_course_text() {
     return joined({places_text(), exchange_text(), positions_text(), boxes_text()});
 }

@@ -15,36 +15,14 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// Sets the shared origins of a row's block: its first element.
+/// Folds a block's slabs of a tile: block b of G folds the slabs s with s mod G = b. Returns the number of lanes of a
+/// result that it has folded.
 template <class Kernel>
-GRIDFOLD_FN void share_positions(const Kernel& kernel, Positions<Kernel>& positions, const Tile<Kernel>& tile,
-                                 i64 block) {
-    const i64 first = tile.element + kernel.boxes.slab(block).element; // defect: position head
-    const i64 end = i64(tile.results) * tile.box_lanes;
-#pragma unroll
-    for (int n = 0; n < Kernel::width; ++n) {
-        const i64 position = thread_index() * Kernel::width + n;
-        if (position >= end) break;
-        typename Kernel::Loads loads;
-        typename Kernel::Stored stored;
-        load<false, false>(kernel, loads, first + position / tile.box_elements * tile.box_elements, 1);
-        kernel.element(loads, SharingPosition<Kernel>{positions, stored, n});
-    }
-}
-
-/// The number of lanes, and of elements of a result, that a block has folded.
-struct Folded {
-    i32 lanes;
-    i64 elements;
-};
-
-/// Folds a block's slabs of a tile: block b of G folds the slabs s with s mod G = b.
-template <class Kernel>
-GRIDFOLD_FN Folded fold_tile(const Kernel& kernel, Positions<Kernel>& positions, const Tile<Kernel>& tile, i64 block,
-                             const PositionPlace (&places)[Kernel::width]) {
+GRIDFOLD_FN i32 fold_tile(const Kernel& kernel, Positions<Kernel>& positions, const Tile<Kernel>& tile, i64 block,
+                          const PositionPlace (&places)[Kernel::width]) {
     constexpr int width = Kernel::width, in_flight = Kernel::in_flight;
     const i32 own = i32(thread_index()) * width; // the thread's first position
-    Folded folded{0, 0};
+    i32 lanes = 0;
 #pragma unroll 1
     for (i64 slab = block; slab < kernel.slabs; slab += in_flight * kernel.part_blocks) { // defect: next slabs
         i64 first[in_flight], index[in_flight];
@@ -61,7 +39,7 @@ GRIDFOLD_FN Folded fold_tile(const Kernel& kernel, Positions<Kernel>& positions,
                 index[u] = at.index;
                 count[u] = larger_of(smaller(at.lanes * tile.results - own, width), 0); // defect: count of slab
                 aligned = aligned && element % width == 0;                              // defect: slab aligned
-                folded = {larger_of(folded.lanes, at.lanes), folded.elements + at.lanes};
+                lanes = larger_of(lanes, at.lanes);
             }
         }
         const auto fold_batch = [&](auto packs) {
@@ -93,14 +71,14 @@ GRIDFOLD_FN Folded fold_tile(const Kernel& kernel, Positions<Kernel>& positions,
         else
             fold_batch(Choice<false>{});
     }
-    return folded;
+    return lanes;
 }
 
 /// States on their way from one thread to another, in two halves of a block's shared memory that are used in turn.
 template <class Kernel, class State> struct Passed {
     static constexpr int words = sizeof(State) / 4;
     static constexpr int most = 12288; // words: 48 KiB
-    static constexpr int half = smaller(most / 2, Positions<Kernel>::widest* int(slab_elements<Kernel>));
+    static constexpr int half = smaller(most / 2, Kernel::Folds::widest* int(slab_elements<Kernel>));
     static constexpr i32 capacity = half / words; ///< states
     using Memory = Shared<u32, 2 * half, 0>;
 
@@ -133,13 +111,13 @@ GRIDFOLD_FN void combine_positions(const Kernel& kernel, Positions<Kernel>& posi
             const i32 count = smaller(lanes - places[0].lane, width); // defect: own lanes
             if (own < positions_end)
                 Kernel::Folds::each(
-                    [&](auto f) { reduce_thread<PositionMonoid<Kernel, decltype(f)>>(f.of(positions), count); });
+                    [&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(positions), count); });
             distance = width; // defect: first distance
         }
 #pragma unroll 1
     for (; distance < lanes; distance *= 2) // defect: level
         Kernel::Folds::each([&](auto f) {
-            using Monoid = PositionMonoid<Kernel, decltype(f)>;
+            using Monoid = typename decltype(f)::Monoid;
             using Passed = Passed<Kernel, typename Monoid::State>;
 #pragma unroll 1
             for (i32 window = 0; window < slots; window += Passed::capacity, ++turn) { // defect: windows
@@ -168,7 +146,7 @@ GRIDFOLD_FN void combine_positions(const Kernel& kernel, Positions<Kernel>& posi
 /// Combines the states of a part's blocks, pairwise by number, lowest bit first. The last block of each pair waits for
 /// the other one, which started before it. Returns true in the part's last block, which then has all states.
 template <class Kernel>
-GRIDFOLD_FN bool combine_blocks(States<Kernel, Kernel::width>& states, const PositionPlace (&places)[Kernel::width],
+GRIDFOLD_FN bool combine_blocks(Positions<Kernel>& states, const PositionPlace (&places)[Kernel::width],
                                 const bool (&has_result)[Kernel::width], u32 block, u32 blocks,
                                 const Exchange<Kernel>& exchange, u32 tag) {
     constexpr int width = Kernel::width;
@@ -224,37 +202,27 @@ template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 nu
     };
     find_places();
     Positions<Kernel> positions;
-    clear_positions(positions);
-    if constexpr (Kernel::dims == 1 && Kernel::Folds::shares) share_positions(kernel, positions, tile, block);
-    const Folded folded = fold_tile(kernel, positions, tile, block, places);
+    clear_positions<Kernel>(positions);
+    const i32 lanes = fold_tile(kernel, positions, tile, block, places);
     if (ends) let_next_kernel_start();
     find_places();
-    combine_positions(kernel, positions, tile, places, folded.lanes, turn);
+    combine_positions(kernel, positions, tile, places, lanes, turn);
 
-    States<Kernel, width> states;
     bool has_result[width];
 #pragma unroll
     for (int n = 0; n < width; ++n) {
         const i32 position = i32(thread_index()) * width + n;
-        has_result[n] = places[n].lane == 0 && position < folded.lanes * tile.results; // defect: has result
-        Kernel::Folds::each([&](auto f) {
-            using F = decltype(f);
-            if constexpr (shares_origin<Kernel, F>)
-                f.of(states)[n] = F::Monoid::close(f.of(positions)[n], positions.template origins<F>()[n],
-                                                   folded.elements); // defect: close position
-            else
-                f.of(states)[n] = f.of(positions)[n];
-        });
+        has_result[n] = places[n].lane == 0 && position < lanes * tile.results; // defect: has result
     }
     const u32 tag = last_tag + 1u; // defect: part's tag
     if (kernel.part_blocks > 1 &&
-        !combine_blocks<Kernel>(states, places, has_result, u32(block), u32(kernel.part_blocks), exchange, tag))
+        !combine_blocks<Kernel>(positions, places, has_result, u32(block), u32(kernel.part_blocks), exchange, tag))
         return;
 #pragma unroll
     for (int n = 0; n < width; ++n)
         if (has_result[n]) {
             States<Kernel, 1> one;
-            Kernel::Folds::each([&](auto f) { f.of(one)[0] = f.of(states)[n]; });
+            Kernel::Folds::each([&](auto f) { f.of(one)[0] = f.of(positions)[n]; });
             kernel.finish(one, tile.result + places[n].result); // defect: finish result
         }
     if (kernel.part_blocks > 1) exchange.advance(tag);

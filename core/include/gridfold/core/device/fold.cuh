@@ -10,6 +10,10 @@ template <class M, class = void> inline constexpr bool exact_in_any_order = fals
 template <class M>
 inline constexpr bool exact_in_any_order<M, Void<decltype(M::exact_in_any_order)>> = M::exact_in_any_order;
 
+/// True if combine(s, t) and combine(t, s) give the same bits.
+template <class M, class = void> inline constexpr bool is_symmetric = exact_in_any_order<M>;
+template <class M> inline constexpr bool is_symmetric<M, Void<decltype(M::symmetric)>> = M::symmetric;
+
 template <class M, class = void> inline constexpr bool offers_steps = false;
 template <class M> inline constexpr bool offers_steps<M, Void<decltype(&M::start)>> = true;
 

@@ -13,6 +13,11 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int most_blocks = 1;         ///< most blocks of a grid that folds; a power of 2
     static constexpr int collects = 1;            ///< most blocks whose states one thread collects; a power of 2
     static constexpr int rank = 0;                ///< number of coordinates; 0 if no array is read by coordinates
+    static constexpr int packs = 1;               ///< of a thread, in the course of rows by warps; a power of 2
+    static constexpr int row_threads = 32;        ///< there: threads that fold a row; a power of 2, at most a warp
+    static constexpr int row_packs = 1;           ///< there: packs of a thread in one row; a power of 2
+    static constexpr bool several_slabs = false;  ///< there: blocks of rows may have several slabs
+    static constexpr bool several_blocks = false; ///< there: rows may have several blocks
     static constexpr bool finishes = false;       ///< it folds or yields: one thread calls finish(states, tag) once
     static constexpr bool rest_at_once = false;   ///< loads what is left of a batch at once, not in halves
     static constexpr bool tail_early = false;     ///< registers hold the tail's packs during the slabs in flight

@@ -41,6 +41,11 @@ template <class F, int width> struct PackOf<F, width, true> {
 /// The folds of a sweep.
 template <class... F> struct FoldList {
     static constexpr int words = (0 + ... + F::state_words);
+    static constexpr int widest = [] { // words of one State
+        int most = 1;
+        ((most = F::state_words > most ? F::state_words : most), ...);
+        return most;
+    }();
     static constexpr bool shares = (false || ... || F::of_block);
     static constexpr bool ends = (false || ... || F::in_steps);
     static constexpr bool shifts = (true && ... && F::shifts);

@@ -4,36 +4,8 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The monoid of a position: the lanes of rows share an origin, as in the flat course; others have their own.
-template <class Kernel, class F>
-using PositionMonoid = typename Choose<Kernel::dims == 1, typename F::LaneMonoid, typename F::Monoid>::type;
-template <class Kernel, class F> inline constexpr bool shares_origin = Kernel::dims == 1 && F::of_block;
-
-/// A thread's states of one fold's positions.
-template <class F, class M, int width, bool shares> struct PositionsOf {
-    typename M::State states[width];
-};
-template <class F, class M, int width> struct PositionsOf<F, M, width, true> {
-    typename M::State states[width];
-    f64 origins[width];
-};
-template <class Kernel, class Folds = typename Kernel::Folds> struct Positions;
-template <class Kernel, class... F>
-struct Positions<Kernel, FoldList<F...>> :
-    PositionsOf<F, PositionMonoid<Kernel, F>, Kernel::width, shares_origin<Kernel, F>>... {
-    template <class One>
-    using Of = PositionsOf<One, PositionMonoid<Kernel, One>, Kernel::width, shares_origin<Kernel, One>>;
-    static constexpr int widest = [] {
-        int words = 1;
-        ((words = sizeof(typename PositionMonoid<Kernel, F>::State) / 4 > u32(words)
-                      ? int(sizeof(typename PositionMonoid<Kernel, F>::State) / 4)
-                      : words),
-         ...);
-        return words;
-    }();
-    template <class One> GRIDFOLD_FN auto& of() { return Of<One>::states; }
-    template <class One> GRIDFOLD_FN auto& origins() { return Of<One>::origins; }
-};
+/// The states of a thread's positions.
+template <class Kernel> using Positions = States<Kernel, Kernel::width>;
 
 /// Where a position of a thread is. `slot` numbers the positions of a tile by part, lane and result.
 struct PositionPlace {
@@ -81,38 +53,17 @@ template <class Kernel> struct TakingPosition {
 
     GRIDFOLD_FN i64 index() const { return number; }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element x) const {
-        using Monoid = PositionMonoid<Kernel, F>;
-        if constexpr (shares_origin<Kernel, F>)
-            Monoid::accumulate(F::of(positions)[n], x, positions.template origins<F>()[n]);
-        else
-            Monoid::accumulate(F::of(positions)[n], x, number); // defect: position index
+        F::Monoid::accumulate(F::of(positions)[n], x, number); // defect: position index
     }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element x, bool accepted) const {
         if (accepted) F::Monoid::accumulate(F::of(positions)[n], x, number); // defect: position mask
     }
 };
 
-/// The argument of element() that sets the shared origin of position n.
-template <class Kernel> struct SharingPosition {
-    Positions<Kernel>& positions;
-    typename Kernel::Stored& stored;
-    int position;
-    static constexpr int n = 0;
-
-    GRIDFOLD_FN i64 index() const { return 0; }
-    template <class F> GRIDFOLD_FN void fold(F, [[maybe_unused]] typename F::Element x) const {
-        if constexpr (shares_origin<Kernel, F>)
-            positions.template origins<F>()[position] = F::Monoid::origin(x); // defect: position origin
-    }
-    template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
-};
-
 template <class Kernel> GRIDFOLD_FN void clear_positions(Positions<Kernel>& positions) {
     Kernel::Folds::each([&](auto f) {
         using F = decltype(f);
-        for (auto& state : F::of(positions)) state = PositionMonoid<Kernel, F>::identity();
-        if constexpr (shares_origin<Kernel, F>)
-            for (f64& origin : positions.template origins<F>()) origin = 0.0;
+        for (auto& state : F::of(positions)) state = F::Monoid::identity();
     });
 }
 

@@ -18,6 +18,9 @@
 //     reduce_warp(s, warp)   if `reduces_warps` is true: sets s of every lane to the combination of all lanes' states,
 //                            with the Warp of warp.cuh
 //
+//   symmetric              a constant, true if combine(s, t) and combine(t, s) give the same bits, as where states are
+//                          added: threads that exchange states then need not know which of two comes first
+//
 //   start, advance, end    accumulate in three steps, for folds without a mask, with the same state as result. start()
 //                          is a lane's initial state; advance(s, x, turn) accumulates element number `turn` of the lane
 //                          (fewer than 2^32); end(s, turns, index, stride, width) gets the number of elements, perhaps

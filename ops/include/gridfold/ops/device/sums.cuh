@@ -11,6 +11,7 @@ template <class A> struct Total {
     struct State {
         A sum;
     };
+    static constexpr bool symmetric = true;
     GRIDFOLD_FN static State identity() { return {A(0)}; }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
     static constexpr bool reduces_warps = sizeof(A) == 8 && !is_floating<A>;
@@ -55,6 +56,7 @@ template <class E, class A> struct Product {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = !is_floating<A>;
     static constexpr bool identity_is_neutral = true;
+    static constexpr bool symmetric = true;
     struct State {
         A product;
     };

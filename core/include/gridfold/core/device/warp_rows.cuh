@@ -1,0 +1,432 @@
+// The course of rows by warps: folds that keep the leading dims alone, where a warp folds each block of a row, or a
+// part of a warp each short row, in registers and by shuffles. Only the states of a row's blocks pass through shared
+// memory. Depends on combine.cuh, publish.cuh and exchange.cuh.
+//
+// A thread has `packs` packs of a slab: of each of its rows `row_packs`, which are 32 packs apart if they are several.
+// To combine the states of two packs over neighbouring threads, each thread passes one of them on and keeps the other:
+// that halves the states, and takes half the shuffles of combining each pack by itself.
+//
+// The generated text defines the Kernel (kernel.cuh), with these members besides:
+//   i64 elements, results    elements of a row, and the number of rows
+//   i64 part_blocks          blocks that fold a row, at most a thread block's warps; 1 without several_blocks
+//   finish(states, result)   writes a row's result
+// Without several_slabs a row has at most row_threads * row_packs * width elements; with it these are a slab, and
+// row_threads is 32.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// A state of one fold, of some lanes of a row, and the origin that the row's lanes share.
+template <class F, bool of_block = F::of_block> struct RowStateOf {
+    typename F::LaneMonoid::State state;
+};
+template <class F> struct RowStateOf<F, true> {
+    typename F::LaneMonoid::State state;
+    f64 origin;
+};
+/// A state of each fold.
+template <class Folds> struct RowStates;
+template <class... F> struct RowStates<FoldList<F...>> : RowStateOf<F>... {
+    template <class One> GRIDFOLD_FN auto& of() { return RowStateOf<One>::state; }
+    template <class One> GRIDFOLD_FN f64& origin() { return RowStateOf<One>::origin; }
+};
+
+/// `second` ? b : a, word by word: the compiler would choose between addresses, and keep both in local memory.
+template <class State> GRIDFOLD_FN State chosen(bool second, const State& a, const State& b) {
+    StateWords<State> from_a, from_b;
+    from_a.state = a;
+    from_b.state = b;
+#pragma unroll
+    for (u32 i = 0; i < sizeof(State) / 4; ++i) from_a.word[i] = second ? from_b.word[i] : from_a.word[i];
+    return from_a.state;
+}
+
+/// The argument of a kernel's element() that sets the shared origins from a row's first element.
+template <class Kernel> struct SharingRow {
+    RowStates<typename Kernel::Folds>& states;
+    typename Kernel::Stored& stored;
+    static constexpr int n = 0;
+
+    GRIDFOLD_FN i64 index() const { return 0; }
+    template <class F> GRIDFOLD_FN void fold(F, [[maybe_unused]] typename F::Element x) const {
+        if constexpr (F::of_block) states.template origin<F>() = F::Monoid::origin(x); // defect: origin of row
+    }
+    template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
+};
+
+/// A thread's packs, and how its warp folds and combines them.
+template <class Kernel> struct WarpRows {
+    using States = RowStates<typename Kernel::Folds>;
+    using Closed = typename Kernel::Folds::template States<1>;
+    using Loads = typename Kernel::Loads;
+    static constexpr int width = Kernel::width, threads = Kernel::row_threads;
+    static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
+    static constexpr i32 slab = 32 * row_packs * width; ///< elements, with several_slabs
+    static constexpr int rows_of_warp = 32 / threads * (packs / row_packs);
+    /// Packs whose states threads exchange: of rows that as many threads fold, or of one row.
+    static constexpr int group = smaller(packs, threads);
+
+    const Kernel& kernel;
+    u32 thread; ///< the thread's number among those of its row
+    i64 first;  ///< the row of its first pack
+    i32 block;  ///< the block of the rows
+
+    GRIDFOLD_FN i64 row(int pack) const {
+        return first + pack / row_packs * (32 / threads); // defect: row of pack
+    }
+    /// The number, within the slab, of the pack's first element.
+    GRIDFOLD_FN i32 index(int pack) const {
+        return (pack % row_packs * 32 + i32(thread)) * width; // defect: index of pack
+    }
+    /// The number of elements, at most `width`, of a pack of the slab that begins at element `from` of the row.
+    GRIDFOLD_FN i32 elements_of(int pack, i32 from) const {
+        const i32 left = i32(kernel.elements) - from - index(pack);
+        return row(pack) >= kernel.results ? 0 : larger_of(smaller(left, width), 0); // defect: elements of pack
+    }
+    /// The number of the pack's first element in the domain.
+    GRIDFOLD_FN i64 element(int pack, i32 from) const { return row(pack) * kernel.elements + (from + index(pack)); }
+
+    /// Loads `count` packs in windows, where all bytes of the windows are in the arrays; the others element by element.
+    template <int begin, int count> GRIDFOLD_FN void load_windows_of(Loads* loads, i32 from) const {
+        typename Kernel::Windows windows[count];
+        const i64 end = kernel.results * kernel.elements;
+        const auto has_neighbours = [&](int pack) {
+            const i64 at = element(pack, from);
+            return elements_of(pack, from) > 0 && at >= width && at + 2 * width <= end; // defect: neighbours
+        };
+#pragma unroll
+        for (int u = 0; u < count; ++u)
+            if (has_neighbours(begin + u))
+                Kernel::each_array([&](auto* p, auto& window) { load_window(window, p + element(begin + u, from)); },
+                                   kernel, windows[u]);
+#pragma unroll
+        for (int u = 0; u < count; ++u) {
+            const i64 at = element(begin + u, from);
+            const i32 elements = elements_of(begin + u, from);
+            if (has_neighbours(begin + u)) {
+                Kernel::each_array([&](auto* p, auto& cut, auto& window) { cut_out(cut, window, p + at); }, kernel,
+                                   loads[u], windows[u]);
+                gather<false>(kernel, loads[u], at, elements);
+            } else if (elements > 0) {
+                load<false, false>(kernel, loads[u], at, elements); // defect: beside windows
+            }
+        }
+    }
+    template <int begin, int count> GRIDFOLD_FN void load_windows_up_to(Loads* loads, i32 from) const {
+        constexpr int now = smaller(Kernel::windows_in_flight, count);
+        load_windows_of<begin, now>(loads, from);
+        if constexpr (now < count) load_windows_up_to<begin + now, count - now>(loads + now, from);
+    }
+    /// Loads packs [begin, begin + count) of a slab.
+    template <int begin, int count> GRIDFOLD_FN void load_packs(Loads (&loads)[count], i32 from) const {
+        const auto has_pack = [&](int u) { return elements_of(begin + u, from) > 0; }; // defect: pack if there
+        if (kernel.aligned) {
+#pragma unroll
+            for (int u = 0; u < count; ++u) load_if(has_pack(u), kernel, loads[u], element(begin + u, from));
+            if constexpr (Kernel::rank > 0)
+#pragma unroll
+                for (int u = 0; u < count; ++u)
+                    if (has_pack(u)) gather<true>(kernel, loads[u], element(begin + u, from), width);
+        } else if constexpr (Kernel::realigns) {
+            load_windows_up_to<begin, count>(loads, from);
+        } else {
+#pragma unroll
+            for (int u = 0; u < count; ++u)
+                if (has_pack(u))
+                    load<false, false>(kernel, loads[u], element(begin + u, from), elements_of(begin + u, from));
+        }
+    }
+
+    /// The origin that the lanes of a pack's row share: its block's first element.
+    GRIDFOLD_FN void share(States& states, int pack) const {
+        Kernel::Folds::each([&](auto f) {
+            if constexpr (decltype(f)::of_block) states.template origin<decltype(f)>() = 0.0;
+        });
+        if (row(pack) >= kernel.results) return;
+        Loads loads;
+        typename Kernel::Stored stored;
+        load<false, false>(kernel, loads, row(pack) * kernel.elements + block * slab, 1); // defect: head of row
+        kernel.element(loads, SharingRow<Kernel>{states, stored});
+    }
+    /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
+    GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, const Loads& loads, int pack, i32 from, u32 turn) const {
+        const i32 elements = elements_of(pack, from);
+        if (elements == width)
+            fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
+        else if (elements > 0)
+            fold_elements_of<false>(lanes, loads, pack, from, elements, turn); // defect: part of a pack
+    }
+    /// Combines the states of two packs, or of as many of two rows, over the threads that differ in the bit `distance`:
+    /// those that have it get the second's, the others the first's. A fold that is exact in any order combines the
+    /// packs of a row in each thread.
+    template <int distance> GRIDFOLD_FN void exchange(States& states, States& second) const {
+        const bool upper = (thread & distance) != 0; // defect: upper
+        Kernel::Folds::each([&](auto f) {
+            using F = decltype(f);
+            using M = typename F::LaneMonoid;
+            if constexpr (F::joins && distance < row_packs) {
+                M::combine(F::of(states), F::of(second));
+            } else {
+                typename M::State kept = chosen(upper, F::of(states), F::of(second));
+                const typename M::State passed = shuffle_xor(chosen(upper, F::of(second), F::of(states)), distance);
+                if constexpr (is_symmetric<M>) {
+                    M::combine(kept, passed);
+                    F::of(states) = kept;
+                } else {
+                    F::of(states) = chosen(upper, kept, passed);            // of the lower thread
+                    M::combine(F::of(states), chosen(upper, passed, kept)); // defect: order of threads
+                }
+                if constexpr (F::of_block) {
+                    f64& origin = states.template origin<F>();
+                    origin = chosen(upper, origin, second.template origin<F>()); // defect: kept origin
+                }
+            }
+        });
+    }
+    /// The state of each fold of a pack's lanes, after `turns` slabs of which the last begins at `from`.
+    GRIDFOLD_FN void end_pack(States& states, Lanes<Kernel>& lanes, int pack, i32 from, u32 turns) const {
+        // All slabs but the last are whole.
+        end<Kernel>(lanes, turns - 1, elements_of(pack, from), block * slab + index(pack), kernel.part_blocks * slab);
+        Kernel::Folds::each([&](auto f) {
+            using F = decltype(f);
+            reduce_thread<typename F::LaneMonoid>(F::of(lanes), F::joins ? 1 : width);
+            F::of(states) = F::of(lanes)[0];
+        });
+    }
+    /// Combines packs [first, first + count), whose states state_of(number, states) sets: each thread gets those of the
+    /// pack whose number is the thread's mod `count`, over as many neighbouring threads.
+    template <int first, int count, class StateOf>
+    GRIDFOLD_FN void exchange_all(States& states, const StateOf& state_of) const {
+        if constexpr (count == 1) {
+            state_of(first, states);
+        } else {
+            States second;
+            exchange_all<first, count / 2>(states, state_of);
+            exchange_all<first + count / 2, count / 2>(second, state_of);
+            exchange<count / 2>(states, second);
+        }
+    }
+    /// Folds packs [begin, begin + count), loaded at once, and combines them in groups; calls then(number, states) with
+    /// the first pack's number of each.
+    template <int begin, int count, class Then> GRIDFOLD_FN void fold_batch(const Then& then) const {
+        constexpr int group_of_batch = smaller(count, group);
+        constexpr int rows = (count + row_packs - 1) / row_packs;
+        Loads loads[count];
+        i32 from = block * slab;
+        load_packs<begin>(loads, from);
+        States heads[rows]; // their origins
+        if constexpr (Kernel::Folds::shares)
+#pragma unroll
+            for (int r = 0; r < rows; ++r) share(heads[r], begin + r * row_packs);
+        const auto start = [&](States& states, Lanes<Kernel>& lanes, int u) {
+            clear<Kernel>(lanes);
+            Kernel::Folds::each([&](auto f) {
+                using F = decltype(f);
+                if constexpr (F::of_block)
+                    states.template origin<F>() = lanes.template origin<F>() =
+                        heads[u / row_packs].template origin<F>();
+            });
+        };
+        const auto for_each_group = [&](const auto& state_of) { each_group<0, count, group_of_batch>(state_of, then); };
+        if constexpr (!Kernel::several_slabs) {
+            for_each_group([&](int u, States& states) {
+                Lanes<Kernel> lanes;
+                start(states, lanes, u);
+                fold_pack(lanes, loads[u], begin + u, from, 0);
+                end_pack(states, lanes, begin + u, from, 1);
+            });
+        } else {
+            States states[count];
+            Lanes<Kernel> lanes[count];
+#pragma unroll
+            for (int u = 0; u < count; ++u) {
+                start(states[u], lanes[u], u);
+                fold_pack(lanes[u], loads[u], begin + u, from, 0);
+            }
+            const i32 step = i32(kernel.part_blocks) * slab;
+            u32 turns = 1;
+#pragma unroll 1
+            for (; from + step < kernel.elements; ++turns) { // defect: next slab of row
+                from += step;
+                load_packs<begin>(loads, from);
+#pragma unroll
+                for (int u = 0; u < count; ++u) fold_pack(lanes[u], loads[u], begin + u, from, turns);
+            }
+            for_each_group([&](int u, States& of_pack) {
+                of_pack = states[u];
+                end_pack(of_pack, lanes[u], begin + u, from, turns);
+            });
+        }
+    }
+    template <int first, int count, int each, class StateOf, class Then>
+    GRIDFOLD_FN void each_group(const StateOf& state_of, const Then& then) const {
+        States states;
+        exchange_all<first, each>(states, state_of);
+        then(first, states);
+        if constexpr (each < count) each_group<first + each, count - each, each>(state_of, then);
+    }
+    /// Folds `count` packs of a group, in_flight at a time, and combines them as exchange_all does.
+    template <int begin, int count> GRIDFOLD_FN void fold_packs(States& states) const {
+        if constexpr (count <= in_flight) {
+            fold_batch<begin, count>([&](int, const States& of_all) { states = of_all; });
+        } else {
+            States second;
+            fold_packs<begin, count / 2>(states);
+            fold_packs<begin + count / 2, count / 2>(second);
+            exchange<count / 2>(states, second);
+        }
+    }
+    /// Combines the states of threads that differ in the bits from `distance` to below `end`.
+    template <int distance, int end> GRIDFOLD_FN void combine_threads(States& states) const {
+        if constexpr (distance < end) {
+            Kernel::Folds::each([&](auto f) {
+                combine_lanes<typename decltype(f)::LaneMonoid>(decltype(f)::of(states), distance, true);
+            });
+            combine_threads<2 * distance, end>(states); // defect: levels of a row
+        }
+    }
+    /// Combines what exchange left of a group of packs: the threads whose numbers are multiples of row_packs get the
+    /// states of its rows.
+    GRIDFOLD_FN void combine_group(States& states) const {
+        combine_threads<group, threads>(states);
+        combine_threads<1, smaller(row_packs, group)>(states); // defect: packs of a row
+    }
+
+    /// Folds and finishes the rows of the thread's packs; with several blocks, closes the states of one row's block for
+    /// its first thread.
+    GRIDFOLD_FN void fold([[maybe_unused]] Closed& closed) const {
+        if constexpr (in_flight > group) {
+            fold_batch<0, packs>([&](int pack, States& states) {
+                combine_group(states);
+                finish_group(states, pack, closed);
+            });
+        } else if constexpr (row_packs <= group) {
+            States states;
+            fold_packs<0, group>(states);
+            combine_group(states);
+            finish_group(states, 0, closed);
+        } else {
+            static_assert(row_packs == 2 * group && packs == row_packs, "a row has at most two groups");
+            States states, second;
+            fold_packs<0, group>(states);
+            combine_group(states);
+            fold_packs<group, group>(second);
+            combine_group(second);
+            Kernel::Folds::each([&](auto f) {
+                using F = decltype(f);
+                F::LaneMonoid::combine(F::of(states), F::of(second)); // defect: halves of a row
+            });
+            finish_group(states, 0, closed);
+        }
+    }
+
+private:
+    /// The elements of the block of a row.
+    GRIDFOLD_FN i64 elements_of_block() const {
+        if constexpr (!Kernel::several_blocks) return kernel.elements;
+        const i64 slabs = kernel.elements / slab, blocks = kernel.part_blocks; // whole slabs
+        const i64 whole = slabs / blocks + (block < slabs % blocks);
+        return whole * slab + (block == slabs % blocks ? kernel.elements % slab : 0); // defect: elements of block
+    }
+    GRIDFOLD_FN void close(States& states, Closed& closed) const {
+        Kernel::Folds::each([&](auto f) {
+            using F = decltype(f);
+            if constexpr (F::of_block)
+                F::of(closed)[0] = F::Monoid::close(F::of(states), states.template origin<F>(), elements_of_block());
+            else
+                F::of(closed)[0] = F::of(states);
+        });
+    }
+    /// Finishes the rows of a group, whose first pack is given; with several blocks, closes the block's states only.
+    GRIDFOLD_FN void finish_group(States& states, int first_pack, Closed& closed) const {
+        const bool has_row = thread < group && thread % row_packs == 0; // defect: rows of threads
+        const i64 number = row(first_pack + int(thread));
+        if (!has_row || number >= kernel.results) return; // defect: rows that are not there
+        close(states, closed);
+        if constexpr (!Kernel::several_blocks) kernel.finish(closed, number);
+    }
+    template <bool whole>
+    GRIDFOLD_FN void fold_elements_of(Lanes<Kernel>& lanes, const Loads& loads, int pack, i32 from, i32 elements,
+                                      u32 turn) const {
+        typename Kernel::Stored stored;
+        typename Kernel::Folds::template Packs<width> whole_pack;
+#pragma unroll
+        for (int n = 0; n < width; ++n) {
+            if (!whole && n >= elements) break;
+            kernel.element(loads, Taking<Kernel, whole>{lanes, whole_pack, stored, from + index(pack), turn, n});
+        }
+        Kernel::Folds::each([&](auto f) {
+            using F = decltype(f);
+            if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
+        });
+        Kernel::each_store(
+            [&](auto* p, auto& pack_of) {
+                store_pack<whole>(p + element(pack, from), pack_of, elements, kernel.stores_aligned);
+            },
+            kernel, stored);
+    }
+};
+
+/// Combines the states of the warps of a thread block that fold the blocks of one row each, and finishes the rows. All
+/// threads must call it; lane 0 of a warp has its block's states.
+template <class Kernel>
+GRIDFOLD_FN void combine_warps(const Kernel& kernel, typename Kernel::Folds::template States<1>& states, i64 row) {
+    constexpr int warps = Kernel::threads / 32;
+    const i32 blocks = i32(kernel.part_blocks), warp = i32(warp_index()), lane = i32(warp_lane());
+    Kernel::Folds::each([&](auto f) {
+        if (lane == 0) WarpStates<decltype(f), warps, false>::put(u32(warp), f.of(states)[0]);
+    });
+    barrier(); // defect: warps of a row
+    if (warp % blocks == 0 && warp + blocks <= warps && row < kernel.results) {
+        Kernel::Folds::each([&](auto f) {
+            if (lane < blocks)
+                f.of(states)[0] = WarpStates<decltype(f), warps, false>::get(u32(warp + lane)); // defect: warp's states
+        });
+        reduce_lanes<Kernel, 32, false>(states, lane, blocks, 1);
+        if (lane == 0) kernel.finish(states, row);
+    }
+    barrier(); // the next rows use the same shared memory // defect: next rows of a block
+}
+
+/// The whole kernel. Each warp takes the rows of its threads' packs; with several blocks, a block of a row.
+template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
+    using Rows = WarpRows<Kernel>;
+    constexpr auto is_power_of_2 = [](int x) { return x > 0 && (x & (x - 1)) == 0; };
+    static_assert(Kernel::threads % 32 == 0 && Kernel::threads <= 1024, "a block is whole warps");
+    static_assert(is_power_of_2(Kernel::width) && is_power_of_2(Kernel::packs) && is_power_of_2(Kernel::in_flight));
+    static_assert(is_power_of_2(Kernel::row_threads) && Kernel::row_threads <= 32, "threads of a row shuffle");
+    static_assert(is_power_of_2(Kernel::row_packs) && Kernel::row_packs <= Kernel::packs);
+    static_assert(Kernel::row_packs == 1 || Kernel::row_threads == 32, "packs of a row are 32 apart");
+    static_assert(!Kernel::several_blocks || (Kernel::several_slabs && Kernel::packs == Kernel::row_packs));
+    static_assert(Kernel::in_flight <= Kernel::packs);
+    static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::part_blocks) == 8);
+    const bool whole_packs = kernel.elements % Kernel::width == 0;
+    kernel.aligned = whole_packs && loads_are_aligned(kernel);
+    kernel.stores_aligned = whole_packs && stores_are_aligned(kernel);
+    kernel.prologue();
+    wait_for_previous_kernel();
+    kernel.read_scalars();
+    if (kernel.elements == 0) return finish_empty(kernel);
+    constexpr i64 warps = Kernel::threads / 32;
+    const u32 lane = warp_lane();
+    typename Kernel::Folds::template States<1> closed;
+    if constexpr (Kernel::several_blocks) {
+        const i32 blocks = i32(kernel.part_blocks);
+        const i64 each = warps / blocks; // rows of a thread block
+        const i32 own = i32(warp_index()) / blocks, block = i32(warp_index()) % blocks;
+        const i64 step = kernel.blocks * each;
+#pragma unroll 1
+        for (i64 base = kernel.block * each; base < kernel.results; base += step) { // defect: next rows of blocks
+            const i64 row = own < each ? base + own : kernel.results;
+            Rows{kernel, lane, row, block}.fold(closed);
+            combine_warps(kernel, closed, row);
+        }
+    } else {
+        i64 row = (kernel.block * warps + warp_index()) * Rows::rows_of_warp;
+#pragma unroll 1
+        for (; row < kernel.results; row += kernel.blocks * warps * Rows::rows_of_warp) // defect: next rows
+            Rows{kernel, lane % Rows::threads, row + lane / Rows::threads, 0}.fold(closed);
+    }
+}
+
+} // namespace GRIDFOLD_NAMESPACE
