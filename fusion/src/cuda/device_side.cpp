@@ -1,8 +1,10 @@
 #include "cuda/device_side.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -87,6 +89,38 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
     return true;
 }
 
+/// The plan for what is bound: where kernels read an array of any problem with strides, a copy for these.
+class PlanOfBound {
+public:
+    PlanOfBound(const Plan& plan, const Bound& bound) : plan_(&plan) {
+        std::vector<bool> strided;
+        for (std::size_t i = 0; i < bound.strides.size(); ++i) {
+            const std::size_t a = i % plan.arrays.size();
+            if (strides_on_device(plan, problem_of(plan, bound, i / plan.arrays.size()), a).rank() == 0) continue;
+            strided.resize(plan.arrays.size());
+            strided[a] = true;
+        }
+        if (!strided.empty()) plan_ = &copy_.emplace(with_strides(plan, strided));
+    }
+    const Plan& operator*() const { return *plan_; }
+
+private:
+    std::optional<Plan> copy_;
+    const Plan* plan_;
+};
+
+/// Throws InvalidBinding if the strides bound are too many for the kernel of one problem.
+void check_parameters(const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
+    if (schedule.strided == 0 || schedule.problems == Problems::many) return;
+    const std::size_t count = kernel_parameters(plan, sweep, schedule.course).size();
+    if (count <= max_parameters) return;
+    throw InvalidBinding(
+        fmt::format("a kernel that reads {} arrays by strides would take {} parameters",
+                    std::popcount(schedule.strided), count),
+        fmt::format("CUDA passes at most {}", max_parameters),
+        "bind contiguous copies of some, or run it as one of many problems, whose parameters are in memory");
+}
+
 /// True if all rows are so short that a thread block takes several.
 bool has_short_rows(const Plan& plan, const Sweep& sweep, const Bound& bound) {
     bool all = bound.count > 0;
@@ -107,16 +141,21 @@ Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& chosen
 } // namespace
 
 bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
-    return std::ranges::all_of(loaded.plan->sweeps.ids(), [&](SweepId id) {
-        const Sweep& sweep = loaded.plan->sweeps[id];
+    const PlanOfBound of_bound(*loaded.plan, bound);
+    const Plan& plan = *of_bound;
+    return std::ranges::all_of(plan.sweeps.ids(), [&](SweepId id) {
+        const Sweep& sweep = plan.sweeps[id];
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
-        if (folds_rows(sweep) && has_short_rows(*loaded.plan, sweep, bound) != (schedule.course == Course::boxes))
+        if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
+        if (folds_rows(sweep) && has_short_rows(plan, sweep, bound) != (schedule.course == Course::boxes))
             return false; // defect: course of rows
-        return schedule.realigns || for_arrays(*loaded.plan, sweep, schedule, bound) == schedule;
+        return schedule.realigns || for_arrays(plan, sweep, schedule, bound) == schedule;
     });
 }
 
-Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound, const LoadedPlan* in_use) {
+Schedules choose_schedules(const Plan& contiguous, Problems problems, const Bound& bound, const LoadedPlan* in_use) {
+    const PlanOfBound of_bound(contiguous, bound);
+    const Plan& plan = *of_bound;
     Schedules schedules;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
@@ -127,6 +166,7 @@ Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bou
             else
                 ++blocks;
         const Schedule schedule = for_arrays(plan, sweep, choose_schedule(plan, sweep, problems, blocks), bound);
+        check_parameters(plan, sweep, schedule);
         const bool stays =
             in_use != nullptr && problems == Problems::one && in_use->kernels[id]->emitted.schedule.realigns;
         schedules.push_back(stays ? for_unaligned(plan, sweep, schedule) : schedule);

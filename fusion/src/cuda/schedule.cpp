@@ -153,6 +153,7 @@ Schedule schedule_of_boxes(const Plan& plan, const Sweep& sweep, Problems proble
     while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
     Schedule chosen{
         .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
     const int bytes = loaded_bytes(plan, sweep) * width;
     if (bytes == 0) return chosen;
     constexpr int of_place = 3; // words of a position, and of a slab in flight, besides states and elements
@@ -208,10 +209,12 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
             maps.resident = (two_wide ? tuned::threads_of_two_wide : tuned::threads_of_functions) / maps.threads;
             maps.slabs_of_map = tuned::slabs_of_functions;
         }
+        maps.strided = strided_arrays(plan, sweep);
         return maps;
     }
 
     Schedule chosen{.problems = problems, .course = course, .threads = int(slab_elements) / width, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
     chosen.collects = blocks_to_collect(sweep, chosen.threads);
     const int threads_wanted = course == Course::rows ? tuned::threads_of_rows : tuned::threads_of_many;
     if (small_blocks) chosen.resident = threads_wanted / chosen.threads;
