@@ -69,6 +69,7 @@ Walk walk(const View& view) {
 
 void gather(void* out, const void* array, std::size_t element_bytes, const Walk& walk, std::int64_t first,
             std::size_t n) {
+    if (n == 0) return; // an extent may be 0
     const auto elements = [&]<class T>(T) {
         gather_elements(static_cast<T*>(out), static_cast<const T*>(array), walk, first, n);
     };

@@ -41,10 +41,20 @@ struct Subject {
 
 const char* name(const Subject& s) { return s.fused ? "emulated" : "emulated unfused"; }
 
+/// The plan for inputs of which each may have strides.
+Plan with_some_strides(const Plan& plan, oracle::Random random) {
+    std::vector<bool> strided;
+    for (const Array& array : plan.arrays)
+        strided.push_back(random.chance(0.6) && array.role == ArrayRole::input && !array.dims.empty());
+    return with_strides(plan, strided);
+}
+
+/// In a quarter of the cases inputs have strides.
 Subject subject(oracle::Case test, bool fused) {
     FuseOptions how;
     how.fuse = fused;
     Plan plan = fuse(test.graph, how);
+    if (test.seed / 2 % 4 == 1) plan = with_some_strides(plan, oracle::Random(test.seed));
     std::vector<cuda::Kernel> kernels = kernels_of(plan, test.seed % 2 == 0 ? Rows::in_boxes : Rows::in_rows);
     return {std::move(test), fused, std::move(plan), std::move(kernels)};
 }

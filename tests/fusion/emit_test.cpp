@@ -322,6 +322,43 @@ TEST(EmitCuda, broadcast_inputs_are_read_by_their_strides) {
     EXPECT_EQ(strides, 1 + 2);
 }
 
+/// The kernel of the first sweep for inputs that have strides: bit n for Plan::arrays' number n.
+gf::cuda::Kernel emit_strided(std::string_view graph, unsigned arrays) {
+    const gf::Plan plan = gf::fuse(gf::parse(graph));
+    std::vector<bool> strided;
+    for (std::size_t a = 0; a < plan.arrays.size(); ++a) strided.push_back((arrays >> a & 1) != 0);
+    const gf::Plan of_bound = gf::plan::with_strides(plan, strided);
+    // The schedule says what the kernel reads by strides; the plan need not.
+    return gf::cuda::emit_cuda(plan, gf::plan::SweepId(0), gf::cuda::choose_schedule(of_bound, of_bound.sweeps.at(0)));
+}
+
+TEST(EmitCuda, inputs_with_strides_are_read_by_coordinates) {
+    constexpr std::string_view dot = "d(x: f32[i, j], y: f32[i, j]) -> s = sum(x * y)";
+    const auto strides = [](const gf::cuda::Kernel& kernel) {
+        return std::ranges::count(kernel.parameters, gf::cuda::ParameterKind::stride, &gf::cuda::KernelParameter::kind);
+    };
+    const gf::cuda::Kernel none = emit_strided(dot, 0), second = emit_strided(dot, 2), both = emit_strided(dot, 3);
+    EXPECT_EQ(none.source, emit(dot).source);
+    EXPECT_EQ(strides(none), 0);
+    EXPECT_EQ(strides(second), 2);
+    EXPECT_EQ(strides(both), 4);
+    EXPECT_EQ(none.schedule.strided, 0u);
+    EXPECT_EQ(second.schedule.strided, 2u);
+    EXPECT_EQ(both.schedule.strided, 3u);
+    EXPECT_TRUE(holds(second.source, "l.in_1[n] = in_1[at[0] * stride_in_1_0 + at[1] * stride_in_1_1];"));
+    EXPECT_TRUE(holds(second.source, "Of<f32, width> in_0;"));
+    EXPECT_FALSE(holds(both.source, "Of<f32, width> in_0;"));
+    // Of one dim.
+    EXPECT_TRUE(holds(emit_strided(cubes, 1).source, "l.in_0[n] = in_0[at[0] * stride_in_0_0];"));
+}
+
+TEST(EmitCuda, what_has_strides_anyway_needs_no_other_kernel_for_those_that_are_bound) {
+    constexpr std::string_view broadcast = "b(x: f32[i, j], w: f32[j]) -> s = sum(x * w)";
+    const gf::cuda::Kernel kernel = emit_strided(broadcast, 2);
+    EXPECT_EQ(kernel.source, emit(broadcast).source);
+    EXPECT_EQ(kernel.schedule.strided, 0u);
+}
+
 TEST(EmitCuda, kernels_compile_for_every_architecture) {
     if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     for (const std::string_view graph :

@@ -192,7 +192,8 @@ template <detail::Mdspan Span> View::View(const Span& span) {
         shape[r] = static_cast<std::int64_t>(span.extent(r));
         steps[r] = static_cast<std::int64_t>(span.stride(r));
     }
-    *this = view(span.data_handle(), Extents(shape), Strides(steps));
+    const Extents checked{std::span<const std::int64_t>(shape)};
+    *this = view(span.data_handle(), checked, Strides(std::span<const std::int64_t>(steps)));
 }
 
 } // namespace gf
