@@ -48,7 +48,7 @@ void Walk::append(std::int64_t inner_extent, std::int64_t inner_stride) {
     if (inner_extent == 1) return;
     std::size_t last = unsigned_of(rank - 1);
     const bool is_first = rank == 1 && extent[0] == 1;
-    if (!is_first && stride[last] == inner_stride * inner_extent) { // defect: merged strides
+    if (!is_first && stride[last] == inner_stride * inner_extent) {
         extent[last] *= inner_extent;
     } else {
         if (!is_first) last = unsigned_of(rank++);

@@ -256,7 +256,7 @@ TEST_F(NpyErrors, fortran_order_is_read_with_the_extents_that_it_states) {
             const std::string bytes(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T));
             const std::string path = write(file(header, bytes));
             expect_in_c_order<T>(path, extents);
-            if (gf::element_count(extents) > 0) EXPECT_EQ(gf::npy::open(path).view().strides, fortran(extents));
+            EXPECT_TRUE(elements.empty() || gf::npy::open(path).view().strides == fortran(extents));
             gf::npy::write(path, gf::npy::open(path).view()); // in C order
             const gf::npy::Array again = gf::npy::open(path);
             EXPECT_TRUE(again.view().is_contiguous());

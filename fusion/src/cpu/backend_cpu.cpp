@@ -85,7 +85,7 @@ private:
 
 /// The program that reads these problems' arrays: one that gathers those with strides.
 std::shared_ptr<const Program> CpuRunner::program_for(const Bound& problems) const {
-    std::vector<bool> strided = strided_arrays(*contiguous_->plan, problems); // defect: program
+    std::vector<bool> strided = strided_arrays(*contiguous_->plan, problems);
     if (strided.empty()) return contiguous_;
     if (strided == program_->strided) return program_;
     auto plan = std::make_shared<const Plan>(with_strides(*contiguous_->plan, strided));

@@ -1,7 +1,6 @@
 #include "cuda/device_side.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -109,18 +108,6 @@ private:
     const Plan* plan_;
 };
 
-/// Throws InvalidBinding if the strides bound are too many for the kernel of one problem.
-void check_parameters(const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
-    if (schedule.strided == 0 || schedule.problems == Problems::many) return;
-    const std::size_t count = kernel_parameters(plan, sweep, schedule.course).size();
-    if (count <= max_parameters) return;
-    throw InvalidBinding(
-        fmt::format("a kernel that reads {} arrays by strides would take {} parameters",
-                    std::popcount(schedule.strided), count),
-        fmt::format("CUDA passes at most {}", max_parameters),
-        "bind contiguous copies of some, or run it as one of many problems, whose parameters are in memory");
-}
-
 /// True if all rows are so short that a thread block takes several.
 bool has_short_rows(const Plan& plan, const Sweep& sweep, const Bound& bound) {
     bool all = bound.count > 0;
@@ -166,7 +153,6 @@ Schedules choose_schedules(const Plan& contiguous, Problems problems, const Boun
             else
                 ++blocks;
         const Schedule schedule = for_arrays(plan, sweep, choose_schedule(plan, sweep, problems, blocks), bound);
-        check_parameters(plan, sweep, schedule);
         const bool stays =
             in_use != nullptr && problems == Problems::one && in_use->kernels[id]->emitted.schedule.realigns;
         schedules.push_back(stays ? for_unaligned(plan, sweep, schedule) : schedule);

@@ -100,9 +100,10 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Sche
         return loaded_.emplace_back(Entry{schedules, std::move(loaded), true}).plan;
     } catch (const nvrtc::Unavailable&) {
         const std::lock_guard lock(mutex_);
+        const auto strided = &Schedule::strided;
         const auto reads_the_same = [&](const Entry& e) {
-            return e.plan->problems == problems && std::ranges::equal(e.schedules, schedules, {}, &Schedule::strided,
-                                                                      &Schedule::strided); // defect: kernels of others
+            if (e.plan->problems != problems) return false;
+            return std::ranges::equal(e.schedules, schedules, {}, strided, strided); // defect: same strides
         };
         const auto other = std::ranges::find_if(loaded_, reads_the_same);
         if (other == loaded_.end()) throw;

@@ -2,7 +2,6 @@
 // values.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -48,9 +47,6 @@ struct KernelParameter {
     ValueId value = {}; ///< an instruction with Opcode::parameter
     int merged = 0;     ///< a dim of FoldOrder
 };
-
-/// The most parameters of a kernel for one problem: CUDA passes 4 KiB.
-inline constexpr std::size_t max_parameters = 512;
 
 /// The parameters in the order of the kernel's signature.
 std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course);

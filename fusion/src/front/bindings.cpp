@@ -33,7 +33,7 @@ void check_strides(const Signature& signature, const Slot& slot, const View& vie
                                          view.extents.rank(), to_text(view.extents)),
                              "a strided array has one stride for each extent",
                              "bind it with that many, or without strides if it is contiguous");
-    if (slot.kind == SlotKind::output && !view.is_contiguous()) // defect: strided output
+    if (slot.kind == SlotKind::output && !view.is_contiguous())
         throw InvalidBinding(fmt::format("{} is bound with the strides {} of extents {}", describe(signature, slot),
                                          to_text(view.strides), to_text(view.extents)),
                              "outputs are contiguous and row-major; only inputs may have strides",
@@ -200,8 +200,7 @@ Addresses addresses_of(const void* address, const ByteRange& bytes) {
 }
 /// The sizes have been checked.
 Addresses addresses_of(const Given& given) {
-    return addresses_of(given.array.address,
-                        *byte_range(given.array.extents, given.array.strides, given.array.type)); // defect: covered
+    return addresses_of(given.array.address, *byte_range(given.array.extents, given.array.strides, given.array.type));
 }
 
 bool overlap(const Addresses& a, const Addresses& b) {
@@ -369,7 +368,6 @@ void resolve(const Signature& signature, const GivenSlots& given, std::span<cons
     check_overlap(signature, given);
     std::ranges::fill(problem.arrays, BoundArray{});
     std::ranges::fill(problem.parameters, 0);
-    std::ranges::fill(problem.strides, Strides()); // defect: old strides
     for (const ParameterId p : plan.parameters.ids())
         if (const DimId dim = plan.parameters[p].dim; dim.valid())
             problem.parameters[p.index()] = static_cast<std::uint64_t>(problem.extents[dim.index()]);
