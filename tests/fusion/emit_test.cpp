@@ -386,6 +386,17 @@ constexpr std::string_view kept[]{
     "middle(x: f64[i, j, k], y: f64[k, j, i]) -> d = sum(x * y over [j]), p = product(x over [j])",
     "comb(x: bf16[a, b, c, d, e]) -> l = logsumexp(x over [a, c, e]), high = max(x over [a, c, e])"};
 
+TEST(EmitCuda, kernels_that_read_by_strides_compile) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::string_view graph :
+         {cubes, std::string_view("m(x: i8[i], y: f64[i]) -> z = f64(x) * y"), kept[1], kept[3], kept[4]}) {
+        const gf::cuda::Kernel kernel = emit_strided(graph, ~0u);
+        EXPECT_NE(kernel.schedule.strided, 0u) << graph;
+        EXPECT_FALSE(gf::nvrtc::compile(kernel.source, "sm_90", gf::cuda::compiler_options(false)).image.empty())
+            << graph;
+    }
+}
+
 /// The sweep's schedules: of long and of short rows.
 std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::SweepId id, Problems problems) {
     const gf::plan::Sweep& sweep = plan.sweeps[id];

@@ -374,9 +374,9 @@ void resolve(const Signature& signature, const GivenSlots& given, std::span<cons
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
         if (!given[i].bound) continue;
-        if (slot.parameter.valid())
+        if (slot.parameter.valid()) {
             problem.parameters[slot.parameter.index()] = given[i].bits;
-        else if (slot.array.valid()) {
+        } else if (slot.array.valid()) {
             problem.arrays[slot.array.index()] = {given[i].array.address, given[i].array.memory};
             if (!problem.strides.empty()) problem.strides[slot.array.index()] = given[i].array.strides;
         }
