@@ -321,6 +321,45 @@ TEST_F(Strided, verify_compares_with_the_same_elements) {
     }
 }
 
+// Kernels that read by strides run all problems of the call, also the one that is written over its input.
+TEST_F(Strided, a_problem_may_be_written_over_its_input_while_another_has_strides) {
+    const gf::Executable exe = compile("f(x: i32[i, j]) -> y = x * 2 + 1");
+    std::vector<std::int32_t> memory(6'000), other(6'000), expected(memory.size()), y(memory.size());
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+        memory[i] = other[i] = static_cast<std::int32_t>(i);
+        expected[i] = memory[i] * 2 + 1;
+    }
+    const View own = gf::view(memory.data(), {60, 100});
+    exe.run_many(std::array{gf::Bindings{{"x", own}}, gf::Bindings{{"x", gf::view(other.data(), {100, 60}, {1, 100})}}},
+                 std::array{gf::Bindings{{"y", own}}, gf::Bindings{{"y", gf::view(y.data(), {100, 60})}}});
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(y[1], 201);
+    EXPECT_EQ(y[60], 3);
+}
+
+/// As std::mdspan with std::layout_stride.
+struct Matrix {
+    using reference = const std::int32_t&;
+    const std::int32_t* elements;
+    std::array<std::int64_t, 2> extents, strides;
+    static constexpr std::size_t rank() { return 2; }
+    std::int64_t extent(std::size_t r) const { return extents[r]; }
+    std::int64_t stride(std::size_t r) const { return strides[r]; }
+    const std::int32_t* data_handle() const { return elements; }
+};
+
+TEST_F(Strided, spans_are_bound_as_they_are) {
+    const std::vector<std::int32_t> x{1, 2, 3, 4, 5, 6};
+    const Matrix columns{x.data(), {3, 2}, {1, 3}};
+    const std::vector<std::int64_t> sums{5, 7, 9};
+    const gf::Executable exe = compile("f(x: i32[i, j]) -> s = sum(x over [j])");
+    EXPECT_EQ(exe.run({{"x", columns}}).to_vector<std::int64_t>("s"), sums);
+    gf::Prepared p = exe.prepare({{"x", gf::view(x.data(), {2, 3})}});
+    p.rebind("x", Matrix{x.data(), {3, 2}, {1, 3}});
+    EXPECT_EQ(p.run().to_vector<std::int64_t>("s"), sums);
+    EXPECT_EQ(gf::eval("s = sum(x over [j])", {{"x", columns}}).to_vector<std::int64_t>("s"), sums);
+}
+
 // An input that nothing reads keeps its strides, which decide what it overlaps.
 TEST_F(Strided, an_input_that_nothing_reads_is_where_its_strides_say) {
     const gf::Executable exe = compile("f(x: i32[n], unread: i32[n]) -> y = x + 1");
