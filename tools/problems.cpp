@@ -17,8 +17,11 @@ namespace {
 View array_of_problem(const View& all, std::int64_t i) {
     View one = all;
     one.extents = Extents(std::span(all.extents.begin() + 1, all.extents.end()));
-    const std::size_t bytes = element_count(one.extents) * size_of(all.type);
-    if (bytes != 0) one.address = static_cast<std::byte*>(all.address) + static_cast<std::size_t>(i) * bytes;
+    const auto count = static_cast<std::int64_t>(element_count(one.extents));
+    const std::int64_t stride = all.strides.rank() > 0 ? all.strides[0] : count;
+    if (count != 0)
+        one.address = static_cast<std::byte*>(all.address) + i * stride * static_cast<std::int64_t>(size_of(all.type));
+    if (all.strides.rank() > 0) one.strides = Strides(std::span(all.strides.begin() + 1, all.strides.end()));
     return one;
 }
 

@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/gather.hpp>
 
-#include "c_order.hpp"
 #include "file_kind.hpp"
 #include "npy_header.hpp"
 
@@ -42,6 +42,16 @@ void check_size(const std::string& path, std::size_t available, DType type, cons
                     path, to_text(type), to_text(extents), bytes ? fmt::format("{}", *bytes) : "beyond 2^63",
                     available),
         path);
+}
+
+/// The strides of an array with elements in Fortran order; none where that is C order.
+Strides strides_of(const Header& header) {
+    if (!header.fortran_order) return {};
+    std::array<std::int64_t, max_rank> strides{};
+    std::int64_t inner = 1; // the elements of the dims that vary faster; they fit: the size has been checked
+    const int rank = header.extents.rank();
+    for (int d = 0; d < rank; inner *= header.extents[d++]) strides[static_cast<std::size_t>(d)] = inner;
+    return Strides(std::span(strides).first(static_cast<std::size_t>(rank)));
 }
 
 /// Checks that bools are bytes of 0 or 1: operations would interpret others differently.
@@ -82,14 +92,28 @@ int write_bytes(int file, const char* bytes, std::size_t count) {
     return 0;
 }
 
+/// Writes the elements of a view in C order. Returns 0 or an errno.
+int write_elements(int file, const View& view) {
+    const std::size_t size = size_of(view.type), count = element_count(view.extents);
+    if (view.is_contiguous()) return write_bytes(file, static_cast<const char*>(view.address), count * size);
+    constexpr std::size_t at_once = 1 << 16;
+    std::vector<char> some(std::min(at_once, count) * size);
+    const Walk order = walk(view);
+    int error = 0;
+    for (std::size_t first = 0; first < count && error == 0; first += at_once) {
+        const std::size_t n = std::min(at_once, count - first);
+        gather(some.data(), view.address, size, order, static_cast<std::int64_t>(first), n);
+        error = write_bytes(file, some.data(), n * size);
+    }
+    return error;
+}
+
 /// Writes a whole .npy file. Returns 0 or an errno.
 int write_array(int file, DType type, const Extents& extents, std::span<const View> parts) {
     const std::string header = header_text(type, extents);
     int error = write_bytes(file, header.data(), header.size());
     for (const View& part : parts)
-        if (error == 0)
-            error =
-                write_bytes(file, static_cast<const char*>(part.address), element_count(part.extents) * size_of(type));
+        if (error == 0) error = write_elements(file, part);
     return error;
 }
 
@@ -110,16 +134,18 @@ public:
 Array::Array(FileBytes file, const Header& header) : file_(std::move(file)) {
     const std::string_view stored = file_.bytes().substr(header.bytes);
     const char* elements = stored.empty() ? nullptr : stored.data();
-    if (!stored.empty() && (header.fortran_order || header.bytes % size_of(header.type) != 0)) {
+    if (!stored.empty() && header.bytes % size_of(header.type) != 0) {
         copy_ = HostBuffer(stored.size());
         auto* const copy = static_cast<char*>(copy_.address());
-        if (header.fortran_order)
-            copy_to_c_order(stored.data(), copy, header.extents, size_of(header.type));
-        else
-            std::memcpy(copy, stored.data(), stored.size());
+        std::memcpy(copy, stored.data(), stored.size());
         elements = copy;
     }
-    view_ = {const_cast<char*>(elements), header.type, header.extents, Memory::host, false};
+    view_ = {const_cast<char*>(elements),
+             header.type,
+             header.extents,
+             Memory::host,
+             false,
+             stored.empty() ? Strides() : strides_of(header)};
 }
 
 Array open(const std::string& path) { return open(FileBytes(path)); }

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "cuda/launch.hpp"
+#include "layout.hpp"
 
 namespace gf::emulator {
 
@@ -25,7 +27,7 @@ Snug draw_snug(oracle::Random& random) {
 }
 
 BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::Inputs& inputs) : plan_(plan) {
-    oracle::Random random(test.seed);
+    oracle::Random random(test.seed), of_layouts = oracle::random_of_layouts(test);
     for (const PlanDim& dim : plan.dims) bound_.extents.push_back(extent_of(test, dim));
     for (const Array& array : plan.arrays) {
         const std::size_t size = size_of(array.type);
@@ -36,6 +38,20 @@ BoundCase::BoundCase(const Plan& plan, const oracle::Case& test, const oracle::I
         if (array.role == ArrayRole::temporary) {
             arrays_.emplace_back();
             bound_.arrays.push_back({nullptr, Memory::host});
+            continue;
+        }
+        if (array.strided) {
+            std::vector<std::int64_t> own;
+            for (const DimId dim : array.dims) own.push_back(bound_.extents[dim.index()]);
+            const Extents extents{std::span(std::as_const(own))};
+            const oracle::Layout layout = oracle::draw_layout(extents, of_layouts);
+            arrays_.emplace_back(before + layout.count * size, snug);
+            std::byte* const memory = arrays_.back().data() + before;
+            oracle::scatter(array.type, inputs.at(array.name), extents, layout, memory);
+            // Said to be in device memory, where kernels read it by its strides.
+            bound_.arrays.push_back({memory + static_cast<std::size_t>(layout.first) * size, Memory::device});
+            bound_.strides.resize(plan.arrays.size());
+            bound_.strides[bound_.arrays.size() - 1] = layout.strides;
             continue;
         }
         arrays_.emplace_back(before + bytes, snug);

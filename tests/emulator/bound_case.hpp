@@ -19,8 +19,8 @@ using namespace plan;
 /// Draws the placement of a case's next array.
 Snug draw_snug(oracle::Random& random);
 
-/// Owns the arrays. The case's seed determines which end is guarded (guarded_memory.hpp) and the misalignment in
-/// elements.
+/// Owns the arrays. The case's seed determines which end is guarded (guarded_memory.hpp), the misalignment in elements,
+/// and the strides of those arrays of the plan that have some (with_strides()).
 class BoundCase {
 public:
     BoundCase(const Plan& plan, const oracle::Case& test, const oracle::Inputs& inputs);

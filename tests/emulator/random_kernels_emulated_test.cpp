@@ -43,6 +43,14 @@ struct Subject {
 
 const char* name(const Subject& s) { return s.fused ? "emulated" : "emulated unfused"; }
 
+/// The plan for inputs of which each may have strides.
+Plan with_some_strides(const Plan& plan, oracle::Random random) {
+    std::vector<bool> strided;
+    for (const Array& array : plan.arrays)
+        strided.push_back(random.chance(0.6) && array.role == ArrayRole::input && !array.dims.empty());
+    return with_strides(plan, strided);
+}
+
 /// The case of the second launch: other sizes of dims that the graph does not fix.
 oracle::Case resized(oracle::Case test) {
     for (std::size_t d = 0; d < test.extents.size(); ++d) {
@@ -60,10 +68,12 @@ std::int64_t longest_row_of(const Plan& plan, const oracle::Case& test) {
     return longest;
 }
 
+/// In a quarter of the cases inputs have strides.
 Subject subject(oracle::Case test, bool fused) {
     FuseOptions how;
     how.fuse = fused;
     Plan plan = fuse(test.graph, how);
+    if (test.seed / 2 % 4 == 1) plan = with_some_strides(plan, oracle::Random(test.seed));
     std::optional<cuda::RowFacts> rows;
     if (test.seed % 2 == 0)
         rows = {.longest = std::max(longest_row_of(plan, test), longest_row_of(plan, resized(test))),

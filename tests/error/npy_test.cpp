@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/gather.hpp>
 #include <gridfold/npy/npy.hpp>
 
 #include "error/refusal.hpp"
@@ -218,8 +219,9 @@ TEST_F(NpyErrors, more_dims_than_an_array_has) {
 template <class T> void expect_in_c_order(const std::string& path, const gf::Extents& extents) {
     const gf::npy::Array array = gf::npy::open(path);
     ASSERT_EQ(array.view().extents, extents);
-    const auto* const elements = static_cast<const T*>(array.view().address);
     const auto count = static_cast<std::int64_t>(gf::element_count(extents));
+    std::vector<T> elements(gf::element_count(extents));
+    gf::gather(elements.data(), array.view().address, sizeof(T), gf::walk(array.view()), 0, elements.size());
     for (std::int64_t i = 0; i < count; ++i) {
         std::int64_t in_file = 0, stride = count, rest = i;
         for (int d = extents.rank() - 1; d >= 0; --d) {
@@ -227,8 +229,19 @@ template <class T> void expect_in_c_order(const std::string& path, const gf::Ext
             in_file += rest % extents[d] * stride;
             rest /= extents[d];
         }
-        ASSERT_EQ(elements[i], static_cast<T>(in_file)) << i;
+        ASSERT_EQ(elements[static_cast<std::size_t>(i)], static_cast<T>(in_file)) << i;
     }
+}
+
+/// The strides of Fortran's order.
+gf::Strides fortran(const gf::Extents& extents) {
+    std::vector<std::int64_t> strides;
+    std::int64_t next = 1;
+    for (const std::int64_t extent : extents) {
+        strides.push_back(next);
+        next *= extent;
+    }
+    return gf::Strides(strides);
 }
 
 TEST_F(NpyErrors, fortran_order_is_read_with_the_extents_that_it_states) {
@@ -241,7 +254,18 @@ TEST_F(NpyErrors, fortran_order_is_read_with_the_extents_that_it_states) {
             const std::string header = std::string("{'descr': '") + descr + "', 'fortran_order': True, 'shape': (" +
                                        shape.substr(1, shape.size() - 2) + "), }";
             const std::string bytes(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T));
-            expect_in_c_order<T>(write(file(header, bytes)), extents);
+            const std::string path = write(file(header, bytes));
+            expect_in_c_order<T>(path, extents);
+            EXPECT_TRUE(elements.empty() || gf::npy::open(path).view().strides == fortran(extents));
+            gf::npy::write(path, gf::npy::open(path).view()); // in C order
+            const gf::npy::Array again = gf::npy::open(path);
+            EXPECT_TRUE(again.view().is_contiguous());
+            const auto* const first = static_cast<const T*>(again.view().address);
+            std::vector<T> in_order(elements.size());
+            const gf::View columns(elements.data(), again.view().type, extents, gf::Memory::host, false,
+                                   fortran(extents));
+            gf::gather(in_order.data(), elements.data(), sizeof(T), gf::walk(columns), 0, in_order.size());
+            EXPECT_EQ(std::vector<T>(first, first + elements.size()), in_order);
         }
     };
     test(std::uint8_t{}, "|u1");

@@ -322,6 +322,43 @@ TEST(EmitCuda, broadcast_inputs_are_read_by_their_strides) {
     EXPECT_EQ(strides, 1 + 2);
 }
 
+/// The kernel of the first sweep for inputs that have strides: bit n for Plan::arrays' number n.
+gf::cuda::Kernel emit_strided(std::string_view graph, unsigned arrays) {
+    const gf::Plan plan = gf::fuse(gf::parse(graph));
+    std::vector<bool> strided;
+    for (std::size_t a = 0; a < plan.arrays.size(); ++a) strided.push_back((arrays >> a & 1) != 0);
+    const gf::Plan of_bound = gf::plan::with_strides(plan, strided);
+    // The schedule says what the kernel reads by strides; the plan need not.
+    return gf::cuda::emit_cuda(plan, gf::plan::SweepId(0), gf::cuda::choose_schedule(of_bound, of_bound.sweeps.at(0)));
+}
+
+TEST(EmitCuda, inputs_with_strides_are_read_by_coordinates) {
+    constexpr std::string_view dot = "d(x: f32[i, j], y: f32[i, j]) -> s = sum(x * y)";
+    const auto strides = [](const gf::cuda::Kernel& kernel) {
+        return std::ranges::count(kernel.parameters, gf::cuda::ParameterKind::stride, &gf::cuda::KernelParameter::kind);
+    };
+    const gf::cuda::Kernel none = emit_strided(dot, 0), second = emit_strided(dot, 2), both = emit_strided(dot, 3);
+    EXPECT_EQ(none.source, emit(dot).source);
+    EXPECT_EQ(strides(none), 0);
+    EXPECT_EQ(strides(second), 2);
+    EXPECT_EQ(strides(both), 4);
+    EXPECT_EQ(none.schedule.strided, 0u);
+    EXPECT_EQ(second.schedule.strided, 2u);
+    EXPECT_EQ(both.schedule.strided, 3u);
+    EXPECT_TRUE(holds(second.source, "l.in_1[n] = in_1[at[0] * stride_in_1_0 + at[1] * stride_in_1_1];"));
+    EXPECT_TRUE(holds(second.source, "Of<f32, width> in_0;"));
+    EXPECT_FALSE(holds(both.source, "Of<f32, width> in_0;"));
+    // Of one dim.
+    EXPECT_TRUE(holds(emit_strided(cubes, 1).source, "l.in_0[n] = in_0[at[0] * stride_in_0_0];"));
+}
+
+TEST(EmitCuda, what_has_strides_anyway_needs_no_other_kernel_for_those_that_are_bound) {
+    constexpr std::string_view broadcast = "b(x: f32[i, j], w: f32[j]) -> s = sum(x * w)";
+    const gf::cuda::Kernel kernel = emit_strided(broadcast, 2);
+    EXPECT_EQ(kernel.source, emit(broadcast).source);
+    EXPECT_EQ(kernel.schedule.strided, 0u);
+}
+
 TEST(EmitCuda, kernels_compile_for_every_architecture) {
     if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     for (const std::string_view graph :
@@ -348,6 +385,17 @@ constexpr std::string_view kept[]{
     "channels(x: u8[n, c, h, w], b: f64[c]) -> m = mean(f64(x) * b over [n, h, w]), y = x * u8(3)",
     "middle(x: f64[i, j, k], y: f64[k, j, i]) -> d = sum(x * y over [j]), p = product(x over [j])",
     "comb(x: bf16[a, b, c, d, e]) -> l = logsumexp(x over [a, c, e]), high = max(x over [a, c, e])"};
+
+TEST(EmitCuda, kernels_that_read_by_strides_compile) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::string_view graph :
+         {cubes, std::string_view("m(x: i8[i], y: f64[i]) -> z = f64(x) * y"), kept[1], kept[3], kept[4]}) {
+        const gf::cuda::Kernel kernel = emit_strided(graph, ~0u);
+        EXPECT_NE(kernel.schedule.strided, 0u) << graph;
+        EXPECT_FALSE(gf::nvrtc::compile(kernel.source, "sm_90", gf::cuda::compiler_options(false)).image.empty())
+            << graph;
+    }
+}
 
 /// The sweep's schedules: of rows of any length, of two a warp, of one a warp, and of several warps a row; and with
 /// windows.

@@ -59,7 +59,7 @@ TEST_F(NoCompiler, unaligned_arrays_are_read_by_the_kernel_for_aligned_ones) {
 
 TEST_F(NoCompiler, long_rows_are_refused_where_the_only_kernel_is_for_short_ones) {
     constexpr const char* rows = "s(x: i32[i, k]) -> total = sum(x over [k])";
-    const auto bind_rows = [](BackendRunner& runner, std::vector<std::int32_t>& x, std::vector<std::int64_t>& totals,
+    const auto bind_rows = [](Runner& runner, std::vector<std::int32_t>& x, std::vector<std::int64_t>& totals,
                               std::int64_t count, std::int64_t length) {
         const BoundArray array = bound(x), results{totals.data(), Memory::host};
         runner.bind({{count, length, count, length}, {array, results, array, results}, {}, {}, 2});
@@ -83,6 +83,54 @@ TEST_F(NoCompiler, long_rows_are_refused_where_the_only_kernel_is_for_short_ones
             return std::string(error.what()).find("GRIDFOLD_NVRTC=none") != std::string::npos;
         }
         return false;
+    });
+}
+
+/// Half of the elements of x times the first of y.
+Bound every_second(const DeviceNumbers& x, const DeviceNumbers& y) {
+    return {{4'000}, {{x.data(), Memory::device}, {y.data(), Memory::device}}, {}, {}, 1, {Strides{2}, Strides()}};
+}
+
+TEST_F(NoCompiler, arrays_with_strides_are_refused_if_their_kernel_was_never_compiled) {
+    fault::expect_in_child([&] { return build(dot) != nullptr; });
+    fault::expect_in_child([&] {
+        setenv("GRIDFOLD_NVRTC", "none", 1);
+        const auto built = build(dot);
+        const DeviceNumbers x(Numbers(8'000, 3)), y(Numbers(8'000, 5));
+        auto runner = built->runner();
+        runner->bind({{8'000}, {{x.data(), Memory::device}, {y.data(), Memory::device}}, {}, {}});
+        try {
+            runner->bind(every_second(x, y));
+        } catch (const DeviceError& error) {
+            return std::string(error.what()).find("GRIDFOLD_NVRTC=none") != std::string::npos &&
+                   sum(*runner) == 8'000 * 15;
+        }
+        return false;
+    });
+}
+
+TEST_F(NoCompiler, arrays_with_strides_are_read_by_a_kernel_that_was_compiled) {
+    fault::expect_in_child([&] {
+        const DeviceNumbers x(numbers(8'000)), y(numbers(8'000));
+        build(dot)->runner()->bind(every_second(x, y));
+        return true;
+    });
+    fault::expect_in_child([&] {
+        setenv("GRIDFOLD_NVRTC", "none", 1);
+        const auto built = build(dot);
+        const DeviceNumbers x(numbers(8'000)), y(Numbers(8'000, 5));
+        auto runner = built->runner();
+        for (const std::size_t first : {0, 1}) { // the second is not aligned, and has strides
+            Bound half = every_second(x, y);
+            half.extents = {3'999};
+            half.arrays[0].address = x.data() + first;
+            half.arrays[1].address = y.data() + first;
+            std::int64_t expected = 0;
+            for (std::size_t i = 0; i < 3'999; ++i) expected += std::int64_t{5} * x.data()[first + 2 * i];
+            runner->bind(half);
+            if (sum(*runner) != expected) return false;
+        }
+        return true;
     });
 }
 

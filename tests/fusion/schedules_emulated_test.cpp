@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,82 @@ TEST_F(RunnerCuda, kernels_for_unaligned_arrays_stay_sweep_by_sweep) {
     for (std::int64_t i = 0; i < 7000; ++i) b += y.data()[i + 1] * i;
     EXPECT_EQ(static_cast<std::int64_t>(results[0].bits), a);
     EXPECT_EQ(static_cast<std::int64_t>(results[1].bits), b);
+}
+
+TEST_F(RunnerCuda, arrays_with_strides_get_another_kernel_as_long_as_they_are_bound) {
+    const auto dot = build("s(x: i32[n], y: i32[n]) -> total = sum(x * y)");
+    const DeviceNumbers x(numbers(30'001)), y(numbers(30'001, 3));
+    constexpr std::int64_t n = 9'001;
+    const auto strided = [&](std::int64_t of_x, std::int64_t of_y) {
+        Bound both{{n}, {{x.data(), Memory::device}, {y.data(), Memory::device}}, {}, {}};
+        if (of_x != 1 || of_y != 1)
+            both.strides = {of_x != 1 ? Strides{of_x} : Strides(), of_y != 1 ? Strides{of_y} : Strides()};
+        return both;
+    };
+    auto runner = dot->runner();
+    long graphs = 0;
+    for (const auto& [of_x, of_y, new_graphs] :
+         {std::array<long, 3>{1, 1, 1}, {2, 1, 1}, {3, 1, 0}, {3, 2, 1}, {1, 3, 1}, {1, 2, 0}, {1, 1, 1}, {2, 1, 1}}) {
+        runner->bind(strided(of_x, of_y));
+        EXPECT_EQ(device->instantiations, graphs += new_graphs) << of_x << ", " << of_y;
+        std::int64_t expected = 0;
+        for (std::int64_t i = 0; i < n; ++i)
+            expected += static_cast<std::int32_t>(static_cast<std::uint32_t>(x.data()[i * of_x]) *
+                                                  static_cast<std::uint32_t>(y.data()[i * of_y]));
+        EXPECT_EQ(sum(*runner), expected) << of_x << ", " << of_y;
+    }
+    const std::size_t loads = device->local_bytes_asked;
+    auto another = dot->runner();
+    another->bind(strided(5 - 2, 1));
+    EXPECT_EQ(device->local_bytes_asked, loads) << "runners of a build share its kernels";
+}
+
+// The host reads its own arrays in order, whatever their strides.
+TEST_F(RunnerCuda, host_arrays_with_strides_are_read_by_the_kernel_for_contiguous_ones) {
+    auto runner = sum_runner();
+    auto x = numbers(9'001), y = numbers(12'000'000); // more than a chunk
+    runner->bind(bindings(x));
+    EXPECT_EQ(sum(*runner), total_of(x));
+    device->work_late(true); // a chunk is copied only when it is waited for
+    const std::int64_t n = 3'000'000;
+    runner->bind({{n}, {{y.data() + y.size() - 1, Memory::host}}, {}, {}, 1, {Strides{-4}}});
+    std::int64_t expected = 0;
+    for (std::int64_t i = 0; i < n; ++i) expected += y[y.size() - 1 - static_cast<std::size_t>(4 * i)];
+    EXPECT_EQ(sum(*runner), expected);
+    EXPECT_EQ(device->instantiations, 1);
+}
+
+// The passes count strides for every array, so that a kernel's parameters hold them.
+TEST_F(RunnerCuda, as_many_arrays_as_a_sweep_reads_may_have_strides) {
+    constexpr int arrays = 42; // 9 parameters each, of 384
+    std::string inputs, terms;
+    for (int a = 0; a < arrays; ++a) {
+        inputs += fmt::format("{}x{}: i32[a, b, c, d, e, f, g, h]", a == 0 ? "" : ", ", a);
+        terms += fmt::format("{}x{}", a == 0 ? "" : " + ", a);
+    }
+    const auto built = build(fmt::format("s({}) -> total = sum({})", inputs, terms).c_str());
+    const DeviceNumbers x(numbers(256));
+    Bound bound{
+        std::vector<std::int64_t>(8, 2), std::vector<BoundArray>(arrays, {x.data() + 255, Memory::device}), {}, {}};
+    bound.strides.assign(arrays, Strides{-128, -64, -32, -16, -8, -4, -1, -2});
+    auto runner = built->runner();
+    runner->bind(bound);
+    EXPECT_EQ(sum(*runner), arrays * total_of(x));
+}
+
+TEST_F(RunnerCuda, a_failure_while_the_kernel_for_strides_is_loaded_leaves_the_old_bindings) {
+    const DeviceNumbers x(numbers(20'002));
+    for (long n = 0;; ++n) {
+        const auto sums_anew = build("s(x: i32[n]) -> total = sum(x)");
+        auto runner = sums_anew->runner();
+        Bound every_second{{10'000}, {{x.data(), Memory::device}}, {}, {}};
+        runner->bind(every_second);
+        const std::int64_t before = sum(*runner);
+        every_second.strides = {Strides{2}};
+        const auto [failed, calls] = with_failing_call(*device, n, [&] { runner->bind(every_second); });
+        EXPECT_EQ(sum(*runner), failed ? before : 2 * before - 10'000) << "call " << n;
+        if (n >= calls) break; // a call that only releases fails without an error
+    }
 }
 
 TEST_F(RunnerCuda, rows_change_their_course_with_their_length) {

@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/core/gather.hpp>
 #include <gridfold/npy/npy.hpp>
 
 #include "npy_header.hpp"
@@ -49,9 +51,11 @@ void check(const gf::View& array, const std::uint8_t* file, std::size_t count) {
         gf::npy::parse_header("header", {reinterpret_cast<const char*>(file), count}).fortran_order;
     if (elements > count / size) std::abort();
     const std::uint8_t* const stored = file + count - elements * size; // elements are at the end of the file
+    std::vector<char> in_order(elements * size);
+    gf::gather(in_order.data(), array.address, size, gf::walk(array), 0, elements);
     for (std::size_t i = 0; i < elements; ++i)
-        if (std::memcmp(static_cast<const char*>(array.address) + i * size,
-                        stored + position_in_file(array.extents, fortran_order, i) * size, size) != 0)
+        if (std::memcmp(in_order.data() + i * size, stored + position_in_file(array.extents, fortran_order, i) * size,
+                        size) != 0)
             std::abort();
     if (reinterpret_cast<std::uintptr_t>(array.address) % gf::size_of(array.type) != 0) std::abort();
     const std::string text = gf::npy::header_text(array.type, array.extents);

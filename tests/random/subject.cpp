@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <gridfold/ops/text.hpp>
 
+#include "layout.hpp"
+
 namespace gf::oracle {
 
 namespace {
@@ -65,7 +67,8 @@ std::vector<bool> bools_of(const View& view) {
 }
 
 std::vector<Result> run(const Executable& executable, const Case& test, const Inputs& inputs) {
-    Random random(test.seed);
+    Random random(test.seed), of_layouts = random_of_layouts(test);
+    const bool has_strides = of_layouts.chance(0.25);
     std::vector<HostArray> arrays;
     Bindings bindings, outputs;
     const Graph& graph = test.graph;
@@ -75,9 +78,20 @@ std::vector<Result> run(const Executable& executable, const Case& test, const In
             bindings.emplace_back(node.name, 0);
             bindings.back().scalar = literal_of(inputs.at(node.name).at(0), node.type);
         } else if (node.kind == NodeKind::input) {
-            arrays.emplace_back(node.type, inputs.at(node.name), random.below(4));
-            bindings.emplace_back(node.name, View(arrays.back().address(), node.type,
-                                                  extents_of(test, node.dims, false), Memory::host, false));
+            const std::size_t offset = random.below(4);
+            const Extents extents = extents_of(test, node.dims, false);
+            if (has_strides && of_layouts.chance(0.7)) {
+                const Layout layout = draw_layout(extents, of_layouts);
+                auto* const memory =
+                    static_cast<std::byte*>(arrays.emplace_back(node.type, layout.count, offset).address());
+                scatter(node.type, inputs.at(node.name), extents, layout, memory);
+                bindings.emplace_back(node.name,
+                                      View(memory + static_cast<std::size_t>(layout.first) * size_of(node.type),
+                                           node.type, extents, Memory::host, false, layout.strides));
+                continue;
+            }
+            arrays.emplace_back(node.type, inputs.at(node.name), offset);
+            bindings.emplace_back(node.name, View(arrays.back().address(), node.type, extents, Memory::host, false));
         }
     }
     if (random.chance(0.5)) {

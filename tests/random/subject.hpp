@@ -34,7 +34,8 @@ std::vector<Bits> elements_of(const View& view);
 /// The elements of a host view of bools; none for a view without dims, as Results::Entry::valid may be.
 std::vector<bool> bools_of(const View& view);
 
-/// Runs a case with host memory. The seed determines the misalignment, and whether outputs are bound, too.
+/// Runs a case with host memory. The seed determines the misalignment, which inputs have strides, and whether outputs
+/// are bound, too.
 std::vector<Result> run(const Executable& executable, const Case& test, const Inputs& inputs);
 
 /// A description of the first difference between results, or nothing. NaN equals NaN.

@@ -99,6 +99,24 @@ TEST_F(ToolFiles, reads_fortran_order) {
         << "\x93NUMPY\x01" << '\0' << static_cast<char>(header.size()) << '\0' << header
         << std::string(reinterpret_cast<const char*>(elements), sizeof elements);
     expect_output("run --device cpu 'f(x: f32[i, j]) -> y = x' x=columns.npy", "y = f32[3, 2]: 1 10 2 20 3 30\n");
+    expect_output("run --device cpu --verify 'f(x: f32[i, j]) -> y = x, s = sum(x over [i])' x=columns.npy",
+                  "y = f32[3, 2]: 1 10 2 20 3 30\ns = f32[2]: 6 60\n");
+    // Each problem is a row, whose elements are not neighbours in the file.
+    expect_output("run --device cpu --many 'f(x: f32[j]) -> y = x, s = sum(x)' x=columns.npy",
+                  "[0] y = f32[2]: 1 10\n[0] s = 11\n[1] y = f32[2]: 2 20\n[1] s = 22\n[2] y = f32[2]: 3 30\n"
+                  "[2] s = 33\n");
+}
+
+TEST_F(ToolFiles, reads_long_problems_in_fortran_order) {
+    constexpr std::size_t n = 300'000; // so long that each problem runs by itself
+    const std::string header = "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 300000), }";
+    std::vector<std::int32_t> elements;
+    for (std::size_t i = 0; i < n; ++i) elements.insert(elements.end(), {static_cast<std::int32_t>(i), -1});
+    std::ofstream(path("long.npy"), std::ios::binary)
+        << "\x93NUMPY\x01" << '\0' << static_cast<char>(header.size()) << '\0' << header
+        << std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(std::int32_t));
+    expect_output("run --device cpu --many 'f(x: i32[n]) -> s = sum(x), top = argmax(x)' x=long.npy",
+                  "[0] s = 44999850000\n[0] top = 299999\n[1] s = -300000\n[1] top = 0\n");
 }
 
 TEST_F(ToolFiles, gives_advice_on_files_of_other_formats) {

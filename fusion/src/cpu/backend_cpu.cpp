@@ -18,13 +18,32 @@ namespace gf {
 namespace cpu {
 namespace {
 
-/// A plan's programs, shared by the runners of a Build.
+/// A plan's programs for contiguous arrays, shared by the runners of a Build; or for arrays with strides.
 struct Program {
     std::shared_ptr<const Plan> plan;
+    std::vector<bool> strided; ///< by Plan::arrays: bound with strides; empty: none is
     InstructionSet set;
     std::vector<SweepProgram> sweeps;
     int threads = 0; ///< BuildOptions::threads
 };
+
+Program program_of(std::shared_ptr<const Plan> plan, std::vector<bool> strided, InstructionSet set, int threads) {
+    Program program{std::move(plan), std::move(strided), set, {}, threads};
+    for (const plan::Sweep& sweep : program.plan->sweeps)
+        program.sweeps.push_back(sweep_program(*program.plan, sweep, set));
+    return program;
+}
+
+/// By Plan::arrays: true if any problem gives the array strides. Empty if none does.
+std::vector<bool> strided_arrays(const Plan& plan, const Bound& problems) {
+    std::vector<bool> strided;
+    for (std::size_t i = 0; i < problems.strides.size(); ++i) {
+        if (problems.strides[i].rank() == 0) continue;
+        strided.resize(plan.arrays.size());
+        strided[i % plan.arrays.size()] = true;
+    }
+    return strided;
+}
 
 int thread_count(const Program& program) {
     if (!may_start_threads()) return 1;
@@ -35,7 +54,7 @@ int thread_count(const Program& program) {
 /// after the other.
 class CpuRunner final : public Runner {
 public:
-    explicit CpuRunner(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+    explicit CpuRunner(const std::shared_ptr<const Program>& program) : contiguous_(program), program_(program) {}
 
     void bind(const Bound& problems) override;
     void run(std::span<ScalarResult> scalars, StreamView) override { solve_all(scalars); }
@@ -49,30 +68,42 @@ private:
         std::vector<GrowingBytes> temporaries; ///< by array
         std::vector<char*> arrays;             ///< the arrays of the current problem
     };
-    std::vector<Worker> make_workers(std::size_t count, int team) const;
+    std::shared_ptr<const Program> program_for(const Bound& problems) const;
+    static std::vector<Worker> make_workers(const Program& program, std::size_t count, int team);
     void reserve(std::span<Worker> workers, int team, const Bound& problems) const;
     void solve(std::size_t number, Worker& worker, std::span<ScalarResult> scalars);
     /// `scalars` holds one problem after the other, by Plan::scalars.
     void solve_all(std::span<ScalarResult> scalars);
 
-    std::shared_ptr<const Program> program_;
+    std::shared_ptr<const Program> contiguous_; ///< the Build's
+    std::shared_ptr<const Program> program_;    ///< for what is bound
     Bound bound_, next_;
-    std::vector<Worker> workers_;
+    std::vector<Worker> workers_;       ///< refer to program_
     int team_ = 0;                      ///< threads of a worker
     std::vector<ScalarResult> scalars_; ///< the scalars of the last enqueue()
 };
 
-std::vector<CpuRunner::Worker> CpuRunner::make_workers(std::size_t count, int team) const {
-    const Plan& plan = *program_->plan;
+/// The program that reads these problems' arrays: one that gathers those with strides.
+std::shared_ptr<const Program> CpuRunner::program_for(const Bound& problems) const {
+    std::vector<bool> strided = strided_arrays(*contiguous_->plan, problems);
+    if (strided.empty()) return contiguous_;
+    if (strided == program_->strided) return program_;
+    auto plan = std::make_shared<const Plan>(with_strides(*contiguous_->plan, strided));
+    return std::make_shared<const Program>(
+        program_of(std::move(plan), std::move(strided), contiguous_->set, contiguous_->threads));
+}
+
+std::vector<CpuRunner::Worker> CpuRunner::make_workers(const Program& program, std::size_t count, int team) {
+    const Plan& plan = *program.plan;
     std::vector<Worker> workers(count);
     for (Worker& worker : workers) {
         worker.sweeps.reserve(plan.sweeps.size());
         for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
             const Sweep& sweep = plan.sweeps[s];
             if (kept_dims(sweep).empty())
-                worker.sweeps.emplace_back(std::in_place_type<SweepRun>, plan, sweep, program_->sweeps[s], team);
+                worker.sweeps.emplace_back(std::in_place_type<SweepRun>, plan, sweep, program.sweeps[s], team);
             else
-                worker.sweeps.emplace_back(std::in_place_type<KeptRun>, plan, sweep, program_->sweeps[s], team);
+                worker.sweeps.emplace_back(std::in_place_type<KeptRun>, plan, sweep, program.sweeps[s], team);
         }
         worker.temporaries.resize(plan.arrays.size());
         worker.arrays.resize(plan.arrays.size());
@@ -120,18 +151,21 @@ void CpuRunner::bind(const Bound& problems) {
     const std::size_t workers = side_by_side ? static_cast<std::size_t>(threads) : 1;
     const int team = side_by_side ? 1 : threads;
     std::vector<Worker> made;
-    const bool same = workers_.size() == workers && team_ == team;
-    if (!same) made = make_workers(workers, team);
+    std::shared_ptr<const Program> program = program_for(problems);
+    const bool same = workers_.size() == workers && team_ == team && program == program_;
+    if (!same) made = make_workers(*program, workers, team);
     reserve(same ? workers_ : made, team, problems);
 
     next_.count = problems.count;
     next_.extents = problems.extents;
     next_.arrays = problems.arrays;
     next_.parameters = problems.parameters;
+    next_.strides = problems.strides;
     scalars_.resize(problems.count * program_->plan->scalars.size());
     // Nothing below throws.
     if (!same) {
         workers_ = std::move(made);
+        program_ = std::move(program); // after the workers that refer to the old one
         team_ = team;
     }
     std::swap(bound_, next_);
@@ -146,7 +180,8 @@ void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult
     for (auto& of_sweep : worker.sweeps)
         std::visit(
             [&](auto& sweep) {
-                sweep.fit(problem.extents); // defect: fit
+                sweep.fit(problem.extents);                                        // defect: fit
+                if (!problem.strides.empty()) sweep.take_strides(problem.strides); // defect: take strides
                 sweep.run(worker.arrays, problem.parameters, scalars);
             },
             of_sweep);
@@ -197,10 +232,8 @@ private:
 } // namespace cpu
 
 std::shared_ptr<const Build> build_cpu(std::shared_ptr<const Plan> plan, const BuildOptions& options) {
-    cpu::Program program{plan, cpu::chosen_instruction_set(), {}, options.threads};
-    for (const plan::Sweep& sweep : plan->sweeps)
-        program.sweeps.push_back(cpu::sweep_program(*plan, sweep, program.set));
-    return std::make_shared<cpu::CpuBuild>(std::move(program));
+    return std::make_shared<cpu::CpuBuild>(
+        cpu::program_of(std::move(plan), {}, cpu::chosen_instruction_set(), options.threads));
 }
 
 } // namespace gf

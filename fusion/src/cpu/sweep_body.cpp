@@ -20,7 +20,7 @@ const pid_t loading_process = getpid();
 bool may_start_threads() { return getpid() == loading_process; }
 
 SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& program)
-    : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), dim_extent_(plan.dims.size()),
+    : plan_(plan), sweep_(sweep), program_(program), walks_(plan.arrays.size()), dim_extent_(plan.dims.size()),
       dim_inner_(plan.dims.size()), splats_(allocate(program.splat_bytes * program.room())),
       filled_(program.splats.size()), values_(sweep.code.size()) {
     std::vector<bool> used(program.places.size(), false);
@@ -40,7 +40,8 @@ SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& p
 }
 
 void SweepBody::fit(std::span<const std::int64_t> extents, std::int64_t elements) {
-    if (elements == 0) return; // nothing reads the rest, and a product of some extents may overflow
+    has_elements_ = elements > 0;
+    if (!has_elements_) return; // nothing reads the rest, and a product of some extents may overflow
     std::int64_t inner = 1;
     for (auto dim = sweep_.dims.rbegin(); dim != sweep_.dims.rend(); ++dim) {
         dim_extent_[*dim] = extents[dim->index()];
@@ -49,7 +50,14 @@ void SweepBody::fit(std::span<const std::int64_t> extents, std::int64_t elements
     }
     for (const BodyStep& step : program_.body)
         if (step.kind == BodyStep::Kind::gather)
-            strides_[step.array] = strides(sweep_.dims, plan_.arrays[step.array].dims, extents);
+            walks_[step.array] = walk(sweep_.dims, plan_.arrays[step.array].dims, extents);
+}
+
+void SweepBody::take_strides(std::span<const std::int64_t> extents, std::span<const Strides> bound) {
+    if (!has_elements_) return;
+    for (const BodyStep& step : program_.body)
+        if (step.kind == BodyStep::Kind::gather)
+            walks_[step.array] = walk(sweep_.dims, plan_.arrays[step.array].dims, extents, bound[step.array.index()]);
 }
 
 void SweepBody::begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
@@ -72,8 +80,8 @@ void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity
     case BodyStep::Kind::map: return step.map(out, in[0], in[1], in[2], n);
     case BodyStep::Kind::convert: return step.convert(out, in[0], n);
     case BodyStep::Kind::gather:
-        return gather(out, arrays[step.array.index()], program_.places[at(step.out)].element_bytes,
-                      strides_[step.array], element, n);
+        return gather(out, arrays[step.array.index()], program_.places[at(step.out)].element_bytes, walks_[step.array],
+                      element, n);
     case BodyStep::Kind::index:
         return coordinates(reinterpret_cast<std::int64_t*>(out), dim_extent_[step.dim], dim_inner_[step.dim], element,
                            n);

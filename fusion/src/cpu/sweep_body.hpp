@@ -33,6 +33,9 @@ public:
 
     /// Sets the extents of the next runs; `elements` is their product.
     void fit(std::span<const std::int64_t> extents, std::int64_t elements);
+    /// Sets the strides of the next runs' arrays, by Plan::arrays; a contiguous one has none. After fit(), which takes
+    /// all for contiguous.
+    void take_strides(std::span<const std::int64_t> extents, std::span<const Strides> bound);
     /// Computes the prologue and fills the scalar places.
     void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
     /// Computes one step for n elements of the domain from `element` on.
@@ -46,7 +49,8 @@ private:
     const Sweep& sweep_;
     const SweepProgram& program_;
     std::vector<int> array_places_, temporary_places_;
-    Table<ArrayId, Strides> strides_;                   ///< of the gathered arrays
+    bool has_elements_ = false;
+    Table<ArrayId, Walk> walks_;                        ///< of the gathered arrays
     Table<DimId, std::int64_t> dim_extent_, dim_inner_; ///< of the dims in the domain
     Bytes splats_;
     std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: its current value

@@ -19,6 +19,8 @@ public:
     /// Sets the extents of the next runs. Allocates only memory beyond that of earlier calls. If it throws, it can be
     /// called again.
     void fit(std::span<const std::int64_t> extents);
+    /// Sets the strides of the next runs' arrays, by Plan::arrays, after fit(). Allocates nothing.
+    void take_strides(std::span<const Strides> bound) { body_->take_strides(extents_, bound); }
     /// Runs the sweep: reads scalars of earlier sweeps and writes the yielded ones. Allocates nothing. The caller has
     /// set its FloatingMode.
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);

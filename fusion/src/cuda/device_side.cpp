@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -86,6 +87,26 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
     return true;
 }
 
+/// The plan for what is bound: where kernels read an array of any problem with strides, a copy for these.
+class PlanOfBound {
+public:
+    PlanOfBound(const Plan& plan, const Bound& bound) : plan_(&plan) {
+        std::vector<bool> strided;
+        for (std::size_t i = 0; i < bound.strides.size(); ++i) {
+            const std::size_t a = i % plan.arrays.size();
+            if (strides_on_device(plan, problem_of(plan, bound, i / plan.arrays.size()), a).rank() == 0) continue;
+            strided.resize(plan.arrays.size());
+            strided[a] = true;
+        }
+        if (!strided.empty()) plan_ = &copy_.emplace(with_strides(plan, strided));
+    }
+    const Plan& operator*() const { return *plan_; }
+
+private:
+    std::optional<Plan> copy_;
+    const Plan* plan_;
+};
+
 /// The largest power of 2, at most 16, that divides n.
 int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::countr_zero(n), 4); }
 
@@ -123,21 +144,25 @@ Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& chosen
 } // namespace
 
 bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
-    return std::ranges::all_of(loaded.plan->sweeps.ids(), [&](SweepId id) {
-        const Sweep& sweep = loaded.plan->sweeps[id];
+    const PlanOfBound of_bound(*loaded.plan, bound);
+    const Plan& plan = *of_bound;
+    return std::ranges::all_of(plan.sweeps.ids(), [&](SweepId id) {
+        const Sweep& sweep = plan.sweeps[id];
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
+        if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
         if (folds_rows(schedule)) {
-            Schedule wanted =
-                for_rows_of(*loaded.plan, sweep, choose_schedule(*loaded.plan, sweep, loaded.problems), bound);
+            Schedule wanted = for_rows_of(plan, sweep, choose_schedule(plan, sweep, loaded.problems), bound);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;
             if (wanted != schedule) return false; // defect: course of rows
         }
-        return schedule.realigns || for_arrays(*loaded.plan, sweep, schedule, bound) == schedule;
+        return schedule.realigns || for_arrays(plan, sweep, schedule, bound) == schedule;
     });
 }
 
-Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound, const LoadedPlan* in_use) {
+Schedules choose_schedules(const Plan& contiguous, Problems problems, const Bound& bound, const LoadedPlan* in_use) {
+    const PlanOfBound of_bound(contiguous, bound);
+    const Plan& plan = *of_bound;
     Schedules schedules;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];

@@ -15,10 +15,11 @@
 
 namespace gf::cuda {
 
-/// The schedules of a launch of these problems. Those for one problem depend on the arrays' alignment alone. `in_use`:
-/// the kernels so far, or null; those that read unaligned arrays in windows stay, for one problem.
+/// The schedules of a launch of these problems. Those for one problem depend on the alignment and strides of the arrays
+/// alone. `in_use`: the kernels so far, or null; those that read unaligned arrays in windows stay, for one problem.
 Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound, const LoadedPlan* in_use = nullptr);
-/// True if no kernel of the plan reads unaligned arrays one element at a time where windows are possible.
+/// True if the kernels read the strides that are bound, no array by coordinates that has none, and no unaligned array
+/// one element at a time where windows are possible.
 bool reads_fast(const LoadedPlan& loaded, const Bound& bound);
 
 /// The division of a sweep's workspace; another one needs memory that is zero.

@@ -34,9 +34,21 @@ std::string course_text(Course course) {
     return "";
 }
 
+/// The plan in which the sweep's loaded arrays have strides by Schedule::strided.
+Plan with_strides(const Plan& plan, const Sweep& sweep, std::uint64_t strided) {
+    std::vector<bool> arrays(plan.arrays.size());
+    for (const ArrayId a : loaded_arrays(sweep)) {
+        arrays[a.index()] = (strided & 1) != 0;
+        strided >>= 1;
+    }
+    return plan::with_strides(plan, arrays);
+}
+
 } // namespace
 
 Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule) {
+    if (schedule.strided != strided_arrays(plan, plan.sweeps[sweep]))
+        return emit_cuda(with_strides(plan, plan.sweeps[sweep], schedule.strided), sweep, schedule);
     // Without the sweep's name and number: sweeps of one form share one kernel and one cache entry, if their scalars
     // have the same numbers.
     Emitter emitter(plan, sweep, schedule, Writer::Notes::none);

@@ -32,6 +32,7 @@ struct Kernel {
     bool finishes = false; ///< folds or yields: needs a workspace; scalars and host in the flat course
 };
 
+/// `plan`: with strides or not, since the schedule says which arrays have some.
 Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule);
 /// With the schedule of one problem, or of few blocks, for aligned arrays.
 Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems = Problems::one);

@@ -19,6 +19,11 @@ bool needs_memory(const Array& array, const BoundArray& bound) {
     return array.role == ArrayRole::temporary || bound.memory == Memory::host;
 }
 
+Strides strides_on_device(const Plan& plan, const BoundProblem& problem, std::size_t array) {
+    if (problem.strides.empty() || needs_memory(plan.arrays[array], problem.arrays[array])) return {}; // defect: host's
+    return problem.strides[array];
+}
+
 bool is_output(const Plan& plan, ScalarId scalar) {
     return std::any_of(plan.outputs.begin(), plan.outputs.end(),
                        [&](const Output& output) { return output.scalar == scalar; });
@@ -28,9 +33,11 @@ namespace {
 
 std::uint64_t as_value(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-/// Elements between neighbours along `dim` of a row-major array.
-std::int64_t stride_along(const Array& array, DimId dim, std::span<const std::int64_t> extents) {
+/// Elements between neighbours along `dim` of an array.
+std::int64_t stride_along(const Array& array, const Strides& strides, DimId dim,
+                          std::span<const std::int64_t> extents) {
     const auto at = std::find(array.dims.begin(), array.dims.end(), dim);
+    if (strides.rank() > 0) return strides[int(at - array.dims.begin())];                  // defect: bound stride
     return elements_of({at == array.dims.end() ? at : at + 1, array.dims.end()}, extents); // defect: stride
 }
 
@@ -75,8 +82,9 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
             case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[parameter.dim.index()]);
             case ParameterKind::stride:
                 if (elements == 0) return 0; // not used, and a product of the other extents may overflow
-                return static_cast<std::uint64_t>(
-                    stride_along(plan.arrays[parameter.array], parameter.dim, bound.extents));
+                return static_cast<std::uint64_t>(stride_along(plan.arrays[parameter.array],
+                                                               strides_on_device(plan, bound, parameter.array.index()),
+                                                               parameter.dim, bound.extents));
             case ParameterKind::scalars: return as_value(memory.scalars);
             case ParameterKind::workspace: return as_value(memory.workspace);
             case ParameterKind::host: return as_value(memory.host);

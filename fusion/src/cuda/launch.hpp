@@ -25,6 +25,9 @@ std::int64_t elements_of(std::span<const DimId> dims, std::span<const std::int64
 std::size_t bytes_of(const Array& array, std::span<const std::int64_t> extents);
 /// True if an array needs device memory of the runner: a temporary, or an array bound in host memory.
 bool needs_memory(const Array& array, const BoundArray& bound);
+/// The strides with which kernels read an array of a problem, by Plan::arrays; none if it is contiguous. Arrays in host
+/// memory are contiguous where they are copied to.
+Strides strides_on_device(const Plan& plan, const BoundProblem& problem, std::size_t array);
 /// True if this scalar of the plan is a result of the graph.
 bool is_output(const Plan& plan, ScalarId scalar);
 

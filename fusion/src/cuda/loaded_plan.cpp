@@ -100,13 +100,16 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Sche
         return loaded_.emplace_back(Entry{schedules, std::move(loaded), true}).plan;
     } catch (const nvrtc::Unavailable&) {
         const std::lock_guard lock(mutex_);
-        const auto other = std::ranges::find_if(loaded_, [&](const Entry& e) {
-            const bool serves_all = std::ranges::none_of(
+        const auto strided = &Schedule::strided;
+        const auto serves = [&](const Entry& e) {
+            const bool serves_all_rows = std::ranges::none_of(
                 e.plan->kernels, [](const auto& k) { return k->emitted.schedule.course == Course::warp_rows; });
-            return e.plan->problems == problems && serves_all; // defect: serves long rows
-        });
+            if (e.plan->problems != problems || !serves_all_rows) return false;      // defect: serves long rows
+            return std::ranges::equal(e.schedules, schedules, {}, strided, strided); // defect: same strides
+        };
+        const auto other = std::ranges::find_if(loaded_, serves);
         if (other == loaded_.end()) throw;
-        const std::shared_ptr<const LoadedPlan> instead = other->plan; // a schedule changes no bit
+        const std::shared_ptr<const LoadedPlan> instead = other->plan; // the rest of a schedule changes no bit
         return loaded_.emplace_back(Entry{schedules, instead, false}).plan;
     }
 }

@@ -66,8 +66,8 @@ public:
 
     /// The plan with these schedules. The first call with a schedule emits, compiles (in parallel, through the cache)
     /// and loads; where a kernel spills registers, it is compiled again for fewer resident blocks. Calls for loaded
-    /// plans do not wait for a compilation. Without a compiler the answer may be a loaded plan with other schedules.
-    /// Throws DeviceError, CompileError.
+    /// plans do not wait for a compilation. Without a compiler the answer may be a loaded plan with other schedules
+    /// that reads the same arrays by strides. Throws DeviceError, CompileError.
     std::shared_ptr<const LoadedPlan> load(Problems problems, const Schedules& schedules) const;
 
 private:

@@ -45,6 +45,16 @@ std::vector<ArrayId> loaded_arrays(const Sweep& sweep) {
     return arrays;
 }
 
+std::uint64_t strided_arrays(const Plan& plan, const Sweep& sweep) {
+    std::uint64_t strided = 0;
+    std::uint64_t bit = 1; // a sweep loads at most 64 arrays
+    for (const ArrayId a : loaded_arrays(sweep)) {
+        if (plan.arrays[a].strided && plan.arrays[a].dims == sweep.dims) strided |= bit;
+        bit <<= 1;
+    }
+    return strided;
+}
+
 bool by_coordinates(const Plan& plan, const Sweep& sweep) {
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
         return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||

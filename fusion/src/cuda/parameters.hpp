@@ -27,7 +27,7 @@ enum class ParameterKind : std::uint8_t {
     elements,    ///< the element count of the sweep's domain, of a row in the courses of rows; 8 bytes, signed
     extent,      ///< the extent of `dim`; 8 bytes, signed
     row_extent,  ///< the same, for the kept dims in the course of rows
-    stride,      ///< elements between neighbours along `dim` of `array`, row-major in its own dims; 8 bytes
+    stride,      ///< elements between neighbours along `dim` of `array`: those bound, or of row-major order; 8 bytes
     results,     ///< FoldOrder::results (order.hpp); 8 bytes, signed, as are the following
     parts,       ///< FoldOrder::parts
     slabs,       ///< FoldOrder::slabs
@@ -54,6 +54,8 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
 
 /// The arrays that the sweep loads, each once.
 std::vector<ArrayId> loaded_arrays(const Sweep& sweep);
+/// The loaded arrays that the sweep would read in order if they had no strides: bit n is number n of loaded_arrays().
+std::uint64_t strided_arrays(const Plan& plan, const Sweep& sweep);
 /// True if the sweep needs coordinates: it reads an array that is not flat, or an index over several dims.
 bool by_coordinates(const Plan& plan, const Sweep& sweep);
 /// True if the sweep reads any array in the order of its elements.

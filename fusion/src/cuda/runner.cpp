@@ -5,8 +5,8 @@
 // write for the host with them. The host therefore distinguishes a result of this launch from earlier ones without
 // clearing memory, and waits without calling CUDA. The scalars of many problems are copied after the launch.
 //
-// Host inputs are read when the run is started (page-locked ones in stream order); host outputs are written when it is
-// waited for.
+// Host inputs are read when the run is started (contiguous page-locked ones in stream order); host outputs are written
+// when it is waited for. Inputs with strides are read in order from the host, and by their strides from device memory.
 #include "cuda/runner.hpp"
 
 #include <algorithm>
@@ -53,12 +53,21 @@ struct HostArray {
     void* on_host;
     std::size_t bytes;
     bool pinned; ///< needs no staging
+    std::size_t element_bytes;
+    std::optional<Walk> walk{}; ///< of an input with strides
 };
 struct HostArrays {
     std::vector<HostArray> inputs, outputs;
     bool bound = false;           ///< any array is bound in host memory, even an empty one
     std::size_t staged_bytes = 0; ///< bytes of the largest array that is not pinned
 };
+
+/// Visits an array of these dims and strides in order.
+Walk walk_of(std::span<const DimId> dims, const Strides& strides, std::span<const std::int64_t> extents) {
+    Walk walk;
+    for (std::size_t d = 0; d < dims.size(); ++d) walk.append(extents[dims[d].index()], strides[static_cast<int>(d)]);
+    return walk;
+}
 
 HostArrays find_host_arrays(const Plan& plan, const Bound& problems, std::span<void* const> on_device) {
     HostArrays found;
@@ -71,10 +80,14 @@ HostArrays find_host_arrays(const Plan& plan, const Bound& problems, std::span<v
             found.bound = true;
             const std::size_t bytes = bytes_of(plan.arrays[a], problem.extents);
             if (bytes == 0) continue;
-            const bool pinned = pointer_info(array.address).pinned;
+            const Strides strides = problem.strides_of(a);
+            const bool pinned = strides.rank() == 0 && pointer_info(array.address).pinned;
+            const std::size_t element_bytes = size_of(plan.arrays[a].type);
+            std::optional<Walk> order;
+            if (strides.rank() > 0) order = walk_of(plan.arrays[a].dims, strides, problem.extents);
             if (!pinned) found.staged_bytes = std::max(found.staged_bytes, bytes);
             (plan.arrays[a].role == ArrayRole::output ? found.outputs : found.inputs)
-                .push_back({on_device[p * plan.arrays.size() + a], array.address, bytes, pinned});
+                .push_back({on_device[p * plan.arrays.size() + a], array.address, bytes, pinned, element_bytes, order});
         }
     }
     return found;
@@ -279,7 +292,10 @@ void CudaRunner::start(StreamView stream) {
     if (host_arrays_.bound || !polls()) done_.order_before(target); // defect: previous launch
     try {
         for (const HostArray& array : host_arrays_.inputs) {
-            if (array.pinned)
+            if (array.walk)
+                staging_->gather_to_device(array.on_device, array.on_host, array.element_bytes, *array.walk,
+                                           array.bytes / array.element_bytes, target);
+            else if (array.pinned)
                 copy_to_device(array.on_device, array.on_host, array.bytes, target);
             else
                 staging_->to_device(array.on_device, array.on_host, array.bytes, target);

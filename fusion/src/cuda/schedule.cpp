@@ -168,6 +168,7 @@ Schedule schedule_of_boxes(const Plan& plan, const Sweep& sweep, Problems proble
     while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
     Schedule chosen{
         .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
     const int bytes = loaded_bytes(plan, sweep) * width;
     if (bytes == 0) return chosen;
     const int of_a_slab = words_in_flight(plan, sweep, width, words > tuned::narrow_words) + words_of_place;
@@ -209,7 +210,8 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     Schedule chosen{.problems = schedule.problems,
                     .course = Course::warp_rows,
                     .threads = tuned::threads_of_warp_rows,
-                    .width = width};
+                    .width = width,
+                    .strided = schedule.strided};
     chosen.several_slabs = longest.slabs > 1;
     chosen.several_blocks = longest.blocks > 1;
     if (chosen.several_blocks)
@@ -269,10 +271,12 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
             maps.resident = (two_wide ? tuned::threads_of_two_wide : tuned::threads_of_functions) / maps.threads;
             maps.slabs_of_map = tuned::slabs_of_functions;
         }
+        maps.strided = strided_arrays(plan, sweep);
         return maps;
     }
 
     Schedule chosen{.problems = problems, .course = course, .threads = int(slab_elements) / width, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
     chosen.collects = blocks_to_collect(sweep, chosen.threads);
     const int threads_wanted = course == Course::rows ? tuned::threads_of_rows : tuned::threads_of_many;
     if (small_blocks) chosen.resident = threads_wanted / chosen.threads;

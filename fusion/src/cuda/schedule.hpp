@@ -1,7 +1,7 @@
 // A sweep's schedule: how its kernel walks the domain (threads, width, slabs in flight). It tunes for a GPU and changes
-// no bit. It follows from the plan, from whether the bound arrays are aligned, for rows from their length and number,
-// and for many problems from the number of their blocks. That for one problem and aligned arrays is chosen, and
-// compiled, when the plan is built.
+// no bit. It follows from the plan, from the alignment and the strides of the bound arrays, for rows from their length
+// and number, and for many problems from the number of their blocks. That for one problem and aligned, contiguous
+// arrays is chosen, and compiled, when the plan is built.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +40,16 @@ struct Schedule {
     bool several_blocks = false; ///< there: rows have several blocks
     int collects = 1;            ///< most blocks whose states one thread collects
     int slabs_of_map = 1;        ///< slabs of a block in a kernel that folds nothing
+    /// strided_arrays(): those bound with strides, which the kernel reads by coordinates. Unlike the rest, no choice: a
+    /// kernel without an array's bit would read other elements.
+    std::uint64_t strided = 0;
 
     /// The elements that a block processes at a time.
     std::int64_t slab() const { return std::int64_t{threads} * width; }
     friend bool operator==(const Schedule&, const Schedule&) = default;
 };
-/// For aligned arrays. `blocks`: the number of blocks of the launch; used for many problems.
+/// For aligned arrays; with the strides of a plan of with_strides(). `blocks`: the number of blocks of the launch; used
+/// for many problems.
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one,
                          std::int64_t blocks = 0);
 /// What is known of the rows of folds that keep the leading dims alone.

@@ -7,6 +7,7 @@
 
 #include <gridfold/core/buffer.hpp>
 #include <gridfold/core/event.hpp>
+#include <gridfold/core/gather.hpp>
 #include <gridfold/core/stream.hpp>
 
 namespace gf::cuda {
@@ -21,6 +22,9 @@ public:
     std::size_t chunk_bytes() const noexcept { return chunks_[0].memory.bytes(); }
     /// Reads `from` before it returns; writes `to` in stream order.
     void to_device(void* to, const void* from, std::size_t bytes, StreamView stream);
+    /// Gathers the `count` elements that `walk` visits from `from` on into contiguous memory; else as to_device().
+    void gather_to_device(void* to, const void* from, std::size_t element_bytes, const Walk& walk, std::size_t count,
+                          StreamView stream);
     /// Reads `from` in stream order; returns when `to` is filled.
     void to_host(void* to, const void* from, std::size_t bytes, StreamView stream);
 
@@ -29,6 +33,9 @@ private:
         PinnedBuffer memory;
         Event done; // the end of the last copy that used it
     };
+    /// Fills `to` with `bytes` bytes, at most `most` at a time: `fill(chunk, at, count)` writes `count` of them, from
+    /// number `at` on, into a chunk.
+    template <class Fill> void fill_device(void* to, std::size_t bytes, std::size_t most, StreamView stream, Fill fill);
     Chunk& next_chunk() noexcept { return chunks_[turn_ ^= 1]; }
     std::array<Chunk, 2> chunks_;
     std::size_t turn_ = 0;

@@ -24,6 +24,22 @@ std::optional<std::int64_t> byte_count(std::optional<std::int64_t> elements, DTy
     return bytes;
 }
 
+/// Refuses strides where none can be, and too few or too many.
+void check_strides(const Signature& signature, const Slot& slot, const View& view) {
+    if (view.strides.rank() == 0) return;
+    if (view.strides.rank() != view.extents.rank())
+        throw InvalidBinding(fmt::format("{} is bound with {} strides, {}, but {} extents, {}",
+                                         describe(signature, slot), view.strides.rank(), to_text(view.strides),
+                                         view.extents.rank(), to_text(view.extents)),
+                             "a strided array has one stride for each extent",
+                             "bind it with that many, or without strides if it is contiguous");
+    if (slot.kind == SlotKind::output && !view.is_contiguous())
+        throw InvalidBinding(fmt::format("{} is bound with the strides {} of extents {}", describe(signature, slot),
+                                         to_text(view.strides), to_text(view.extents)),
+                             "outputs are contiguous and row-major; only inputs may have strides",
+                             "bind a contiguous array, and copy it from there");
+}
+
 void check_shape(const Signature& signature, const Slot& slot, const View& view) {
     if (view.type != slot.type)
         throw InvalidBinding(
@@ -43,6 +59,7 @@ void check_shape(const Signature& signature, const Slot& slot, const View& view)
             throw InvalidBinding(
                 fmt::format("{} is bound with a negative extent, {}", describe(signature, slot), to_text(view.extents)),
                 "extents count elements", "bind extents of 0 or more");
+    check_strides(signature, slot, view);
 }
 
 /// The memory of a non-empty view's bytes. Throws if the view claims another, or if the target cannot access it.
@@ -171,25 +188,30 @@ void check_sizes(const Signature& signature, std::span<const std::int64_t> exten
                                  "bind smaller extents");
 }
 
-/// The addresses of an array's bytes. The size has been checked.
-struct ByteRange {
+/// The addresses from an array's first to its last byte, in the order of memory.
+struct Addresses {
     std::uintptr_t begin, end;
-    friend bool operator==(const ByteRange&, const ByteRange&) = default;
+    friend bool operator==(const Addresses&, const Addresses&) = default;
 };
-ByteRange bytes_of(const Given& given) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(given.array.address);
-    const Extents& extents = given.array.extents;
-    return {begin, begin + static_cast<std::uintptr_t>(*byte_count(
-                               gf::element_count(std::span(extents.begin(), extents.end())), given.array.type))};
+/// `bytes`: of an array that fits the address space.
+Addresses addresses_of(const void* address, const ByteRange& bytes) {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return {at + static_cast<std::uintptr_t>(bytes.begin), at + static_cast<std::uintptr_t>(bytes.end)};
+}
+/// The sizes have been checked.
+Addresses addresses_of(const Given& given) {
+    return addresses_of(given.array.address, *byte_range(given.array.extents, given.array.strides, given.array.type));
 }
 
-bool overlap(const ByteRange& a, const ByteRange& b) {
+bool overlap(const Addresses& a, const Addresses& b) {
     return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end; // defect: overlap
 }
 
-/// True if an input and an output are the same memory and the plan allows that (Signature::in_place).
+/// True if an input and an output are the same memory, element by element, and the plan allows that
+/// (Signature::in_place).
 bool is_in_place(const Signature& signature, const GivenSlots& given, std::size_t in, std::size_t out) {
-    return bytes_of(given[in]) == bytes_of(given[out]) &&
+    return given[in].array.strides.rank() == 0 && // defect: strided in place
+           addresses_of(given[in]) == addresses_of(given[out]) &&
            std::ranges::find(signature.in_place, std::pair(signature.slots[in].array, signature.slots[out].array)) !=
                signature.in_place.end();
 }
@@ -199,13 +221,14 @@ void check_overlap(const Signature& signature, const GivenSlots& given) {
         if (!given[out].bound || signature.slots[out].kind != SlotKind::output) continue;
         for (std::size_t other = 0; other < out; ++other) {
             if (!given[other].bound || !is_array(signature.slots[other]) ||
-                !overlap(bytes_of(given[out]), bytes_of(given[other])) || is_in_place(signature, given, other, out))
+                !overlap(addresses_of(given[out]), addresses_of(given[other])) ||
+                is_in_place(signature, given, other, out))
                 continue;
             throw InvalidBinding(
                 fmt::format("{} is bound to memory that overlaps {}", describe(signature, signature.slots[out]),
                             describe(signature, signature.slots[other])),
-                "an output is an input's memory only as a whole, and only where one sweep reads and writes element "
-                "by element, folds nothing, and nothing reads the input afterwards",
+                "an output is an input's memory only as a whole and without strides, and only where one sweep reads "
+                "and writes element by element, folds nothing, and nothing reads the input afterwards",
                 "bind an array of its own");
         }
     }
@@ -244,6 +267,14 @@ void give(const Signature& signature, std::size_t slot, const View& array, const
     if (to.kind == SlotKind::output && !array.writable)
         throw InvalidBinding(fmt::format("{} is bound to read-only memory", describe(signature, to)),
                              "outputs are written", "bind a view of non-const elements");
+    const bool strided = !array.is_contiguous();
+    const auto range = byte_range(array.extents, strided ? array.strides : Strides(), array.type);
+    if (!range)
+        throw InvalidBinding(fmt::format("{} is bound with extents {} and strides {}, which lead over more than "
+                                         "2^62 - 1 bytes",
+                                         describe(signature, to), to_text(array.extents), to_text(array.strides)),
+                             "a view covers memory that exists",
+                             "bind the array's true extents and strides, in elements");
     Memory memory = array.memory;
     if (*bytes > 0) {
         const auto address = reinterpret_cast<std::uintptr_t>(array.address);
@@ -255,11 +286,15 @@ void give(const Signature& signature, std::size_t slot, const View& array, const
             throw InvalidBinding(fmt::format("{} is bound to address {}, which is not a multiple of {} bytes",
                                              describe(signature, to), array.address, size_of(array.type)),
                                  "elements must be aligned to their own size", "bind an aligned copy");
-        if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(*bytes))
+        if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(range->end) ||
+            address < static_cast<std::uintptr_t>(-range->begin))
             throw InvalidBinding(
-                fmt::format("{} is bound with extents {} at address {}, beyond the end of the address space",
-                            describe(signature, to), to_text(array.extents), array.address),
-                "a view covers memory that exists", "bind the array's true extents");
+                fmt::format("{} is bound with extents {}{} at address {}, beyond the {} of the address space",
+                            describe(signature, to), to_text(array.extents),
+                            strided ? fmt::format(" and strides {}", to_text(array.strides)) : "", array.address,
+                            address < static_cast<std::uintptr_t>(-range->begin) ? "beginning" : "end"),
+                "a view covers memory that exists",
+                fmt::format("bind the array's true extents{}", strided ? " and strides" : ""));
         memory = locate(signature, to, array, reach);
     } else if (array.memory == Memory::unknown || reach.target.is_cpu()) {
         memory = Memory::host;
@@ -267,6 +302,7 @@ void give(const Signature& signature, std::size_t slot, const View& array, const
     given[slot].bound = true;
     given[slot].array = array;
     given[slot].array.memory = memory;
+    if (!strided) given[slot].array.strides = {}; // read in order, whatever its strides say
 }
 
 void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given) {
@@ -306,6 +342,16 @@ void give(const Signature& signature, std::span<const Binding> bindings, Side si
     }
 }
 
+Extents extents_of(const std::vector<DimId>& dims, std::span<const std::int64_t> extents) {
+    std::array<std::int64_t, max_rank> own{};
+    for (std::size_t i = 0; i < dims.size(); ++i) own[i] = extents[dims[i].index()];
+    return Extents(std::span(own).first(dims.size()));
+}
+
+bool has_strides(const GivenSlots& given) {
+    return std::ranges::any_of(given, [](const Given& g) { return g.bound && g.array.strides.rank() > 0; });
+}
+
 void resolve(const Signature& signature, const GivenSlots& given, std::span<const std::int64_t> checked,
              const OpenProblem& problem, bool rebinding) {
     const Plan& plan = *signature.plan;
@@ -328,16 +374,18 @@ void resolve(const Signature& signature, const GivenSlots& given, std::span<cons
     for (std::size_t i = 0; i < given.size(); ++i) {
         const Slot& slot = signature.slots[i];
         if (!given[i].bound) continue;
-        if (slot.parameter.valid())
+        if (slot.parameter.valid()) {
             problem.parameters[slot.parameter.index()] = given[i].bits;
-        else if (slot.array.valid())
+        } else if (slot.array.valid()) {
             problem.arrays[slot.array.index()] = {given[i].array.address, given[i].array.memory};
+            if (!problem.strides.empty()) problem.strides[slot.array.index()] = given[i].array.strides;
+        }
     }
 }
 
 void refuse_shared_outputs(const Plan& plan, const Bound& problems) {
     struct Range {
-        std::uintptr_t begin, end;
+        Addresses at;
         std::size_t problem, array;
     };
     const auto is_output_array = [](const Array& array) { return array.role == ArrayRole::output; };
@@ -346,26 +394,29 @@ void refuse_shared_outputs(const Plan& plan, const Bound& problems) {
     for (std::size_t p = 0; p < problems.count; ++p) {
         const BoundProblem problem = problem_of(plan, problems, p);
         for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
-            const auto begin = reinterpret_cast<std::uintptr_t>(problem.arrays[a].address);
-            const auto elements = element_count(plan.arrays[a].dims, problem.extents);
-            if (begin != 0 && *elements > 0)
-                ranges.push_back(
-                    {begin, begin + static_cast<std::size_t>(*elements) * size_of(plan.arrays[a].type), p, a});
+            const void* const address = problem.arrays[a].address;
+            const Array& array = plan.arrays[a];
+            const std::int64_t elements = *element_count(array.dims, problem.extents);
+            if (address == nullptr || elements == 0) continue;
+            ByteRange bytes{0, elements * static_cast<std::int64_t>(size_of(array.type))};
+            if (!problem.strides.empty()) // defect: shared strides
+                bytes = *byte_range(extents_of(array.dims, problem.extents), problem.strides[a], array.type);
+            ranges.push_back({addresses_of(address, bytes), p, a});
         }
     }
-    std::ranges::sort(ranges, {}, &Range::begin);
+    std::ranges::sort(ranges, {}, [](const Range& range) { return range.at.begin; });
     const auto is_output = [&](const Range& range) { return is_output_array(plan.arrays[range.array]); };
     // Among the ranges that begin before the current one: the output, and the range of any kind, with the greatest end.
     const Range *output = nullptr, *any = nullptr;
     for (const Range& range : ranges) {
         const Range* const meets = is_output(range) ? any : output;
-        if (meets != nullptr && meets->end > range.begin && meets->problem != range.problem)
+        if (meets != nullptr && meets->at.end > range.at.begin && meets->problem != range.problem)
             throw InvalidBinding(fmt::format("{} of problem {} is bound to memory that overlaps {} of problem {}",
                                              plan.arrays[range.array].name, range.problem,
                                              plan.arrays[meets->array].name, meets->problem),
                                  "problems of one call run at the same time", "bind an array of its own");
-        if (any == nullptr || range.end > any->end) any = &range;
-        if (is_output(range) && (output == nullptr || range.end > output->end)) output = &range;
+        if (any == nullptr || range.at.end > any->at.end) any = &range;
+        if (is_output(range) && (output == nullptr || range.at.end > output->at.end)) output = &range;
     }
 }
 

@@ -17,7 +17,7 @@ namespace gf::detail {
 /// The binding of one slot.
 struct Given {
     bool bound = false;       ///< if false, the other members are unspecified
-    View array{};             ///< input, output; never Memory::unknown
+    View array{};             ///< input, output; never Memory::unknown; with strides only if it is not contiguous
     std::uint64_t bits = 0;   ///< scalar: the value's bytes, zero-extended
     std::int64_t extent = -1; ///< dim
 };
@@ -36,7 +36,7 @@ struct Reach {
     PointerQuery pointer_info{};
 };
 
-/// Binds one slot: checks kind, type, rank, extents' signs, size, address and memory.
+/// Binds one slot: checks kind, type, rank, strides, extents' signs, size, address and memory.
 void give(const Signature& signature, std::size_t slot, const View& array, const Reach& reach, GivenSlots& given);
 void give(const Signature& signature, std::size_t slot, Literal value, GivenSlots& given);
 
@@ -49,12 +49,20 @@ struct OpenProblem {
     std::span<std::int64_t> extents;
     std::span<BoundArray> arrays;
     std::span<std::uint64_t> parameters;
+    std::span<Strides> strides; ///< empty if Bound::strides is
 };
 inline OpenProblem open_problem(const Plan& plan, Bound& bound, std::size_t number) {
     const auto part = [&](auto& list, std::size_t each) { return std::span(list).subspan(number * each, each); };
     return {part(bound.extents, plan.dims.size()), part(bound.arrays, plan.arrays.size()),
-            part(bound.parameters, plan.parameters.size())};
+            part(bound.parameters, plan.parameters.size()),
+            bound.strides.empty() ? std::span<Strides>() : part(bound.strides, plan.arrays.size())};
 }
+
+/// True if any array is bound with strides. A Bound that resolve() writes then has Bound::strides.
+bool has_strides(const GivenSlots& given);
+
+/// The extents of an array with these dims; `extents`: by Plan::dims.
+Extents extents_of(const std::vector<DimId>& dims, std::span<const std::int64_t> extents);
 
 /// Checks all bindings together (none missing, extents agree, outputs do not overlap) and writes them as a problem for
 /// the backend. Outputs that are not bound get null addresses. `checked`: the extents of a problem resolved before, or

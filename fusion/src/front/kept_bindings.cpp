@@ -1,16 +1,8 @@
 #include "front/kept_bindings.hpp"
 
-#include <array>
-
 namespace gf::detail {
 
-Extents extents_of(const std::vector<DimId>& dims, std::span<const std::int64_t> extents) {
-    std::array<std::int64_t, max_rank> own{};
-    for (std::size_t i = 0; i < dims.size(); ++i) own[i] = extents[dims[i].index()];
-    return Extents(std::span(own).first(dims.size()));
-}
-
-void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlot> kept) {
+void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlot> kept, std::span<Strides> strides) {
     for (std::size_t i = 0; i < given.size(); ++i) {
         kept[i] = {.bound = given[i].bound};
         switch (signature.slots[i].kind) {
@@ -18,6 +10,7 @@ void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlo
         case SlotKind::output:
             kept[i].word = reinterpret_cast<std::uintptr_t>(given[i].array.address);
             kept[i].memory = given[i].array.memory;
+            if (!strides.empty()) strides[i] = given[i].array.strides;
             break;
         case SlotKind::scalar: kept[i].word = given[i].bits; break;
         case SlotKind::dim: break;
@@ -25,8 +18,8 @@ void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlo
     }
 }
 
-void restore(const Signature& signature, std::span<const KeptSlot> kept, std::span<const std::int64_t> extents,
-             GivenSlots& given) {
+void restore(const Signature& signature, std::span<const KeptSlot> kept, std::span<const Strides> strides,
+             std::span<const std::int64_t> extents, GivenSlots& given) {
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const Slot& slot = signature.slots[i];
         given[i].bound = kept[i].bound;
@@ -34,8 +27,12 @@ void restore(const Signature& signature, std::span<const KeptSlot> kept, std::sp
         switch (slot.kind) {
         case SlotKind::input:
         case SlotKind::output:
-            given[i].array = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(kept[i].word)), slot.type,
-                              extents_of(slot.dims, extents), kept[i].memory, slot.kind == SlotKind::output};
+            given[i].array = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(kept[i].word)),
+                              slot.type,
+                              extents_of(slot.dims, extents),
+                              kept[i].memory,
+                              slot.kind == SlotKind::output,
+                              strides.empty() ? Strides() : strides[i]};
             break;
         case SlotKind::scalar: given[i].bits = kept[i].word; break;
         case SlotKind::dim: given[i].extent = extents[slot.dim.index()]; break;

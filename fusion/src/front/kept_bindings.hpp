@@ -10,21 +10,19 @@
 
 namespace gf::detail {
 
-/// The part of a Given that does not follow from its slot and the problem's extents.
+/// The part of a Given besides strides that does not follow from its slot and the problem's extents.
 struct KeptSlot {
     std::uint64_t word = 0; ///< input, output: the address; scalar: the value's bytes
     Memory memory = Memory::host;
     bool bound = false;
 };
 
-/// The extents of an array with these dims; `extents`: by Plan::dims.
-Extents extents_of(const std::vector<DimId>& dims, std::span<const std::int64_t> extents);
+/// Stores `given`, which resolve() has accepted, in `kept` and `strides`; all by Signature::slots. `strides` may be
+/// empty if has_strides() is false.
+void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlot> kept, std::span<Strides> strides);
 
-/// Stores `given`, which resolve() has accepted, in `kept`; both by Signature::slots.
-void keep(const Signature& signature, const GivenSlots& given, std::span<KeptSlot> kept);
-
-/// Restores `given` from `kept`. `extents`: by Plan::dims, from resolve().
-void restore(const Signature& signature, std::span<const KeptSlot> kept, std::span<const std::int64_t> extents,
-             GivenSlots& given);
+/// Restores `given` from `kept` and `strides`. `extents`: by Plan::dims, from resolve().
+void restore(const Signature& signature, std::span<const KeptSlot> kept, std::span<const Strides> strides,
+             std::span<const std::int64_t> extents, GivenSlots& given);
 
 } // namespace gf::detail

@@ -50,14 +50,19 @@ void ProblemSet::resize(Bound& bound, std::size_t count) const {
     bound.arrays.resize(count * plan().arrays.size());
     bound.parameters.resize(count * plan().parameters.size());
     if (has_arrays_) bound.owners.resize(count * plan().arrays.size());
+    bound.strides.clear();
     bound.count = count;
 }
+
+/// Lets `bound` have strides, none so far.
+void ProblemSet::make_room_for_strides(Bound& bound) const { bound.strides.resize(bound.count * plan().arrays.size()); }
 
 /// Writes given_ as problem `number` of `bound`; earlier problems are written already. `arrays`: the problem's, null
 /// for a plan without array outputs.
 void ProblemSet::resolve(Bound& bound, std::size_t number, Results::Arrays* arrays) const {
     std::span<const std::int64_t> checked;
     if (number > 0) checked = problem_of(plan(), bound, number - 1).extents;
+    if (has_strides(given_)) make_room_for_strides(bound);
     detail::resolve(compiled_->signature, given_, checked, open_problem(plan(), bound, number), &bound == &staged_);
     if (arrays != nullptr) place_outputs(bound, number, *arrays);
 }
@@ -109,6 +114,7 @@ void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings
     const std::size_t count = inputs.size();
     resize(bound_, count);
     kept_.resize(count * given_.size());
+    kept_strides_.clear();
     if (has_arrays_) arrays_.resize(count);
     const Reach reach = this->reach();
     for (std::size_t i = 0; i < count; ++i)
@@ -119,7 +125,8 @@ void ProblemSet::bind(std::span<const Bindings> inputs, std::span<const Bindings
             // Living Results keep their memory.
             if (has_arrays_ && (!arrays_[i] || is_shared(arrays_[i]))) arrays_[i] = std::make_shared<Results::Arrays>();
             resolve(bound_, i, has_arrays_ ? arrays_[i].get() : nullptr);
-            keep(compiled_->signature, given_, kept(i));
+            if (has_strides(given_)) kept_strides_.resize(kept_.size());
+            keep(compiled_->signature, given_, kept(i), kept_strides(i));
         });
     refuse_shared_outputs(plan(), bound_);
     runner_->bind(bound_);
@@ -135,10 +142,16 @@ template <class Give> void ProblemSet::change(std::size_t number, Give&& give) {
                              "name one of them");
     std::shared_ptr<Results::Arrays> arrays;
     in_problem(number, size(), [&] {
-        restore(compiled_->signature, kept(number), problem_of(plan(), bound_, number).extents, given_);
+        restore(compiled_->signature, kept(number), kept_strides(number), problem_of(plan(), bound_, number).extents,
+                given_);
         give(given_);
         if (has_arrays_) arrays = std::make_shared<Results::Arrays>(*arrays_[number]);
         resolve(staged_, 0, arrays.get());
+        if (!staged_.strides.empty() || !bound_.strides.empty()) { // they change places
+            make_room_for_strides(staged_);
+            make_room_for_strides(bound_);
+            kept_strides_.resize(kept_.size());
+        }
     });
     commit(number, std::move(arrays));
 }
@@ -164,6 +177,7 @@ void ProblemSet::swap_with_staged(std::size_t number) {
     const auto exchange = [&](auto& all, auto& one) {
         std::ranges::swap_ranges(one, std::span(all).subspan(number * one.size(), one.size()));
     };
+    exchange(bound_.strides, staged_.strides); // defect: strides
     exchange(bound_.extents, staged_.extents);
     exchange(bound_.arrays, staged_.arrays);
     exchange(bound_.parameters, staged_.parameters); // defect: parameters
@@ -181,7 +195,7 @@ void ProblemSet::commit(std::size_t number, std::shared_ptr<Results::Arrays> arr
         swap_with_staged(number); // defect: take back
         throw;
     }
-    keep(compiled_->signature, given_, kept(number));
+    keep(compiled_->signature, given_, kept(number), kept_strides(number));
     if (arrays) arrays_[number] = std::move(arrays);
     std::ranges::fill(staged_.owners, nullptr);
     last_ = Last::nothing;
@@ -225,7 +239,7 @@ void ProblemSet::finish() {
 void ProblemSet::verify() {
     if (!compiled_->reference) return;
     for (std::size_t i = 0; i < size(); ++i) {
-        restore(compiled_->signature, kept(i), problem_of(plan(), bound_, i).extents, given_);
+        restore(compiled_->signature, kept(i), kept_strides(i), problem_of(plan(), bound_, i).extents, given_);
         const Results results = this->results(i);
         compiled_->reference->check(given_, results.entries());
     }

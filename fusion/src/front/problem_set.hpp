@@ -61,7 +61,12 @@ private:
     std::span<KeptSlot> kept(std::size_t number) {
         return std::span(kept_).subspan(number * given_.size(), given_.size());
     }
+    std::span<Strides> kept_strides(std::size_t number) {
+        if (kept_strides_.empty()) return {};
+        return std::span(kept_strides_).subspan(number * given_.size(), given_.size());
+    }
     void resize(Bound& bound, std::size_t count) const;
+    void make_room_for_strides(Bound& bound) const;
     void resolve(Bound& bound, std::size_t number, Results::Arrays* arrays) const;
     void place_outputs(Bound& bound, std::size_t number, Results::Arrays& arrays) const;
     void place(Bound& bound, std::size_t number, ArrayId array, Memory memory, Results::Arrays::One& own) const;
@@ -79,7 +84,8 @@ private:
     bool has_arrays_ = false;       ///< any output is an array
     std::unique_ptr<Runner> runner_;
 
-    std::vector<KeptSlot> kept_; ///< problem by problem, by Signature::slots
+    std::vector<KeptSlot> kept_;        ///< problem by problem, by Signature::slots
+    std::vector<Strides> kept_strides_; ///< the same; empty until an array is bound with strides
     Bound bound_;
     std::vector<std::shared_ptr<Results::Arrays>> arrays_; ///< by problem; none for a plan without array outputs
     std::shared_ptr<Results::Run> run_;

@@ -23,14 +23,18 @@ public:
     explicit HostCopies(Target target) : target_(target) {}
     /// The view itself, or a copy of it in host memory.
     View of(const View& view) {
-        const std::size_t bytes = element_count(view.extents) * size_of(view.type);
+        const ByteRange range = byte_range(view.extents, view.strides, view.type).value_or(ByteRange());
+        const auto bytes = static_cast<std::size_t>(range.end - range.begin);
         if (view.memory != Memory::device || bytes == 0) return view;
         copies_.emplace_back(bytes);
         const CurrentDevice current(target_.ordinal);
         const Stream stream(target_.ordinal, StreamKind::independent);
-        copy_to_host(copies_.back().address(), view.address, bytes, stream);
+        copy_to_host(copies_.back().address(), static_cast<const char*>(view.address) + range.begin, bytes, stream);
         stream.wait();
-        return copies_.back().view(view.type, view.extents);
+        View copy = view;
+        copy.address = static_cast<char*>(copies_.back().address()) - range.begin;
+        copy.memory = Memory::host;
+        return copy;
     }
 
 private:
@@ -104,6 +108,7 @@ void Reference::check(const GivenSlots& given, std::span<const Results::Entry> e
                 .arrays = std::vector<BoundArray>(plan.arrays.size()),
                 .parameters = std::vector<std::uint64_t>(plan.parameters.size()),
                 .owners = {}};
+    if (has_strides(inputs)) bound.strides.resize(plan.arrays.size());
     resolve(signature_, inputs, {}, open_problem(plan, bound, 0));
     Table<ArrayId, HostBuffer> memory(plan.arrays.size());
     const auto place = [&](ArrayId array, const View& like) {

@@ -42,7 +42,13 @@ FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents) 
     return gf::fold_order(own.data(), static_cast<int>(sweep.dims.size()), kept_dims(sweep).bits());
 }
 
-bool is_flat(const Array& array, const Sweep& sweep) { return array.dims == sweep.dims; }
+bool is_flat(const Array& array, const Sweep& sweep) { return !array.strided && array.dims == sweep.dims; }
+
+Plan with_strides(const Plan& plan, const std::vector<bool>& strided) {
+    Plan copy = plan;
+    for (const ArrayId a : copy.arrays.ids()) copy.arrays[a].strided = strided[a.index()];
+    return copy;
+}
 
 std::optional<std::int64_t> element_count(std::span<const DimId> dims, std::span<const std::int64_t> extents) {
     std::array<std::int64_t, max_rank> own{};

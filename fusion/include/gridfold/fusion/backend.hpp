@@ -32,8 +32,11 @@ struct Bound {
     /// outputs. A captured graph keeps them as long as it may run.
     std::vector<std::shared_ptr<const void>> owners;
     std::size_t count = 1; ///< the number of problems
+    /// By Plan::arrays: the strides of an input, none for a contiguous one; an empty list if all are contiguous.
+    std::vector<Strides> strides{};
     friend bool operator==(const Bound& a, const Bound& b) {
-        return a.count == b.count && a.extents == b.extents && a.arrays == b.arrays && a.parameters == b.parameters;
+        return a.count == b.count && a.extents == b.extents && a.arrays == b.arrays && a.parameters == b.parameters &&
+               a.strides == b.strides;
     }
 };
 
@@ -42,11 +45,16 @@ struct BoundProblem {
     std::span<const std::int64_t> extents;
     std::span<const BoundArray> arrays;
     std::span<const std::uint64_t> parameters;
+    std::span<const Strides> strides{}; ///< may be empty, as Bound::strides
+
+    /// The strides of an array of Plan::arrays; none if it is contiguous.
+    Strides strides_of(std::size_t array) const { return strides.empty() ? Strides() : strides[array]; }
 };
 inline BoundProblem problem_of(const Plan& plan, const Bound& bound, std::size_t number) {
     const auto part = [&](const auto& list, std::size_t each) { return std::span(list).subspan(number * each, each); };
     return {part(bound.extents, plan.dims.size()), part(bound.arrays, plan.arrays.size()),
-            part(bound.parameters, plan.parameters.size())};
+            part(bound.parameters, plan.parameters.size()),
+            bound.strides.empty() ? std::span<const Strides>() : part(bound.strides, plan.arrays.size())};
 }
 
 /// A scalar that a run yielded.
@@ -91,7 +99,8 @@ public:
     Build& operator=(const Build&) = delete;
     virtual ~Build() = default;
     /// A runner for one problem. Thread-safe, like many_runner(). CUDA: the bind() of either may compile, the first
-    /// time that arrays are not aligned; many problems, also the first time and when their schedule changes.
+    /// time that arrays are not aligned or have strides; many problems, also the first time and when their schedule
+    /// changes.
     virtual std::unique_ptr<Runner> runner() const = 0;
     /// A runner for any number of problems: on a GPU, one launch a sweep for all.
     virtual std::unique_ptr<Runner> many_runner() const = 0;

@@ -44,7 +44,9 @@ struct Options {
     MemoryResources memory{};
 };
 
-/// A binding by name: an array to an input or output, or a number to a run-time scalar or a dim.
+/// A binding by name: an array to an input or output, or a number to a run-time scalar or a dim. Inputs may have
+/// strides; outputs are contiguous. An output in the memory of an input, gaps between its elements included, is
+/// refused, except over a contiguous input as a whole where the graph allows that.
 ///
 /// Bound arrays determine the extents of their dims. A dim of no bound array (one of index() or of unbound outputs) is
 /// bound by name: {"n", 1000}. Other dims may be bound, too, and must then agree with the arrays.
@@ -75,8 +77,10 @@ public:
     ~Prepared();
 
     /// Binds another array (or scalar value) to an input or output. Checked as in prepare(); an exception leaves the
-    /// old binding unchanged. On a GPU the first array that is not aligned to 16 bytes may compile kernels, for all
-    /// uses of this Executable: bind one beforehand where that would come at a bad time.
+    /// old binding unchanged. An array may have other strides than the one before, or none. On a GPU the first array
+    /// that is not aligned to 16 bytes, and the first in device memory with strides, may compile kernels, for all uses
+    /// of this Executable: bind one beforehand where that would come at a bad time. Without NVRTC strides that need a
+    /// new kernel are a DeviceError.
     void rebind(std::string_view name, View array);
     void rebind(std::string_view name, Literal scalar);
     /// Changes several bindings at once: extents that change together must be bound together.
@@ -85,7 +89,7 @@ public:
     Results run(StreamView stream = {});
     /// Starts a run in the stream's order without waiting. results() waits for it and fills outputs in host memory:
     /// call it before the next rebind() or enqueue(). Inputs in host memory are read before enqueue() returns;
-    /// page-locked inputs are read in stream order.
+    /// page-locked inputs without strides are read in stream order.
     ///
     /// While the stream is capturing, the run becomes part of the graph, which then owns the memory it needs. Only one
     /// launch of the run may be in flight at a time, in all instances of the graph; if an array output is not bound,

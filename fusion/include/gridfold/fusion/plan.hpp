@@ -136,6 +136,8 @@ struct Array {
     DType type;
     std::vector<DimId> dims;
     ArrayRole role;
+    /// Bound with strides: sweeps read it by coordinates. False in the plans that passes make (with_strides()).
+    bool strided = false;
 };
 
 /// A run-time scalar, or the extent of a dim.
@@ -212,6 +214,8 @@ FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents);
 
 /// True if the array's dims are the domain, so that the sweep accesses it in order, without strides.
 bool is_flat(const Array& array, const Sweep& sweep);
+/// The plan for bindings that give some arrays strides. `strided`: by Plan::arrays.
+Plan with_strides(const Plan& plan, const std::vector<bool>& strided);
 
 /// The number of elements over these dims; empty if it does not fit std::int64_t. `extents`: by Plan::dims.
 std::optional<std::int64_t> element_count(std::span<const DimId> dims, std::span<const std::int64_t> extents);

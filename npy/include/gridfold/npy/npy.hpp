@@ -5,7 +5,7 @@
 //     gf::npy::write("y.npy", r.array("y"));
 //
 // The .npy format is that of numpy.lib.format, versions 1.0 to 3.0, for little-endian numbers and bool. An array in
-// Fortran order is copied to C order. Errors are IoError, with the file, the rule and the fix.
+// Fortran order is a view with strides. Errors are IoError, with the file, the rule and the fix.
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@ private:
     friend class Opener;
     Array(FileBytes file, const Header& header);
     FileBytes file_;
-    HostBuffer copy_; ///< a copy of the elements if the file has them unaligned or in Fortran order
+    HostBuffer copy_; ///< a copy of the elements if the file has them unaligned
     View view_;
 };
 
@@ -43,7 +43,8 @@ Array open_raw(const std::string& path, DType type, const Extents& extents);
 Array open_raw(FileBytes file, DType type);
 Array open_raw(FileBytes file, DType type, const Extents& extents);
 
-/// Writes a host array as a .npy file, in one step. Throws if that fails, and for bf16, which NumPy does not have.
+/// Writes a host array as a .npy file in C order, in one step. Throws if that fails, and for bf16, which NumPy does not
+/// have.
 void write(const std::string& path, const View& array);
 
 /// Writes a .npy file to an open descriptor, such as 1 for stdout. The array's elements are those of `parts` in order.
