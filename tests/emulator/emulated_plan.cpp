@@ -54,7 +54,8 @@ void EmulatedPlan::set_launches(std::uint32_t launches) {
     launches_ = launches;
     for (std::size_t s = 0; s < workspaces_.size(); ++s) {
         const bool is_flat = kernels_[s].schedule.course == cuda::Course::flat;
-        const std::size_t parts = is_flat ? 1 : orders_[s].blocks > 1 ? std::size_t(orders_[s].parts) : 0;
+        const bool exchanges = workspaces_[s].size() > 1;
+        const std::size_t parts = is_flat ? 1 : exchanges ? std::size_t(orders_[s].parts) : 0;
         for (std::size_t part = 0; part < parts; ++part)
             workspaces_[s][part * ((workspaces_[s].size() - 1) / parts)] = launches;
     }

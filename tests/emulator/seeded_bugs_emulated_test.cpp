@@ -121,7 +121,7 @@ std::vector<UnderTest> graphs_under_test() {
             {{aligned_seed(), parse(columns), {52, 2100}}},
             {{2, parse(channels), {40, 3, 700}}},
             {{2, parse(channels), {3, 2, 3001}}},
-            {{1, parse(middle), {45, 9, 5}}},
+            {{1, parse(middle), {47, 9, 5}}},
             {{1, parse(middle), {3, 500, 9}}},
             {{1, parse(none), {2000, 0}}}};
 }

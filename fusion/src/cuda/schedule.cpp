@@ -225,8 +225,8 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     chosen.packs = std::max(chosen.row_packs, chosen.several_slabs ? 1 : wanted);
     const int of_a_pack = words_in_flight(plan, sweep, width, true) + words_of_place;
     const int lanes = state_words(sweep, width);
-    const int used = 2 * tuned::own_registers + state_words(sweep, 1) * std::bit_width(unsigned(chosen.packs)) +
-                     words_to_fold(sweep, width) +
+    const int used = (2 + (chosen.several_blocks ? 1 : 0)) * tuned::own_registers +
+                     state_words(sweep, 1) * std::bit_width(unsigned(chosen.packs)) + words_to_fold(sweep, width) +
                      (chosen.problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
     const int of_threads = std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread);
     const int room = std::clamp((of_threads - used) / (of_a_pack + lanes), 1, std::min(wanted, chosen.packs));

@@ -87,7 +87,7 @@ template <class Kernel> struct WarpRows {
     GRIDFOLD_FN i64 element(int pack, i32 from) const { return row(pack) * kernel.elements + (from + index(pack)); }
 
     /// Loads `count` packs in windows, where all bytes of the windows are in the arrays; the others element by element.
-    template <int begin, int count> GRIDFOLD_FN void load_windows_of(Loads* loads, i32 from) const {
+    template <int count> GRIDFOLD_FN void load_windows_of(Loads* loads, int begin, i32 from) const {
         typename Kernel::Windows windows[count];
         const i64 end = kernel.results * kernel.elements;
         const auto has_neighbours = [&](int pack) {
@@ -112,13 +112,13 @@ template <class Kernel> struct WarpRows {
             }
         }
     }
-    template <int begin, int count> GRIDFOLD_FN void load_windows_up_to(Loads* loads, i32 from) const {
+    template <int count> GRIDFOLD_FN void load_windows_up_to(Loads* loads, int begin, i32 from) const {
         constexpr int now = smaller(Kernel::windows_in_flight, count);
-        load_windows_of<begin, now>(loads, from);
-        if constexpr (now < count) load_windows_up_to<begin + now, count - now>(loads + now, from);
+        load_windows_of<now>(loads, begin, from);
+        if constexpr (now < count) load_windows_up_to<count - now>(loads + now, begin + now, from);
     }
     /// Loads packs [begin, begin + count) of a slab.
-    template <int begin, int count> GRIDFOLD_FN void load_packs(Loads (&loads)[count], i32 from) const {
+    template <int count> GRIDFOLD_FN void load_packs(Loads (&loads)[count], int begin, i32 from) const {
         const auto has_pack = [&](int u) { return elements_of(begin + u, from) > 0; }; // defect: pack if there
         if (kernel.aligned) {
 #pragma unroll
@@ -128,7 +128,7 @@ template <class Kernel> struct WarpRows {
                 for (int u = 0; u < count; ++u)
                     if (has_pack(u)) gather<true>(kernel, loads[u], element(begin + u, from), width);
         } else if constexpr (Kernel::realigns) {
-            load_windows_up_to<begin, count>(loads, from);
+            load_windows_up_to<count>(loads, begin, from);
         } else {
 #pragma unroll
             for (int u = 0; u < count; ++u)
@@ -208,12 +208,12 @@ template <class Kernel> struct WarpRows {
     }
     /// Folds packs [begin, begin + count), loaded at once, and combines them in groups; calls then(number, states) with
     /// the first pack's number of each.
-    template <int begin, int count, class Then> GRIDFOLD_FN void fold_batch(const Then& then) const {
+    template <int count, class Then> GRIDFOLD_FN void fold_batch(int begin, const Then& then) const {
         constexpr int group_of_batch = smaller(count, group);
         constexpr int rows = (count + row_packs - 1) / row_packs;
         Loads loads[count];
         i32 from = block * slab;
-        load_packs<begin>(loads, from);
+        load_packs(loads, begin, from);
         States heads[rows]; // their origins
         if constexpr (Kernel::Folds::shares)
 #pragma unroll
@@ -239,18 +239,17 @@ template <class Kernel> struct WarpRows {
             States states[count];
             Lanes<Kernel> lanes[count];
 #pragma unroll
-            for (int u = 0; u < count; ++u) {
-                start(states[u], lanes[u], u);
-                fold_pack(lanes[u], loads[u], begin + u, from, 0);
-            }
+            for (int u = 0; u < count; ++u) start(states[u], lanes[u], u);
             const i32 step = i32(kernel.part_blocks) * slab;
-            u32 turns = 1;
+            u32 turns = 0;
 #pragma unroll 1
-            for (; from + step < kernel.elements; ++turns) { // defect: next slab of row
-                from += step;
-                load_packs<begin>(loads, from);
+            while (true) {
 #pragma unroll
                 for (int u = 0; u < count; ++u) fold_pack(lanes[u], loads[u], begin + u, from, turns);
+                ++turns;
+                if (from + step >= kernel.elements) break; // defect: next slab of row
+                from += step;
+                load_packs(loads, begin, from);
             }
             for_each_group([&](int u, States& of_pack) {
                 of_pack = states[u];
@@ -265,15 +264,28 @@ template <class Kernel> struct WarpRows {
         then(first, states);
         if constexpr (each < count) each_group<first + each, count - each, each>(state_of, then);
     }
-    /// Folds `count` packs of a group, in_flight at a time, and combines them as exchange_all does.
-    template <int begin, int count> GRIDFOLD_FN void fold_packs(States& states) const {
-        if constexpr (count <= in_flight) {
-            fold_batch<begin, count>([&](int, const States& of_all) { states = of_all; });
-        } else {
-            States second;
-            fold_packs<begin, count / 2>(states);
-            fold_packs<begin + count / 2, count / 2>(second);
-            exchange<count / 2>(states, second);
+    /// Folds the group of packs from `begin` on, in_flight at a time, and combines them as exchange_all does: each
+    /// batch with those before it of which as many packs are combined.
+    GRIDFOLD_FN void fold_group(States& states, int begin) const {
+        constexpr int batches = group / in_flight;
+        States pending[batches]; // one for each level
+#pragma unroll 1
+        for (int b = 0; b < batches; ++b) {
+            fold_batch<in_flight>(begin + b * in_flight, [&](int, const States& of_batch) { states = of_batch; });
+            combine_batch<0, batches>(pending, states, b);
+        }
+        combine_group(states);
+    }
+    template <int level, int batches>
+    GRIDFOLD_FN void combine_batch(States (&pending)[batches], States& states, int batch) const {
+        if constexpr (1 << level < batches) {
+            if (batch >> level & 1) { // defect: level of batch
+                exchange<in_flight << level>(pending[level], states);
+                states = pending[level];
+                combine_batch<level + 1>(pending, states, batch);
+            } else {
+                pending[level] = states;
+            }
         }
     }
     /// Combines the states of threads that differ in the bits from `distance` to below `end`.
@@ -295,27 +307,27 @@ template <class Kernel> struct WarpRows {
     /// Folds and finishes the rows of the thread's packs; with several blocks, closes the states of one row's block for
     /// its first thread.
     GRIDFOLD_FN void fold([[maybe_unused]] Closed& closed) const {
-        if constexpr (in_flight > group) {
-            fold_batch<0, packs>([&](int pack, States& states) {
+        if constexpr (in_flight >= group) {
+            fold_batch<packs>(0, [&](int pack, States& states) {
                 combine_group(states);
                 finish_group(states, pack, closed);
             });
-        } else if constexpr (row_packs <= group) {
-            States states;
-            fold_packs<0, group>(states);
-            combine_group(states);
-            finish_group(states, 0, closed);
         } else {
-            static_assert(row_packs == 2 * group && packs == row_packs, "a row has at most two groups");
-            States states, second;
-            fold_packs<0, group>(states);
-            combine_group(states);
-            fold_packs<group, group>(second);
-            combine_group(second);
-            Kernel::Folds::each([&](auto f) {
-                using F = decltype(f);
-                F::LaneMonoid::combine(F::of(states), F::of(second)); // defect: halves of a row
-            });
+            static_assert(packs <= 2 * group, "a row has at most two groups");
+            States states;
+#pragma unroll 1
+            for (int begin = 0; begin < packs; begin += group) { // defect: groups of a row
+                States of_group;
+                fold_group(of_group, begin);
+                if (begin == 0) {
+                    states = of_group;
+                } else {
+                    Kernel::Folds::each([&](auto f) {
+                        using F = decltype(f);
+                        F::LaneMonoid::combine(F::of(states), F::of(of_group)); // defect: halves of a row
+                    });
+                }
+            }
             finish_group(states, 0, closed);
         }
     }
