@@ -60,11 +60,13 @@ oracle::Case resized(oracle::Case test) {
     return test;
 }
 
-/// The longest row of the plan's sweeps.
+/// The longest row of the plan's sweeps for a case.
 std::int64_t longest_row_of(const Plan& plan, const oracle::Case& test) {
+    const oracle::Inputs inputs = inputs_of(test);
+    const BoundCase bound(plan, test, inputs);
     std::int64_t longest = 0;
     for (const Sweep& sweep : plan.sweeps)
-        if (folds_rows(sweep)) longest = std::max(longest, fold_order(sweep, test.extents).folded);
+        if (folds_rows(sweep)) longest = std::max(longest, fold_order(sweep, bound.bound().extents).folded);
     return longest;
 }
 

@@ -202,6 +202,26 @@ TEST_F(KeptDims, a_prepared_run_is_bound_to_other_extents_and_back) {
     }
 }
 
+TEST_F(KeptDims, rows_change_their_course_and_back_without_stale_states) {
+    if (is_emulated()) return; // 20 million elements
+    constexpr std::int64_t rows = 1000, columns = 20'000;
+    const std::string text = "f(x: f32[i, j], w: i32[j]) -> s = sum(x * f32(w) over [j])";
+    const std::vector<float> x = numbers(std::size_t(rows * columns + 1));
+    // In memory: 64-bit words whose upper half is 1, as the tag of a first launch is.
+    std::vector<std::int32_t> w(columns);
+    for (std::size_t j = 1; j < w.size(); j += 2) w[j] = 1;
+    const DeviceArray on_device(x);
+    const auto from = [&](float* first) { return gf::device_view(first, {rows, columns}); };
+    const gf::Executable cpu = gf::compile(gf::parse(text), {.device = "cpu"});
+    gf::Prepared prepared = compile(text).prepare({{"x", from(on_device.pointer() + 1)}, {"w", w}});
+    for (const std::int64_t first : {1, 0, 1, 0}) { // rows by thread blocks where they are not aligned, else by warps
+        prepared.rebind("x", from(on_device.pointer() + first));
+        const gf::Results results = prepared.run();
+        const auto expected = cpu.run({{"x", gf::host_view(x.data() + first, {rows, columns})}, {"w", w}});
+        EXPECT_EQ(results.to_vector<float>("s"), expected.to_vector<float>("s")) << "from element " << first;
+    }
+}
+
 TEST_F(KeptDims, a_captured_run_replays) {
     const I64s extents{70, 1100};
     const auto x = numbers(std::size_t(product(extents))), other = numbers(x.size(), 7);

@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <gridfold/core/device/prelude.cuh>
+
+#include <gridfold/core/device/fold.cuh>
 #include <gridfold/ops/device/monoid.cuh>
 #include <gridfold/ops/op.hpp>
 
@@ -44,6 +46,17 @@ template <class M, class E> void any_split_is_the_whole(const std::vector<E>& x)
         EXPECT_TRUE(same_bytes(swapped, whole)) << "split at " << cut << ", the later part first";
     }
 }
+/// combine(s, t) and combine(t, s) give the same bits, for sums and products that are not exact, too.
+template <class M, class E> void sides_do_not_matter(const std::vector<E>& x) {
+    static_assert(device::is_symmetric<M>);
+    for (std::size_t cut = 0; cut <= x.size(); ++cut) {
+        const auto first = fold<M>(x, 0, cut), second = fold<M>(x, cut, x.size());
+        auto forward = first, backward = second;
+        M::combine(forward, second);
+        M::combine(backward, first);
+        EXPECT_TRUE(same_bytes(forward, backward)) << "split at " << cut;
+    }
+}
 template <class M, class E> void identity_changes_nothing(const std::vector<E>& x) {
     const auto whole = fold<M>(x);
     auto left = M::identity(), right = whole;
@@ -75,6 +88,15 @@ TEST(Sum, WidensBeforeItAdds) {
     EXPECT_EQ(fold<M>(std::vector<int8_t>(1000, 127)).sum, 127000);
     EXPECT_EQ((fold<device::Sum<bool, int64_t>>(std::vector<bool>{true, true, false, true}).sum), 3);
     any_split_is_the_whole<M>(integers_of<int8_t>({5, -128, 127, 127, 1}));
+}
+
+TEST(Sum, IsSymmetric) {
+    const std::vector<float> x{0.1f, -0.7f, 3e7f, 1e-9f, -0.0f, 12.3f, -3e7f, 5e30f};
+    sides_do_not_matter<device::Sum<float, float>>(x);
+    sides_do_not_matter<device::SumOfSquares<float, float>>(x);
+    sides_do_not_matter<device::Product<float, float>>(x);
+    sides_do_not_matter<device::Max<float, float>>(x);
+    static_assert(!device::is_symmetric<device::Moments<float, double>>, "its origin is the first one's");
 }
 
 TEST(Sum, WrapsAround) {

@@ -45,7 +45,8 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
                        loaded.problems == Problems::one ? "" : fmt::format("problem {} of {}: ", p, problems.count));
         const FoldOrder order = order_of(loaded, sweep, problems, p);
         std::int64_t blocks = grid(kernel, order);
-        const bool may_loop = kernel.words == 0 || (kernel.schedule.course != Course::flat && order.blocks == 1);
+        const bool may_loop = kernel.words == 0 || kernel.schedule.course == Course::warp_rows ||
+                              (kernel.schedule.course != Course::flat && order.blocks == 1);
         if (loaded.problems == Problems::many && may_loop) blocks = std::min(blocks, most_that_map);
         if ((sum += blocks) > most)
             throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.count),
@@ -56,14 +57,14 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
     return all;
 }
 
-/// True if windows would help with rows: a row after the first is not aligned, and short, or long enough to have slabs
-/// that are neither its first nor its last.
-bool rows_need_windows(const Plan& plan, const Sweep& sweep, const Bound& bound, std::size_t element,
+/// True if windows would help with rows: in the course of rows, a row after the first is not aligned, and long enough
+/// to have slabs that are neither its first nor its last.
+bool rows_need_windows(const Plan& plan, const Sweep& sweep, Course course, const Bound& bound, std::size_t element,
                        std::size_t pack) {
     for (std::size_t p = 0; p < bound.count; ++p) {
         const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
-        const bool has_windows = order.folded <= slab_elements || order.folded > 2 * slab_elements;
-        if (order.results > 1 && has_windows && std::size_t(order.folded) * element % pack != 0) return true;
+        if (std::size_t(order.folded) * element % pack == 0) continue;
+        if (course == Course::warp_rows || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
     }
     return false;
 }
@@ -75,7 +76,9 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
         if (!is_flat(array, sweep)) continue;
         const std::size_t pack = // Pack::bytes (device/loads.cuh)
             std::min<std::size_t>(16, size_of(array.type) * std::size_t(schedule.width));
-        if (folds_rows(schedule) && rows_need_windows(plan, sweep, bound, size_of(array.type), pack)) return false;
+        if (is_of_rows(schedule.course) &&
+            rows_need_windows(plan, sweep, schedule.course, bound, size_of(array.type), pack))
+            return false;
         for (std::size_t p = 0; p < bound.count; ++p) {
             const BoundProblem problem = problem_of(plan, bound, p);
             const BoundArray& of_problem = problem.arrays[a.index()];
@@ -90,6 +93,8 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
 /// The plan for what is bound: where kernels read an array of any problem with strides, a copy for these.
 class PlanOfBound {
 public:
+    PlanOfBound(const PlanOfBound&) = delete;
+    PlanOfBound& operator=(const PlanOfBound&) = delete;
     PlanOfBound(const Plan& plan, const Bound& bound) : plan_(&plan) {
         std::vector<bool> strided;
         for (std::size_t i = 0; i < bound.strides.size(); ++i) {
@@ -118,7 +123,7 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         const FoldOrder order = fold_order(sweep, problem.extents);
         facts.longest = std::max(facts.longest, order.folded); // defect: longest row
         facts.blocks += order.parts * order.blocks;
-        if (order.results > 1) facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
+        facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
         for (const ArrayId a : loaded_arrays(sweep)) {
             const BoundArray& of_problem = problem.arrays[a.index()];
             if (!is_flat(plan.arrays[a], sweep) || needs_memory(plan.arrays[a], of_problem)) continue;
@@ -150,7 +155,7 @@ bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
         const Sweep& sweep = plan.sweeps[id];
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
         if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
-        if (folds_rows(schedule)) {
+        if (is_of_rows(schedule.course)) {
             Schedule wanted = for_rows_of(plan, sweep, choose_schedule(plan, sweep, loaded.problems), bound);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;
@@ -173,8 +178,8 @@ Schedules choose_schedules(const Plan& contiguous, Problems problems, const Boun
             else
                 ++blocks;
         const Schedule schedule = for_arrays(plan, sweep, choose_schedule(plan, sweep, problems, blocks), bound);
-        const bool stays =
-            in_use != nullptr && problems == Problems::one && in_use->kernels[id]->emitted.schedule.realigns;
+        const Schedule* const before = in_use != nullptr ? &in_use->kernels[id]->emitted.schedule : nullptr;
+        const bool stays = before && problems == Problems::one && before->realigns && before->course == schedule.course;
         schedules.push_back(stays ? for_unaligned(plan, sweep, schedule) : schedule);
     }
     return schedules;
@@ -195,11 +200,11 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
         const Kernel& kernel = loaded.kernels[s]->emitted;
         for (std::size_t p = 0; p < count; ++p) {
             const FoldOrder order = order_of(loaded, s, problems, p);
-            if (one) // whole folds use any workspace alike
+            if (one) // whole folds use any workspace alike, rows by warps none
                 layout.forms.push_back(
-                    kernel.schedule.course == Course::flat
-                        ? WorkspaceForm{layout.bytes}
-                        : WorkspaceForm{layout.bytes, order.parts, order.blocks, order.slab_results, order.results});
+                    exchanges_by_part(kernel.schedule.course)
+                        ? WorkspaceForm{layout.bytes, order.parts, order.blocks, order.slab_results, order.results}
+                        : WorkspaceForm{layout.bytes});
             if (one ? kernel.finishes : kernel.words > 0 && order.blocks > 1)
                 layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel, order)); // defect: workspace
         }

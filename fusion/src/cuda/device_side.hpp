@@ -15,8 +15,9 @@
 
 namespace gf::cuda {
 
-/// The schedules of a launch of these problems. Those for one problem depend on the alignment and strides of the arrays
-/// alone. `in_use`: the kernels so far, or null; those that read unaligned arrays in windows stay, for one problem.
+/// The schedules of a launch of these problems. Those for one problem depend on the alignment and strides of the
+/// arrays, and for rows on their length and number. `in_use`: the kernels so far, or null; those that read unaligned
+/// arrays in windows stay, for one problem.
 Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound, const LoadedPlan* in_use = nullptr);
 /// True if the kernels read the strides that are bound, no array by coordinates that has none, and no unaligned array
 /// one element at a time where windows are possible.

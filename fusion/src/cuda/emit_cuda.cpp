@@ -112,6 +112,7 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
+    if (kernel.schedule.course == Course::warp_rows) return; // it counts rows, in 64 bits
     const std::int64_t limit = kernel.schedule.slab() << 31; // kernels count slabs in 32 bits
     if (elements < limit) return;
     throw InvalidBinding(
@@ -126,7 +127,7 @@ std::size_t workspace_bytes(const Kernel& kernel) {
 
 std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order) {
     if (kernel.schedule.course == Course::flat) return workspace_bytes(kernel);
-    if (order.blocks == 1 || kernel.schedule.course == Course::warp_rows) return 0;
+    if (order.blocks == 1 || !exchanges_by_part(kernel.schedule.course)) return 0;
     return sizeof(std::uint64_t) *
            std::size_t(order.parts * // defect: parts' slots
                        device::PartSlots::count(kernel.words, int(order.slab_results), order.blocks));

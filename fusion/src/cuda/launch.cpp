@@ -69,7 +69,7 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
             case ParameterKind::parameter:
                 return bound.parameters[plan.sweeps[sweep].code[parameter.value].parameter.index()];
             case ParameterKind::elements:
-                return static_cast<std::uint64_t>(folds_rows(kernel.schedule) ? order.folded : elements);
+                return static_cast<std::uint64_t>(is_of_rows(kernel.schedule.course) ? order.folded : elements);
             case ParameterKind::results: return static_cast<std::uint64_t>(order.results);
             case ParameterKind::parts: return static_cast<std::uint64_t>(order.parts);
             case ParameterKind::slabs: return static_cast<std::uint64_t>(order.slabs);

@@ -19,6 +19,11 @@ enum class Course : std::uint8_t {
     boxes,     ///< folds that keep any dims
 };
 
+/// True for the two courses of rows.
+constexpr bool is_of_rows(Course course) { return course == Course::rows || course == Course::warp_rows; }
+/// True where the thread blocks of one part exchange states, in memory of the part's own (device/exchange.cuh).
+constexpr bool exchanges_by_part(Course course) { return course == Course::rows || course == Course::boxes; }
+
 /// The meaning of one kernel parameter.
 enum class ParameterKind : std::uint8_t {
     loaded,      ///< a pointer: the address of `array`; 8 bytes

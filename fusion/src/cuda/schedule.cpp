@@ -199,8 +199,9 @@ bool suit_warps(const RowFacts& rows, bool fast) {
 Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
     const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
     const bool are_aligned = rows.alignment * widest >= tuned::load_bytes;
-    if (schedule.course != Course::rows || !suit_warps(rows, are_aligned || narrowest < 4)) return schedule;
-    const FoldOrder longest = fold_order(std::max<std::int64_t>(rows.longest, 1));
+    if (schedule.course != Course::rows || rows.longest == 0) return schedule; // without elements any kernel serves
+    if (!suit_warps(rows, are_aligned || narrowest < 4)) return schedule;
+    const FoldOrder longest = fold_order(rows.longest);
     // 16 bytes of the widest element, at least 4 of the narrowest, the least that a load takes. Short rows are read in
     // packs that they are aligned to, but for types of less than 4 bytes, whose windows are faster than words.
     const int least = 4 / narrowest;
@@ -229,9 +230,10 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
                      state_words(sweep, 1) * std::bit_width(unsigned(chosen.packs)) + words_to_fold(sweep, width) +
                      (chosen.problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
     const int of_threads = std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread);
+    if (chosen.several_blocks && of_threads < used + of_a_pack + lanes) return schedule; // it would spill
     const int room = std::clamp((of_threads - used) / (of_a_pack + lanes), 1, std::min(wanted, chosen.packs));
     chosen.in_flight = int(std::bit_floor(unsigned(room)));
-    chosen.packs = std::max(chosen.row_packs, chosen.in_flight); // more rows would only be folded later
+    chosen.packs = std::max(chosen.row_packs, chosen.in_flight); // packs that are not in flight hide no latency
     chosen.windows_in_flight = std::max(chosen.in_flight / 2, 1);
     // As many resident blocks as the estimate allows. A kernel that spills is compiled for fewer (PlanLoader).
     const int registers = used + chosen.in_flight * (of_a_pack + lanes);
@@ -313,12 +315,9 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 }
 
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
-    schedule.realigns = schedule.course != Course::boxes && reads_in_order(plan, sweep) && !shifts(plan, sweep);
+    const bool has_windows = schedule.course == Course::warp_rows || !shifts(plan, sweep); // rows by warps never shift
+    schedule.realigns = schedule.course != Course::boxes && reads_in_order(plan, sweep) && has_windows;
     return schedule;
-}
-
-bool folds_rows(const Schedule& schedule) {
-    return schedule.course == Course::rows || schedule.course == Course::warp_rows;
 }
 
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes) {

@@ -26,25 +26,27 @@ struct Schedule {
     Problems problems = Problems::one;
     Course course = Course::flat;
     int threads = 0;
-    int width = 0;               ///< elements of a thread in one slab
-    int in_flight = 1;           ///< slabs loaded before the first is folded
-    bool realigns = false;       ///< reads unaligned arrays in windows (device/loads.cuh), not one element at a time
-    int windows_in_flight = 1;   ///< the same as in_flight, for windows
-    int resident = 1;            ///< minimum blocks on a multiprocessor, in __launch_bounds__
-    bool rest_at_once = false;   ///< what is left of a batch is loaded at once, each slab predicated; else in halves
-    bool tail_early = false;     ///< the tail (a partial slab) is loaded together with the slabs in flight
-    int packs = 1;               ///< of a thread, of `width` elements, in the course of rows by warps
-    int row_threads = 32;        ///< there: threads that fold a row
-    int row_packs = 1;           ///< there: packs of a thread in one row
-    bool several_slabs = false;  ///< there: blocks of rows have several slabs
-    bool several_blocks = false; ///< there: rows have several blocks
-    int collects = 1;            ///< most blocks whose states one thread collects
-    int slabs_of_map = 1;        ///< slabs of a block in a kernel that folds nothing
+    int width = 0;             ///< elements of a thread in one slab
+    int in_flight = 1;         ///< slabs loaded before the first is folded
+    bool realigns = false;     ///< reads unaligned arrays in windows (device/loads.cuh), not one element at a time
+    int windows_in_flight = 1; ///< the same as in_flight, for windows
+    int resident = 1;          ///< minimum blocks on a multiprocessor, in __launch_bounds__
+    bool rest_at_once = false; ///< what is left of a batch is loaded at once, each slab predicated; else in halves
+    bool tail_early = false;   ///< the tail (a partial slab) is loaded together with the slabs in flight
+    // Of rows by warps (device/warp_rows.cuh).
+    int packs = 1;               ///< of a thread, of `width` elements
+    int row_threads = 32;        ///< threads that fold a row
+    int row_packs = 1;           ///< packs of a thread in one row
+    bool several_slabs = false;  ///< blocks of rows have several slabs
+    bool several_blocks = false; ///< rows have several blocks
+    // Of all courses again.
+    int collects = 1;     ///< most blocks whose states one thread collects
+    int slabs_of_map = 1; ///< slabs of a block in a kernel that folds nothing
     /// strided_arrays(): those bound with strides, which the kernel reads by coordinates. Unlike the rest, no choice: a
     /// kernel without an array's bit would read other elements.
     std::uint64_t strided = 0;
 
-    /// The elements that a block processes at a time.
+    /// The elements that a block processes at a time, but for rows by warps.
     std::int64_t slab() const { return std::int64_t{threads} * width; }
     friend bool operator==(const Schedule&, const Schedule&) = default;
 };
@@ -65,8 +67,6 @@ Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
 /// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer
 /// resident blocks, of which there must be more than one.
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes);
-/// True in the two courses of rows.
-bool folds_rows(const Schedule& schedule);
 /// Bytes of one element of all arrays that the sweep loads.
 int loaded_bytes(const Plan& plan, const Sweep& sweep);
 

@@ -99,8 +99,8 @@ public:
     Build& operator=(const Build&) = delete;
     virtual ~Build() = default;
     /// A runner for one problem. Thread-safe, like many_runner(). CUDA: the bind() of either may compile, the first
-    /// time that arrays are not aligned or have strides; many problems, also the first time and when their schedule
-    /// changes.
+    /// time that arrays are not aligned, have strides, or have rows of another class of length; many problems, also the
+    /// first time and when their schedule changes.
     virtual std::unique_ptr<Runner> runner() const = 0;
     /// A runner for any number of problems: on a GPU, one launch a sweep for all.
     virtual std::unique_ptr<Runner> many_runner() const = 0;

@@ -1,8 +1,9 @@
 // The course of rows by warps: folds that keep the leading dims alone, where a warp folds each block of a row, or a
 // part of a warp each short row, in registers and by shuffles. Only the states of a row's blocks pass through shared
-// memory. Depends on combine.cuh, publish.cuh and exchange.cuh.
+// memory. The next kernel may start when the last warps have ended. Depends on combine.cuh, publish.cuh and
+// exchange.cuh.
 //
-// A thread has `packs` packs of a slab: of each of its rows `row_packs`, which are 32 packs apart if they are several.
+// A thread has `packs` packs of a slab. Each of its rows has `row_packs` of them; neighbouring ones are 32 packs apart.
 // To combine the states of two packs over neighbouring threads, each thread passes one of them on and keeps the other:
 // that halves the states, and takes half the shuffles of combining each pack by itself.
 //
@@ -156,7 +157,7 @@ template <class Kernel> struct WarpRows {
         else if (elements > 0)
             fold_elements_of<false>(lanes, loads, pack, from, elements, turn); // defect: part of a pack
     }
-    /// Combines the states of two packs, or of as many of two rows, over the threads that differ in the bit `distance`:
+    /// Combines the states of two packs, of one row or of two, over the threads that differ in the bit `distance`:
     /// those that have it get the second's, the others the first's. A fold that is exact in any order combines the
     /// packs of a row in each thread.
     template <int distance> GRIDFOLD_FN void exchange(States& states, States& second) const {
@@ -308,6 +309,7 @@ template <class Kernel> struct WarpRows {
     /// its first thread.
     GRIDFOLD_FN void fold([[maybe_unused]] Closed& closed) const {
         if constexpr (in_flight >= group) {
+            static_assert(row_packs <= group, "a group has whole rows");
             fold_batch<packs>(0, [&](int pack, States& states) {
                 combine_group(states);
                 finish_group(states, pack, closed);
