@@ -73,11 +73,11 @@ struct UnderTest {
 /// elements a lane about 0 (y is 1.000475 where x is about 0.975). 37 blocks whose states two warps collect; 74 blocks,
 /// three warps, two states a lane; 129 blocks, one warp, eight states a lane.
 ///
-/// Folds over some dims: short rows side by side, aligned and not; longer ones of a warp; rows of four blocks by warps,
-/// and by thread blocks; columns of four blocks, aligned and not; and of two parts and three blocks, the second short;
-/// channels of two blocks whose slabs are kept dims, and whose slabs are cut along a folded one, with states that pass
-/// through shared memory in windows; small parts that share tiles, the last not full, and larger ones of a batch; and
-/// rows without elements.
+/// Folds over some dims: rows of four blocks; columns of four blocks, aligned and not; and of two parts and three
+/// blocks, the second short; channels of two blocks whose slabs are kept dims, and whose slabs are cut along a folded
+/// one, with states that pass through shared memory in windows; small parts that share tiles, the last not full, and
+/// larger ones of a batch; rows without elements; then rows by warps: short ones side by side, aligned and not; longer
+/// ones of a warp; and of four warps each.
 std::vector<UnderTest> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -101,6 +101,9 @@ std::vector<UnderTest> graphs_under_test() {
     const char* channels = "g(x: f32[n, c, h]) -> v = variance(x over [n, h]), at = argmax(x over [n, h])";
     const char* middle = "g(x: f32[b, i, k]) -> s = sum(x over [i]), at = argmax(x over [i])";
     const char* none = "g(x: f32[i, j]) -> s = sum(x over [j])";
+    const char* short_rows =
+        "g(x: f32[i, j]) -> m = mean(x over [j]), v = variance(x over [j]), at = argmax(x over [j])";
+    const char* beside_in_rows = "g(x: f16[i, j], y: f16[i, j]) -> s = sum(x + y over [j])";
     return {{{4, parse(sum), {17'000}}},
             {{misaligned_seed(), parse(sum), {17'000}}},
             {{one_misaligned_seed(), parse(beside), {12 * 2048}}},
@@ -111,11 +114,6 @@ std::vector<UnderTest> graphs_under_test() {
             {{1, parse(one_each), {150'000}}},
             {{1, parse(two_each), {300'000}}},
             {{2, parse(sum), {2'100'000}}},
-            {{aligned_seed(), parse(rows), {30, 100}}, cuda::RowFacts{100, 30, 16}},
-            {{misaligned_seed(), parse(rows), {41, 51}}, cuda::RowFacts{51, 41, 4}},
-            {{aligned_seed(), parse(rows), {9, 700}}, cuda::RowFacts{700, 1000, 16}},
-            {{misaligned_seed(), parse(rows), {3, 1101}}, cuda::RowFacts{1101, 1000, 1}},
-            {{aligned_seed(), parse(rows), {1, 12'500}}, cuda::RowFacts{12'500, 5000, 16}},
             {{1, parse(rows), {3, 13'001}}},
             {{aligned_seed(), parse(column), {70, 1101}}},
             {{aligned_seed(), parse(columns), {52, 2100}}},
@@ -123,7 +121,14 @@ std::vector<UnderTest> graphs_under_test() {
             {{2, parse(channels), {3, 2, 3001}}},
             {{1, parse(middle), {47, 9, 5}}},
             {{1, parse(middle), {3, 500, 9}}},
-            {{1, parse(none), {2000, 0}}}};
+            {{1, parse(none), {2000, 0}}},
+            {{aligned_seed(), parse(short_rows), {70, 20}}, cuda::RowFacts{20, 70, 4}},
+            {{one_misaligned_seed(), parse(beside_in_rows), {6, 24}}, cuda::RowFacts{24, 6, 1}},
+            {{aligned_seed(), parse(rows), {30, 100}}, cuda::RowFacts{100, 30, 16}},
+            {{misaligned_seed(), parse(rows), {41, 51}}, cuda::RowFacts{51, 41, 4}},
+            {{aligned_seed(), parse(rows), {9, 700}}, cuda::RowFacts{700, 1000, 16}},
+            {{misaligned_seed(), parse(rows), {3, 1101}}, cuda::RowFacts{1101, 1000, 1}},
+            {{aligned_seed(), parse(rows), {1, 12'500}}, cuda::RowFacts{12'500, 5000, 16}}};
 }
 
 /// Numbers without special values, different for each launch.

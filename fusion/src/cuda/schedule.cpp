@@ -221,6 +221,7 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     const auto packs = std::bit_ceil(unsigned((elements + width - 1) / width));
     chosen.row_threads = int(std::min(packs, 32U));
     chosen.row_packs = int(packs) / chosen.row_threads;
+    if (chosen.row_packs > 32) return schedule; // threads exchange the states of as many packs as they are
     const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
     const int wanted = int(std::bit_floor(unsigned(std::max(tuned::bytes_of_warp_rows / bytes, 1))));
     chosen.packs = std::max(chosen.row_packs, chosen.several_slabs ? 1 : wanted);

@@ -265,14 +265,14 @@ template <class Kernel> struct WarpRows {
         then(first, states);
         if constexpr (each < count) each_group<first + each, count - each, each>(state_of, then);
     }
-    /// Folds the group of packs from `begin` on, in_flight at a time, and combines them as exchange_all does: each
-    /// batch with those before it of which as many packs are combined.
-    GRIDFOLD_FN void fold_group(States& states, int begin) const {
+    /// Folds all packs, one group, in_flight at a time, and combines them as exchange_all does: each batch with those
+    /// before it of which as many packs are combined.
+    GRIDFOLD_FN void fold_group(States& states) const {
         constexpr int batches = group / in_flight;
         States pending[batches]; // one for each level
 #pragma unroll 1
         for (int b = 0; b < batches; ++b) {
-            fold_batch<in_flight>(begin + b * in_flight, [&](int, const States& of_batch) { states = of_batch; });
+            fold_batch<in_flight>(b * in_flight, [&](int, const States& of_batch) { states = of_batch; });
             combine_batch<0, batches>(pending, states, b);
         }
         combine_group(states);
@@ -308,28 +308,16 @@ template <class Kernel> struct WarpRows {
     /// Folds and finishes the rows of the thread's packs; with several blocks, closes the states of one row's block for
     /// its first thread.
     GRIDFOLD_FN void fold([[maybe_unused]] Closed& closed) const {
+        static_assert(row_packs <= group, "a group has whole rows");
         if constexpr (in_flight >= group) {
-            static_assert(row_packs <= group, "a group has whole rows");
             fold_batch<packs>(0, [&](int pack, States& states) {
                 combine_group(states);
                 finish_group(states, pack, closed);
             });
         } else {
-            static_assert(packs <= 2 * group, "a row has at most two groups");
+            static_assert(packs == group, "several groups are in flight together");
             States states;
-#pragma unroll 1
-            for (int begin = 0; begin < packs; begin += group) { // defect: groups of a row
-                States of_group;
-                fold_group(of_group, begin);
-                if (begin == 0) {
-                    states = of_group;
-                } else {
-                    Kernel::Folds::each([&](auto f) {
-                        using F = decltype(f);
-                        F::LaneMonoid::combine(F::of(states), F::of(of_group)); // defect: halves of a row
-                    });
-                }
-            }
+            fold_group(states);
             finish_group(states, 0, closed);
         }
     }
