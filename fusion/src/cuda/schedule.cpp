@@ -18,7 +18,7 @@ namespace {
 namespace tuned {
 constexpr int load_bytes = 16;         ///< bytes of a load: f32 sums at 2^30 B reach 0.99 of the read ceiling
 constexpr int most_width = 16;         ///< a slab of i8 in 128 threads
-constexpr int most_words_of_pack = 64; ///< of the lanes of a pack of short rows
+constexpr int most_words_of_pack = 64; ///< of the lanes of a pack of rows by warps
 constexpr int least_width = 4;    ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
 constexpr int width_of_many = 8;  ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
 constexpr int bytes_of_many = 64; ///< of a thread, in flight, in a large grid: five of 2,500 blocks 17.3 → 13.8

@@ -265,17 +265,16 @@ template <class Kernel> struct WarpRows {
         then(first, states);
         if constexpr (each < count) each_group<first + each, count - each, each>(state_of, then);
     }
-    /// Folds all packs, one group, in_flight at a time, and combines them as exchange_all does: each batch with those
-    /// before it of which as many packs are combined.
-    GRIDFOLD_FN void fold_group(States& states) const {
+    /// Folds all packs, one group, in_flight at a time, and combines them as exchange_all does: pending[level] holds
+    /// the states of 2^level batches until as many follow.
+    GRIDFOLD_FN void fold_batches(States& states) const {
         constexpr int batches = group / in_flight;
-        States pending[batches]; // one for each level
+        States pending[batches]; // of which the levels are used
 #pragma unroll 1
         for (int b = 0; b < batches; ++b) {
             fold_batch<in_flight>(b * in_flight, [&](int, const States& of_batch) { states = of_batch; });
             combine_batch<0, batches>(pending, states, b);
         }
-        combine_group(states);
     }
     template <int level, int batches>
     GRIDFOLD_FN void combine_batch(States (&pending)[batches], States& states, int batch) const {
@@ -302,7 +301,7 @@ template <class Kernel> struct WarpRows {
     /// states of its rows.
     GRIDFOLD_FN void combine_group(States& states) const {
         combine_threads<group, threads>(states);
-        combine_threads<1, smaller(row_packs, group)>(states); // defect: packs of a row
+        combine_threads<1, row_packs>(states); // defect: packs of a row
     }
 
     /// Folds and finishes the rows of the thread's packs; with several blocks, closes the states of one row's block for
@@ -317,7 +316,8 @@ template <class Kernel> struct WarpRows {
         } else {
             static_assert(packs == group, "several groups are in flight together");
             States states;
-            fold_group(states);
+            fold_batches(states);
+            combine_group(states);
             finish_group(states, 0, closed);
         }
     }
