@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::size_t unsigned_of(int d) { return static_cast<std::size_t>(d); }
 
-template <class T> void gather_elements(T* out, const T* array, const Walk& s, std::int64_t first, std::size_t n) {
+/// Calls run(offset, stride, count) for the runs of elements along the innermost dim, from element `first` on.
+template <class Run> void for_each_run(const Walk& s, std::int64_t first, std::size_t n, const Run& run_of) {
     // The coordinates of the first element, and its offset.
     std::array<std::int64_t, max_rank> coordinate{};
     std::int64_t offset = 0;
@@ -21,14 +22,7 @@ template <class T> void gather_elements(T* out, const T* array, const Walk& s, s
     const std::int64_t inner_extent = s.extent[unsigned_of(inner)], inner_stride = s.stride[unsigned_of(inner)];
     while (n > 0) {
         const auto run = std::min(n, static_cast<std::size_t>(inner_extent - coordinate[unsigned_of(inner)]));
-        const T* in = array + offset;
-        if (inner_stride == 1)
-            std::copy_n(in, run, out);
-        else if (inner_stride == 0)
-            std::fill_n(out, run, *in);
-        else
-            for (std::size_t i = 0; i < run; ++i) out[i] = in[static_cast<std::int64_t>(i) * inner_stride];
-        out += run;
+        run_of(offset, inner_stride, run);
         n -= run;
         // Advances to the next run: the innermost coordinate becomes 0, the others are incremented.
         offset -= coordinate[unsigned_of(inner)] * inner_stride; // defect: carry
@@ -39,6 +33,40 @@ template <class T> void gather_elements(T* out, const T* array, const Walk& s, s
             coordinate[unsigned_of(d)] = 0;
             offset -= s.extent[unsigned_of(d)] * s.stride[unsigned_of(d)];
         }
+    }
+}
+
+template <class T> void gather_elements(T* out, const T* array, const Walk& walk, std::int64_t first, std::size_t n) {
+    for_each_run(walk, first, n, [&](std::int64_t offset, std::int64_t stride, std::size_t run) {
+        const T* in = array + offset;
+        if (stride == 1)
+            std::copy_n(in, run, out);
+        else if (stride == 0)
+            std::fill_n(out, run, *in);
+        else
+            for (std::size_t i = 0; i < run; ++i) out[i] = in[static_cast<std::int64_t>(i) * stride];
+        out += run;
+    });
+}
+
+template <class T> void scatter_elements(T* array, const T* in, const Walk& walk, std::int64_t first, std::size_t n) {
+    for_each_run(walk, first, n, [&](std::int64_t offset, std::int64_t stride, std::size_t run) {
+        T* const out = array + offset;
+        if (stride == 1)
+            std::copy_n(in, run, out);
+        else
+            for (std::size_t i = 0; i < run; ++i) out[static_cast<std::int64_t>(i) * stride] = in[i];
+        in += run;
+    });
+}
+
+/// Calls `call` with a number as wide as an element.
+template <class Call> void with_element(std::size_t bytes, const Call& call) {
+    switch (bytes) {
+    case 1: return call(std::uint8_t{});
+    case 2: return call(std::uint16_t{});
+    case 4: return call(std::uint32_t{});
+    default: return call(std::uint64_t{});
     }
 }
 
@@ -70,15 +98,17 @@ Walk walk(const View& view) {
 void gather(void* out, const void* array, std::size_t element_bytes, const Walk& walk, std::int64_t first,
             std::size_t n) {
     if (n == 0) return; // an extent may be 0
-    const auto elements = [&]<class T>(T) {
+    with_element(element_bytes, [&]<class T>(T) {
         gather_elements(static_cast<T*>(out), static_cast<const T*>(array), walk, first, n);
-    };
-    switch (element_bytes) {
-    case 1: return elements(std::uint8_t{});
-    case 2: return elements(std::uint16_t{});
-    case 4: return elements(std::uint32_t{});
-    default: return elements(std::uint64_t{});
-    }
+    });
+}
+
+void scatter(void* array, const void* in, std::size_t element_bytes, const Walk& walk, std::int64_t first,
+             std::size_t n) {
+    if (n == 0) return;
+    with_element(element_bytes, [&]<class T>(T) {
+        scatter_elements(static_cast<T*>(array), static_cast<const T*>(in), walk, first, n);
+    });
 }
 
 } // namespace gf

@@ -39,7 +39,8 @@ public:
 
     Graph run() && {
         for (const NodeId n : graph_.nodes()) number_.push_back(made(n));
-        for (const Graph::Output& output : graph_.outputs()) made_.append_output(output.name, with_batch(output.node));
+        for (const Graph::Output& output : graph_.outputs())
+            made_.append_output(output.name, with_batch(output.node), with_batch(output.order));
         return std::move(made_);
     }
 
@@ -123,6 +124,13 @@ private:
             known->second = along(batch_, number_[n]);
         }
         return known->second;
+    }
+
+    /// An output's order with the new dim in front; none if it has none.
+    std::vector<DimId> with_batch(std::vector<DimId> order) const {
+        for (DimId& dim : order) dim = DimId(dim.number() + 1);
+        if (!order.empty()) order.insert(order.begin(), batch_.id());
+        return order;
     }
 
     /// A value of the new graph, the same at each index of the dim.

@@ -231,7 +231,42 @@ Value Graph::let(std::string_view name, Value value) {
     return value;
 }
 
-void Graph::output(std::string_view name, Value value) {
+namespace {
+
+/// The dims of an output's array as it lists them; none if they are in the graph's order.
+std::vector<DimId> checked_order(const Dag& dag, const std::string& subject, NodeId node, std::span<const Dim> order) {
+    std::vector<DimId> dims;
+    if (order.empty()) return dims;
+    const std::vector<DimId> domain = domain_of(dag[node.index()]);
+    const std::string value = detail::describe(dag, node);
+    if (domain.empty())
+        throw refusal(subject, fmt::format("an order of dims is for an array, and {} has no dims", value),
+                      "leave the list of dims out");
+    std::string all;
+    for (const DimId dim : domain) all += (all.empty() ? "" : ", ") + dag.dims[dim].name;
+    const std::string fix = fmt::format("list each of [{}] once, in the order of memory", all);
+    for (const Dim& dim : order) {
+        if (dim.dag() != &dag)
+            throw refusal(subject, "its dims must be of this graph", "declare them with dim() of the same graph");
+        if (std::ranges::find(domain, dim.id()) == domain.end())
+            throw refusal(subject, fmt::format("it lists {}, but {} lacks that dim", in_quotes(dim.name()), value),
+                          fix);
+        if (std::ranges::find(dims, dim.id()) != dims.end())
+            throw refusal(subject,
+                          fmt::format("an output lists a dim once, and {} is there twice", in_quotes(dim.name())), fix);
+        dims.push_back(dim.id());
+    }
+    for (const DimId dim : domain)
+        if (std::ranges::find(dims, dim) == dims.end())
+            throw refusal(subject, fmt::format("it lists no {}, a dim of {}", in_quotes(dag.dims[dim].name), value),
+                          fix);
+    if (dims == domain) dims.clear();
+    return dims;
+}
+
+} // namespace
+
+void Graph::output(std::string_view name, Value value, std::span<const Dim> order) {
     Dag& dag = mutable_dag();
     check_name("the output", name);
     const std::string subject = fmt::format("the output {}", in_quotes(name));
@@ -243,7 +278,7 @@ void Graph::output(std::string_view name, Value value) {
     if (dag.output_names.contains(text)) throw refusal(subject, "another output has that name", "choose another name");
     if (dag.input_names.contains(text))
         throw refusal(subject, "an input has that name, and both are bound by name", "choose another name");
-    append_output(std::move(text), value.node());
+    append_output(std::move(text), value.node(), checked_order(dag, subject, value.node(), order));
 }
 
 void Graph::check_output(std::string_view name, const Value& value, DType type, bool is_array) const {
@@ -274,6 +309,9 @@ std::vector<NodeId> Graph::users(NodeId node) const {
 
 const Table<DimId, Graph::DimInfo>& Graph::dims() const { return dag().dims; }
 std::span<const Graph::Output> Graph::outputs() const { return dag().outputs; }
+std::vector<DimId> Graph::dims_of(const Output& output) const {
+    return output.order.empty() ? domain_of(node(output.node)) : output.order;
+}
 
 NodeId Graph::append(const Node& node, std::span<const NodeId> operands) {
     Dag& dag = mutable_dag();
@@ -290,10 +328,10 @@ Graph Graph::like() const {
     return graph;
 }
 
-void Graph::append_output(std::string name, NodeId node) {
+void Graph::append_output(std::string name, NodeId node, std::vector<DimId> order) {
     Dag& dag = mutable_dag();
     check_range(dag, node);
-    dag.outputs.push_back({name, node});
+    dag.outputs.push_back({name, node, std::move(order)});
     try {
         dag.output_names.insert(std::move(name));
     } catch (...) { // out of memory

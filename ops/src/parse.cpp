@@ -101,11 +101,19 @@ void Parser::parse_output() {
     if (next_is("let")) fail_late_let();
     const bool at_end = lexer_.peek().kind == Token::Kind::end;
     const Token name = take_name("an output's name", at_end ? no_last_comma : named_output);
+    std::vector<Dim> order;
+    const std::size_t list = lexer_.peek().position;
+    if (accept("[")) {
+        if (next_is("]"))
+            fail(list, "a list of dims has at least one",
+                 "leave the brackets out for the graph's order, and for a scalar");
+        order = parse_known_dims("',' or ']' after a dim of the output");
+    }
     expect("=", "'=' and the value of " + in_quotes(name.text), named_output);
     if (graph_.outputs().size() == static_cast<std::size_t>(max_text_nodes))
         fail(name.position, fmt::format("a text describes at most {} outputs", max_text_nodes));
     const Value value = parse_value();
-    at(name.position, [&] { graph_.output(name.text, value); });
+    at(order.empty() ? name.position : list, [&] { graph_.output(name.text, value, order); });
 }
 
 void Parser::fail_late_let() const {

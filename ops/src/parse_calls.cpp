@@ -102,13 +102,17 @@ std::vector<Dim> Parser::parse_folded_dims() {
         fail(lexer_.peek().position, "the dims to fold are names, listed in brackets", "write them as in over [i, k]");
     if (next_is("]"))
         fail(lexer_.peek().position, "a reduction folds at least one dim", "leave `over` out to fold every dim");
+    return parse_known_dims("',' or ']' after a dim to fold");
+}
+
+std::vector<Dim> Parser::parse_known_dims(std::string_view end) {
     std::vector<Dim> dims;
     do {
         if (!dims.empty() && next_is("]"))
             fail(lexer_.peek().position, "a dim follows a comma", "leave the last comma out");
         dims.push_back(take_dim());
     } while (accept(","));
-    expect("]", "',' or ']' after a dim to fold");
+    expect("]", end);
     return dims;
 }
 

@@ -71,6 +71,8 @@ private:
     /// True if the next token is an attribute or a comma before one.
     bool attribute_follows() const;
     std::vector<Dim> parse_folded_dims();
+    /// Dims that are declared, with commas between them and "]" at the end.
+    std::vector<Dim> parse_known_dims(std::string_view end);
     Value parse_reduction(const Token& name, const ReduceOp& row, const Operand& operand);
 
     /// Runs a builder of the graph; its errors get the place `position`.

@@ -79,7 +79,7 @@ public:
         }
         text_ += "    ->";
         for (const char* separator = " "; const Graph::Output& output : graph_.outputs()) {
-            text_ += fmt::format("{}{} = {}", separator, output.name, words_[output.node]);
+            text_ += fmt::format("{}{}{} = {}", separator, output.name, order_text(output), words_[output.node]);
             separator = ", ";
         }
         return std::move(text_);
@@ -145,6 +145,13 @@ private:
             text_ += fmt::format("{}{}: {}{}", separator, node.name, to_text(node.type), dim_list(node.dims));
             separator = ", ";
         }
+    }
+
+    /// The dims of an output's array, unless they are in the graph's order.
+    std::string order_text(const Graph::Output& output) const {
+        std::string list;
+        for (const DimId dim : output.order) list += (list.empty() ? "" : ", ") + graph_.dims()[dim].name;
+        return list.empty() ? list : "[" + list + "]";
     }
 
     /// The dims that a reduction folds, unless it folds every dim of its operand.

@@ -77,6 +77,23 @@ TEST_F(GraphErrors, name_of_an_element_type) {
 TEST_F(GraphErrors, dim_declared_twice) {
     refuse([&] { g.dim("i", 3); }, {"the dim 'i'", "once"});
 }
+TEST_F(GraphErrors, output_with_an_order_that_is_not_its_values) {
+    const Dim lonely = g.dim("lonely");
+    const Value total = sum(x);
+    refuse([&] { g.output("y", x, {j}); },
+           {"the output 'y'", "lists no 'i', a dim of x (f32[i, j])", "list each of [i, j] once"});
+    refuse([&] { g.output("y", x, {j, i, j}); }, {"the output 'y'", "'j' is there twice", "list each of [i, j] once"});
+    refuse(
+        [&] {
+            g.output("y", w, {j, lonely});
+        },
+        {"the output 'y'", "lists 'lonely', but w (f32[j]) lacks that dim", "list each of [j] once"});
+    refuse([&] { g.output("y", x, {foreign_dim, j}); }, {"the output 'y'", "dims must be of this graph"});
+    refuse([&] { g.output("y", x, {Dim(), j}); }, {"the output 'y'", "dims must be of this graph"});
+    refuse([&] { g.output("s", total, {i}); },
+           {"the output 's'", "for an array, and the result of sum (f32) has no dims", "leave the list of dims out"});
+    refuse([&] { g.output_array<double>("y", x, {j, i}); }, {"the output 'y'", "its value is f32"});
+}
 TEST_F(GraphErrors, input_declared_twice) {
     refuse([&] { g.input<float>("x", {i}); }, {"the input 'x'", "another value", "choose another name"});
 }

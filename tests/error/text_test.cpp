@@ -41,6 +41,17 @@ TEST(TextErrors, a_comma_after_the_last_of_a_list) {
     refuse("f([n],) -> s = sum(index(n))", {"1:7: ", "a parameter's name was expected", "leave the last comma out"});
     refuse("f(x: f32[n,]) -> s = sum(x)", {"1:12: ", "a dim's name was expected", "leave the last comma out"});
 }
+TEST(TextErrors, an_order_of_an_output) {
+    refuse("f(x: f32[n, m]) -> y[] = x", {"1:21: ", "at least one", "leave the brackets out"});
+    refuse("f(x: f32[n, m]) -> y[m] = x", {"1:21: ", "lists no 'n'", "list each of [n, m] once"});
+    refuse("f(x: f32[n, m]) -> y[m, n, m] = x", {"1:21: ", "'m' is there twice"});
+    refuse("f(x: f32[n, m], w: f32[k]) -> y[m, k] = x", {"1:32: ", "lists 'k', but x (f32[n, m]) lacks that dim"});
+    refuse("f(x: f32[n, m]) -> s[n] = sum(x)", {"1:21: ", "has no dims", "leave the list of dims out"});
+    refuse("f(x: f32[n, m]) -> y[m, o] = x", {"1:25: ", "'o' is not a dim here"});
+    refuse("f(x: f32[n, m]) -> y[m, n,] = x", {"1:27: ", "a dim follows a comma"});
+    refuse("f(x: f32[n, m]) -> y[m, n = x", {"1:27: ", "']'"});
+    refuse("f(x: f32[n, m]) -> y[m = 3, n] = x", {"1:24: ", "']'"});
+}
 TEST(TextErrors, truncated_text) {
     refuse("f(x: f32[n]) -> a = sum(x where", {"1:32: ", "a value was expected", "the text ends"});
 }

@@ -175,12 +175,30 @@ TEST(VerifyPlan, refuses_broken_order_and_results) {
     expect_broken("every array but an input is stored", [](Plan& p) {
         p.arrays.push_back({"t", DType::f32, {DimId(0)}, ArrayRole::temporary});
     });
+    expect_broken("a temporary is row-major", [](Plan& p) {
+        p.dims.push_back({"m", {}, {}});
+        p.arrays.push_back({"t", DType::f32, {DimId(1), DimId(0)}, ArrayRole::temporary});
+    });
+    expect_broken("a store's array has the dims of its value", [](Plan& p) {
+        p.dims.push_back({"m", {}, {}});
+        p.arrays[p.sweeps[1].stores[0].array].dims = {DimId(1), DimId(0)};
+    });
     expect_broken("a scalar or an array", [](Plan& p) { p.outputs[0].scalar = ScalarId(0); });
     expect_broken("a result is an output", [](Plan& p) { p.outputs[0].array = ArrayId(0); });
     expect_broken("which elements are there is bool", [](Plan& p) { p.outputs[0].validity = p.outputs[0].array; });
     expect_broken("results have names", [](Plan& p) { p.outputs[1].name = p.outputs[0].name; });
     expect_broken("a dim is listed once", [](Plan& p) { p.sweeps[0].dims = {DimId(0), DimId(0)}; });
     expect_broken("dims are of the domain", [](Plan& p) { p.sweeps[0].dims.clear(); });
+}
+
+TEST(VerifyGraph, refuses_results_whose_dims_are_not_their_values) {
+    for (const std::vector<DimId>& order : std::vector<std::vector<DimId>>{
+             {DimId(0)}, {DimId(1), DimId(1)}, {DimId(1), DimId(0), DimId(1)}, {DimId(1), DimId(7)}}) {
+        Graph graph = parse("f(x: f32[n, m]) -> y[m, n] = x");
+        ASSERT_NO_THROW(verify(graph));
+        graph.append_output("z", NodeId(0), order);
+        EXPECT_THROW(verify(graph), InternalError);
+    }
 }
 
 void expect_broken_graph(std::string_view rule, Node node, const std::vector<int>& numbers) {

@@ -33,6 +33,13 @@ TEST(Batched, dims_keep_their_order_and_extents) {
     EXPECT_EQ(to_text(parse(to_text(made))), to_text(made));
 }
 
+TEST(Batched, the_dim_is_in_front_in_every_order_of_an_output) {
+    EXPECT_EQ(batched_text("f(x: f32[i, j], w: f32[i, j]) -> y[j, i] = x * w, z[j, i] = w, s = sum(x)", {"x"}),
+              "f(x: f32[b, i, j], w: f32[i, j]) let v0 = x * w; let v1 = sum(x over [i, j]); "
+              "let v2 = index(b); let v3 = v2 >= i64(0); let v4 = select(v3, w, w); "
+              "-> y[b, j, i] = v0, z[b, j, i] = v4, s = v1");
+}
+
 TEST(Batched, shared_values_are_computed_once) {
     EXPECT_EQ(batched_text("f(x: f32[n], w: f32[n]) -> y = x / sum(w)", {"x"}),
               "f(x: f32[b, n], w: f32[n]) let v0 = sum(w); let v1 = x / v0; -> y = v1");

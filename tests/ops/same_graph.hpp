@@ -33,8 +33,11 @@ inline std::vector<std::string> meaning(const Graph& graph) {
     std::vector<std::string> lines;
     for (const std::size_t hash : hashes) lines.push_back(fmt::format("node {:x}", hash));
     std::sort(lines.begin(), lines.end());
-    for (const Graph::Output& output : graph.outputs())
-        lines.push_back(fmt::format("{} = {:x}", output.name, hashes[output.node]));
+    for (const Graph::Output& output : graph.outputs()) {
+        std::vector<int> dims;
+        for (const DimId dim : output.order) dims.push_back(dim.number());
+        lines.push_back(fmt::format("{}{} = {:x}", output.name, dims, hashes[output.node]));
+    }
     for (const Graph::DimInfo& dim : graph.dims())
         lines.push_back(fmt::format("{} {}", dim.name, dim.extent.value_or(-1)));
     lines.push_back(graph.name());

@@ -41,6 +41,18 @@ TEST(Text, golden_files_print_in_their_canonical_form) {
     EXPECT_GE(files, 8);
 }
 
+TEST(Text, only_an_order_that_is_not_the_graphs_is_printed) {
+    Graph g("f");
+    const Dim i = g.dim("i"), j = g.dim("j");
+    const Value x = g.input<float>("x", {j, i});
+    g.output("a", x, {i, j});
+    g.output("b", x, {j, i});
+    g.output("c", x);
+    EXPECT_EQ(to_text(g), "f([i, j], x: f32[j, i])\n    -> a = x, b[j, i] = x, c = x");
+    expect_round_trip(g);
+    expect_round_trip(parse("f(x: f32[a, b, c]) -> y[c, a, b] = x + 1, z[b, a] = sum(x over [c])"));
+}
+
 TEST(Text, every_map_of_every_type_reads_back) {
     int typed = 0;
     for (const MapOp* row : all_maps())

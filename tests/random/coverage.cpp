@@ -224,6 +224,7 @@ void count(const Case& test, Coverage& coverage) {
     for (const auto& output : graph.outputs()) {
         const Node& node = graph.node(output.node);
         ++coverage[fmt::format("{} {}", node.dims.empty() ? "yield" : "store", to_text(node.type))];
+        if (!output.order.empty()) ++coverage["output in an order of its own"];
         if (!yielded.insert(output.node).second) ++coverage["one value as two outputs"];
     }
     for (const auto& dim : graph.dims())

@@ -48,7 +48,8 @@ struct Candidate {
 class Generator {
 public:
     Generator(std::uint64_t seed, const GenerateOptions& options)
-        : options_(options), random_(seed), profile_(random_profile(random_)), test_{seed, Graph("g"), {}} {}
+        : options_(options), random_(seed), of_orders_(seed ^ 0x5ca77e4), profile_(random_profile(random_)),
+          test_{seed, Graph("g"), {}} {}
 
     Case generate() {
         declare();
@@ -316,15 +317,26 @@ private:
         }
         if (nodes.empty()) nodes.insert(candidates_.back().value.node());
         for (const NodeId node : nodes)
-            graph().output(fmt::format("o{}", graph().outputs().size()), graph().value(node));
+            graph().append_output(fmt::format("o{}", graph().outputs().size()), node, random_order(node));
         if (random_.chance(0.02)) graph().output("again", graph().value(*nodes.begin()));
         if (!profile_.hollow) return;
         const std::size_t d = random_.below(test_.extents.size());
         if (!graph().dims()[d].extent) test_.extents[d] = 0;
     }
 
+    /// Sometimes an order of its own for an array's dims.
+    std::vector<DimId> random_order(NodeId node) {
+        std::vector<DimId> order = domain_of(graph().node(node));
+        if (order.size() < 2 || !of_orders_.chance(0.2)) return {};
+        std::size_t from = of_orders_.below(order.size()), to = of_orders_.below(order.size());
+        if (from == to) to = (from + 1) % order.size();
+        std::swap(order[from], order[to]);
+        return order;
+    }
+
     GenerateOptions options_;
     Random random_;
+    Random of_orders_; ///< apart, so that the graphs of a seed stay as they were without orders
     const Profile& profile_;
     Case test_;
     std::vector<Candidate> candidates_;

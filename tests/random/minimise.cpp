@@ -50,10 +50,13 @@ Case changed(const Case& test, const Change& change) {
         return list;
     };
     std::vector<NodeId> outputs;
+    std::vector<std::vector<DimId>> orders; // of the first outputs
     for (std::size_t i = 0; i < old.outputs().size(); ++i)
-        if (static_cast<int>(i) != change.drop_output)
+        if (static_cast<int>(i) != change.drop_output) {
             outputs.push_back(stands_for[old.outputs()[i].node]);
-        else if (change.becomes.valid())
+            orders.resize(outputs.size());
+            orders.back() = old.outputs()[i].order;
+        } else if (change.becomes.valid())
             outputs.push_back(change.becomes);
         else if (change.splits)
             std::ranges::copy(old.operands(old.outputs()[i].node), std::back_inserter(outputs));
@@ -98,8 +101,14 @@ Case changed(const Case& test, const Change& change) {
         }
         number[n] = result.graph.append(std::move(node), list);
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        result.graph.append_output(fmt::format("o{}", i), number[outputs[i]]);
+    orders.resize(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const std::vector<DimId> domain = domain_of(result.graph.node(number[outputs[i]]));
+        std::vector<DimId>& order = orders[i];
+        std::erase_if(order, [&](DimId dim) { return !std::ranges::binary_search(domain, dim); });
+        if (order.size() != domain.size() || order == domain) order.clear();
+        result.graph.append_output(fmt::format("o{}", i), number[outputs[i]], order);
+    }
     return result;
 }
 

@@ -92,7 +92,7 @@ Graph swapped(const Graph& graph) {
         if (is_map(graph.node(n), map_op::sub)) std::ranges::reverse(operands);
         result.append(graph.node(n), operands);
     }
-    for (const auto& output : graph.outputs()) result.append_output(output.name, output.node);
+    for (const auto& output : graph.outputs()) result.append_output(output.name, output.node, output.order);
     return result;
 }
 

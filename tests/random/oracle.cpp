@@ -30,8 +30,7 @@ public:
         for (const auto& output : graph_.outputs()) {
             const Node& node = graph_.node(output.node);
             const Evaluated& value = values_[output.node];
-            std::vector<DimId> dims = node.dims;
-            std::sort(dims.begin(), dims.end());
+            const std::vector<DimId> dims = graph_.dims_of(output);
             Result result{output.name, node.type, !dims.empty(), false, {}};
             for (std::int64_t i = 0; i < size_of_domain(dims); ++i)
                 result.elements.push_back(at(output.node, coordinates(dims, i)));
@@ -39,7 +38,8 @@ public:
                 if (dims.empty())
                     result.empty = !value.empty.empty() && value.empty[0];
                 else
-                    for (const bool empty : value.empty) result.valid.push_back(!empty);
+                    for (std::int64_t i = 0; !value.empty.empty() && i < size_of_domain(dims); ++i)
+                        result.valid.push_back(!value.empty[number_of(output.node, coordinates(dims, i))]);
             }
             results.push_back(std::move(result));
         }

@@ -27,7 +27,7 @@ struct Result {
     DType type = DType::f32;
     bool is_array = false;
     bool empty = false;         ///< scalar to which no element contributed
-    std::vector<Bits> elements; ///< row-major in the graph's order of dims; a scalar has one
+    std::vector<Bits> elements; ///< in the output's order of dims; a scalar has one
     std::vector<bool> valid{};  ///< array: by element, false where no element contributed; none: all are true
 };
 

@@ -123,6 +123,7 @@ void want_branches(std::vector<std::string>& wanted) {
                              "input empty",
                              "dim fixed",
                              "one value as two outputs",
+                             "output in an order of its own",
                              "prologue constant",
                              "prologue parameter",
                              "prologue read",

@@ -5,20 +5,28 @@
 
 namespace gf::cpu {
 
+DimStrides strides_along(std::span<const DimId> domain_dims, std::span<const DimId> array_dims,
+                         std::span<const std::int64_t> extents, const Strides& bound) {
+    const auto extent_of = [&](DimId dim) { return extents[dim.index()]; };
+    DimStrides strides{};
+    for (std::size_t position = 0; position < domain_dims.size(); ++position) {
+        const auto place = std::find(array_dims.begin(), array_dims.end(), domain_dims[position]);
+        if (place != array_dims.end() && bound.rank() > 0)
+            strides[position] = bound[static_cast<int>(place - array_dims.begin())]; // defect: bound stride
+        else if (place != array_dims.end())
+            strides[position] =
+                std::accumulate(place + 1, array_dims.end(), std::int64_t{1},
+                                [&](std::int64_t product, DimId inner) { return product * extent_of(inner); });
+    }
+    return strides;
+}
+
 Walk walk(std::span<const DimId> domain_dims, std::span<const DimId> array_dims, std::span<const std::int64_t> extents,
           const Strides& bound) {
-    const auto extent_of = [&](DimId dim) { return extents[dim.index()]; };
+    const DimStrides strides = strides_along(domain_dims, array_dims, extents, bound);
     Walk result;
-    for (const DimId dim : domain_dims) {
-        const auto place = std::find(array_dims.begin(), array_dims.end(), dim);
-        std::int64_t stride = 0;
-        if (place != array_dims.end() && bound.rank() > 0)
-            stride = bound[static_cast<int>(place - array_dims.begin())]; // defect: bound stride
-        else if (place != array_dims.end())
-            stride = std::accumulate(place + 1, array_dims.end(), std::int64_t{1},
-                                     [&](std::int64_t product, DimId inner) { return product * extent_of(inner); });
-        result.append(extent_of(dim), stride);
-    }
+    for (std::size_t position = 0; position < domain_dims.size(); ++position)
+        result.append(extents[domain_dims[position].index()], strides[position]);
     return result;
 }
 

@@ -1,7 +1,8 @@
-// How sweeps read arrays whose elements are not those of the domain in order: broadcast, permuted, strided; and the
-// index along a dim.
+// How sweeps read and write arrays whose elements are not those of the domain in order: broadcast, permuted, strided;
+// and the index along a dim.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,8 +12,14 @@
 
 namespace gf::cpu {
 
-/// Visits an array of dims `array_dims` (memory order) over a domain of dims `domain_dims`, with extents by dim number.
-/// `bound`: the array's strides; none: contiguous, row-major.
+/// By position in `domain_dims`: the elements of memory between neighbours along that dim of an array of dims
+/// `array_dims` (memory order), with extents by dim number; 0 along a dim that it lacks. `bound`: the array's strides;
+/// none: contiguous, row-major.
+using DimStrides = std::array<std::int64_t, max_rank>;
+DimStrides strides_along(std::span<const DimId> domain_dims, std::span<const DimId> array_dims,
+                         std::span<const std::int64_t> extents, const Strides& bound = {});
+
+/// Visits such an array over the domain.
 Walk walk(std::span<const DimId> domain_dims, std::span<const DimId> array_dims, std::span<const std::int64_t> extents,
           const Strides& bound = {});
 

@@ -63,6 +63,8 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     const std::int64_t pieces = divides_parts_ ? order_.parts : walks_rows_ ? 1 : order_.blocks;
     workers_in_use_ = unsigned_of(std::max<std::int64_t>(std::min(threads, pieces), 1));
     while (workers_.size() < workers_in_use_) workers_.push_back(make_worker());
+    if (order_.results > 0)
+        for (Worker& worker : workers_) worker.section->fit(extents);
     if (walks_rows_) {
         for (std::size_t w = 0; w < workers_in_use_; ++w) {
             std::optional<RowWalk>& walk = divides_parts_ ? workers_[w].row : row_of_all_threads_;

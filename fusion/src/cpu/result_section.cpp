@@ -45,7 +45,7 @@ ResultProgram result_program(const Plan& plan, const Sweep& sweep, InstructionSe
         if (!is_per_result(sweep.code[store.value])) continue;
         const ConvertKernel convert = cast_kernel(sweep.code[store.value].type, plan.arrays[store.array].type, set);
         if (convert == nullptr) fail(store.value);
-        program.stores.push_back({store, convert});
+        program.stores.push_back({store, convert, is_flat(store, plan, sweep)});
     }
     return program;
 }
@@ -53,11 +53,19 @@ ResultProgram result_program(const Plan& plan, const Sweep& sweep, InstructionSe
 ResultSection::ResultSection(const Plan& plan, const Sweep& sweep, const ResultProgram& program,
                              std::span<const std::size_t> state_bytes)
     : plan_(plan), sweep_(sweep), program_(program), state_bytes_(state_bytes.begin(), state_bytes.end()),
-      results_(sweep.code.size()) {
+      results_(sweep.code.size()), dims_(dims_of(sweep, kept_dims(sweep))), walks_(program.stores.size()) {
     for (const std::size_t bytes : state_bytes_) states_.push_back(allocate(bytes * most));
     const auto reserve = [&](ValueId value) { results_[value] = allocate(size_of(sweep.code[value].type) * most); };
     for (const ResultStep& step : program.steps) reserve(step.value);
     for (const ValueId value : program.constants) reserve(value);
+    if (!std::ranges::all_of(program.stores, &ResultProgram::OfStore::in_order))
+        converted_ = allocate(sizeof(std::uint64_t) * most);
+}
+
+void ResultSection::fit(std::span<const std::int64_t> extents) {
+    for (std::size_t s = 0; s < walks_.size(); ++s)
+        if (!program_.stores[s].in_order)
+            walks_[s] = walk(dims_, plan_.arrays[program_.stores[s].store.array].dims, extents);
 }
 
 void ResultSection::evaluate(const ResultStep& step) {
@@ -92,10 +100,14 @@ void ResultSection::flush(std::span<const std::uint64_t> values, std::span<char*
             std::memcpy(results_[value].get() + i * bytes, &values[value.index()], bytes);
     }
     for (const ResultStep& step : program_.steps) evaluate(step);
-    for (const auto& [store, convert] : program_.stores)
-        convert(arrays[store.array.index()] +
-                    static_cast<std::size_t>(first_) * size_of(plan_.arrays[store.array].type),
+    for (std::size_t s = 0; s < program_.stores.size(); ++s) {
+        const auto& [store, convert, in_order] = program_.stores[s];
+        const std::size_t bytes = size_of(plan_.arrays[store.array].type);
+        char* const array = arrays[store.array.index()];
+        convert(in_order ? array + static_cast<std::size_t>(first_) * bytes : converted_.get(),
                 results_[store.value].get(), pending_);
+        if (!in_order) scatter(array, converted_.get(), bytes, walks_[s], first_, pending_);
+    }
     pending_ = 0;
 }
 

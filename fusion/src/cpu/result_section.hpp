@@ -7,6 +7,7 @@
 
 #include <gridfold/fusion/plan.hpp>
 
+#include "cpu/gather.hpp"
 #include "cpu/memory.hpp"
 #include "host_kernels/kernels.hpp"
 
@@ -28,6 +29,7 @@ struct ResultProgram {
     struct OfStore {
         Store store;
         ConvertKernel convert;
+        bool in_order; ///< the array has the results in the order of their numbers
     };
     std::vector<OfStore> stores;
 };
@@ -44,6 +46,8 @@ public:
     ResultSection(const Plan& plan, const Sweep& sweep, const ResultProgram& program,
                   std::span<const std::size_t> state_bytes);
 
+    /// Sets the extents of the next results, by Plan::dims; there are some results. Allocates nothing.
+    void fit(std::span<const std::int64_t> extents);
     /// True if `count` results, at most `most`, can be added before a flush().
     bool has_room(std::size_t count) const { return pending_ + count <= most; }
     /// Where the next result's State of a fold goes.
@@ -64,6 +68,9 @@ private:
     std::vector<std::size_t> state_bytes_;
     std::vector<Bytes> states_;     ///< by fold
     Table<ValueId, Bytes> results_; ///< by instruction: its values
+    std::vector<DimId> dims_;       ///< of the results
+    std::vector<Walk> walks_;       ///< by ResultProgram::stores: over the results in the order of their numbers
+    Bytes converted_;               ///< elements of an array before they are scattered
     std::int64_t first_ = 0;
     std::size_t pending_ = 0;
 };

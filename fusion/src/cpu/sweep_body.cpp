@@ -20,9 +20,10 @@ const pid_t loading_process = getpid();
 bool may_start_threads() { return getpid() == loading_process; }
 
 SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& program)
-    : plan_(plan), sweep_(sweep), program_(program), walks_(plan.arrays.size()), dim_extent_(plan.dims.size()),
-      dim_inner_(plan.dims.size()), splats_(allocate(program.splat_bytes * program.room())),
-      filled_(program.splats.size()), values_(sweep.code.size()) {
+    : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), walks_(plan.arrays.size()),
+      dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()),
+      splats_(allocate(program.splat_bytes * program.room())), filled_(program.splats.size()),
+      values_(sweep.code.size()) {
     std::vector<bool> used(program.places.size(), false);
     const auto use = [&](int place) { used[at(place)] = true; };
     for (const BodyStep& step : program.body) {
@@ -48,16 +49,22 @@ void SweepBody::fit(std::span<const std::int64_t> extents, std::int64_t elements
         dim_inner_[*dim] = inner;
         inner *= extents[dim->index()];
     }
-    for (const BodyStep& step : program_.body)
-        if (step.kind == BodyStep::Kind::gather)
-            walks_[step.array] = walk(sweep_.dims, plan_.arrays[step.array].dims, extents);
+    walk_arrays(extents, {});
 }
 
 void SweepBody::take_strides(std::span<const std::int64_t> extents, std::span<const Strides> bound) {
-    if (!has_elements_) return;
-    for (const BodyStep& step : program_.body)
-        if (step.kind == BodyStep::Kind::gather)
-            walks_[step.array] = walk(sweep_.dims, plan_.arrays[step.array].dims, extents, bound[step.array.index()]);
+    if (has_elements_) walk_arrays(extents, bound);
+}
+
+/// `bound`: by array, or none.
+void SweepBody::walk_arrays(std::span<const std::int64_t> extents, std::span<const Strides> bound) {
+    for (const BodyStep& step : program_.body) {
+        if (step.kind != BodyStep::Kind::gather && step.kind != BodyStep::Kind::scatter) continue;
+        const std::span<const DimId> dims = plan_.arrays[step.array].dims;
+        const Strides strides = bound.empty() ? Strides() : bound[step.array.index()];
+        strides_[step.array] = strides_along(sweep_.dims, dims, extents, strides);
+        walks_[step.array] = walk(sweep_.dims, dims, extents, strides);
+    }
 }
 
 void SweepBody::begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
@@ -82,6 +89,9 @@ void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity
     case BodyStep::Kind::gather:
         return gather(out, arrays[step.array.index()], program_.places[at(step.out)].element_bytes, walks_[step.array],
                       element, n);
+    case BodyStep::Kind::scatter:
+        return scatter(arrays[step.array.index()], in[0], program_.places[at(step.operands[0])].element_bytes,
+                       walks_[step.array], element, n);
     case BodyStep::Kind::index:
         return coordinates(reinterpret_cast<std::int64_t*>(out), dim_extent_[step.dim], dim_inner_[step.dim], element,
                            n);

@@ -30,6 +30,8 @@ public:
     char* scalar_at(const Place& place) const { return splats_.get() + place.offset * program_.room(); }
     /// By instruction, once begin() has computed the prologue.
     std::span<const std::uint64_t> values() const { return values_; }
+    /// By position in Sweep::dims: the strides of an array that is gathered or scattered, for the last fit().
+    const DimStrides& strides(ArrayId array) const { return strides_[array]; }
 
     /// Sets the extents of the next runs; `elements` is their product.
     void fit(std::span<const std::int64_t> extents, std::int64_t elements);
@@ -45,12 +47,15 @@ public:
     void end(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars, std::span<void* const> states);
 
 private:
+    void walk_arrays(std::span<const std::int64_t> extents, std::span<const Strides> bound);
+
     const Plan& plan_;
     const Sweep& sweep_;
     const SweepProgram& program_;
     std::vector<int> array_places_, temporary_places_;
     bool has_elements_ = false;
-    Table<ArrayId, Walk> walks_;                        ///< of the gathered arrays
+    Table<ArrayId, DimStrides> strides_;                ///< of the gathered and scattered arrays
+    Table<ArrayId, Walk> walks_;                        ///< of the same
     Table<DimId, std::int64_t> dim_extent_, dim_inner_; ///< of the dims in the domain
     Bytes splats_;
     std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: its current value

@@ -24,7 +24,7 @@ public:
         program_.prologue = scalar_steps(plan_, sweep_, values_where(sweep_, is_once_before));
         program_.epilogue = scalar_steps(plan_, sweep_, values_where(sweep_, is_after_folds));
         program_.results = result_program(plan_, sweep_, set_);
-        program_.places.resize(sweep_.code.size() + plan_.arrays.size() + 2);
+        program_.places.resize(sweep_.code.size() + plan_.arrays.size() + sweep_.stores.size() + 2);
         for (const ArrayId a : plan_.arrays.ids())
             place(array_place(a)) = {
                 .kind = Place::Kind::array, .element_bytes = size_of(plan_.arrays[a].type), .array = a};
@@ -34,8 +34,8 @@ public:
             if (is_flat_load(v)) program_.streams.push_back(array_place(code(v).array));
             append(v);
         }
-        for (const Store& store : sweep_.stores)
-            if (!is_per_result(code(store.value))) append(store);
+        for (std::size_t s = 0; s < sweep_.stores.size(); ++s)
+            if (!is_per_result(code(sweep_.stores[s].value))) append(sweep_.stores[s], static_cast<int>(s));
         for (const Fold& fold : sweep_.folds) append(fold);
         join_folds();
         for (const Yield& yield : sweep_.yields)
@@ -52,7 +52,8 @@ private:
     Place& place(ValueId v) { return place(v.number()); }
     int array_place(ArrayId array) const { return sweep_.code.next().number() + array.number(); }
     int raw_place() const { return array_place(plan_.arrays.next()); }
-    int no_place() const { return raw_place() + 1; }
+    int stored_place(int store) const { return raw_place() + 1 + store; }
+    int no_place() const { return stored_place(static_cast<int>(sweep_.stores.size())); }
 
     [[noreturn]] void fail(const std::string& what) const {
         throw InternalError(fmt::format("the CPU backend cannot run {} of {}", what, plan_.graph_text));
@@ -193,12 +194,14 @@ private:
         return v.number();
     }
 
-    /// Chooses the place of instruction v's value: an array that stores it unconverted, else a free temporary.
+    /// Chooses the place of instruction v's value: an array that stores it in order and unconverted, else a free
+    /// temporary.
     void give_place(ValueId v, bool may_be_in_array) {
         const DType type = code(v).type;
         const std::size_t bytes = size_of(type);
-        const auto stored = std::ranges::find_if(
-            sweep_.stores, [&](const Store& s) { return s.value == v && plan_.arrays[s.array].type == type; });
+        const auto stored = std::ranges::find_if(sweep_.stores, [&](const Store& s) {
+            return s.value == v && plan_.arrays[s.array].type == type && is_flat(s, plan_, sweep_);
+        });
         if (may_be_in_array && stored != sweep_.stores.end()) {
             place(v) = place(array_place(stored->array));
         } else {
@@ -309,11 +312,27 @@ private:
         if (!as_it_is) append_conversion(array.type, raw, code(v).type, v.number());
     }
 
-    void append(const Store& store) {
+    void append(const Store& store, int number) {
         const Array& array = plan_.arrays[store.array];
         const int value = read(store.value);
+        if (!is_flat(store, plan_, sweep_)) return append_scatter(store, number, value);
         if (place(value).kind == Place::Kind::array && place(value).array == store.array) return;
         append_conversion(code(store.value).type, value, array.type, array_place(store.array));
+    }
+
+    void append_scatter(const Store& store, int number, int value) {
+        const DType from = code(store.value).type, to = plan_.arrays[store.array].type;
+        BodyStep step = call(BodyStep::Kind::scatter, no_place());
+        step.array = store.array;
+        step.operands[0] = value;
+        if (from != to) {
+            const std::size_t bytes = size_of(to), offset = temporary(bytes);
+            step.operands[0] = stored_place(number);
+            place(step.operands[0]) = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = offset};
+            append_conversion(from, value, to, step.operands[0]);
+            free_[bytes].push_back(offset);
+        }
+        program_.body.push_back(step);
     }
 
     void append_conversion(DType from, int in, DType to, int out) {
@@ -354,7 +373,8 @@ private:
         for (BodyStep& step : program_.body) {
             const auto is_array = [&](int p) { return place(p).kind == Place::Kind::array; };
             step.by_row = step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
-                          is_array(step.out) || std::ranges::any_of(step.operands, is_array);
+                          step.kind == BodyStep::Kind::scatter || is_array(step.out) ||
+                          std::ranges::any_of(step.operands, is_array);
         }
     }
 

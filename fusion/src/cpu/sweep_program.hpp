@@ -43,13 +43,13 @@ struct Place {
 
 /// One kernel call for each tile or row. `out` and `operands` number SweepProgram::places.
 struct BodyStep {
-    enum class Kind : std::uint8_t { map, convert, gather, index };
+    enum class Kind : std::uint8_t { map, convert, gather, index, scatter };
     Kind kind;
-    int out;
-    std::array<int, max_arity> operands; ///< missing ones are the last place, which is none
+    int out;                             ///< scatter: the last place, which is none
+    std::array<int, max_arity> operands; ///< missing ones are the last place
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr;
-    ArrayId array = {};       ///< gather
+    ArrayId array = {};       ///< gather; scatter: the array that is written
     DimId dim = {};           ///< index
     bool by_row = false;      ///< one call for each row, because rows are not contiguous everywhere
     bool is_function = false; ///< an elementary function, but no square root
@@ -89,8 +89,8 @@ struct SweepProgram {
     std::vector<ScalarStep> prologue, epilogue;
     ResultProgram results;
     std::vector<BodyStep> body;
-    /// One for each instruction of the sweep, then one for each array of the plan, then one for raw gathered elements,
-    /// then none.
+    /// One for each instruction of the sweep, then one for each array of the plan, one for raw gathered elements, one
+    /// for the converted elements of each store, and none.
     std::vector<Place> places;
     std::vector<FoldStep> folds;
     std::vector<JointStep> joints;

@@ -37,7 +37,10 @@ std::string_view sweep_function(Course course) {
 Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer::Notes notes)
     : plan_(plan), sweep_(plan.sweeps[id]), id_(id), schedule_(schedule),
       code_(plan, sweep_, schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0),
-      by_coordinates_(by_coordinates(plan, sweep_)), reads_in_order_(reads_in_order(plan, sweep_)),
+      by_coordinates_(by_coordinates(plan, sweep_)),
+      gathers_(!code_.indices().empty() ||
+               !std::ranges::all_of(code_.arrays(), [&](ArrayId a) { return code_.flat(a); })),
+      scatters_(scatters(plan, sweep_)), reads_in_order_(reads_in_order(plan, sweep_)),
       shifts_((schedule.course == Course::flat || schedule.course == Course::rows) && shifts(plan, sweep_)),
       dims_of_row_(schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0), out_(notes) {
     kernel_.schedule = schedule;
@@ -102,6 +105,7 @@ void Emitter::structure() {
     folds();
     prologue();
     gather();
+    scatter();
     begin();
     element();
     if (kernel_.finishes) finish();
@@ -136,6 +140,7 @@ void Emitter::constants() {
     fact("prefetches", prefetches());
     fact("shifts", shifts_);
     fact("realigns", schedule_.realigns);
+    fact("scatters", scatters_);
     if (!numbers.empty()) out_.line("static constexpr int {};", numbers);
     if (!facts.empty()) out_.line("static constexpr bool {};", facts);
     if (!numbers.empty() || !facts.empty()) out_.blank();
@@ -151,6 +156,11 @@ void Emitter::members() {
             if (p.dim == sweep_.dims[0]) out_.line("i64 row_extents[{}];", dims_of_row_);
             continue;
         }
+        if (p.kind == ParameterKind::result_extent) {
+            const std::vector<DimId> kept = dims_of(sweep_, kept_dims(sweep_));
+            if (p.dim == kept[0]) out_.line("i64 result_extents[{}];", kept.size());
+            continue;
+        }
         if (is_of_boxes(p)) {
             if (p.kind == ParameterKind::box_extent && p.merged == 0) out_.line("Boxes<dims> boxes;");
             continue;
@@ -164,8 +174,6 @@ void Emitter::members() {
 }
 
 void Emitter::arrays() {
-    const bool gathers =
-        !code_.indices().empty() || std::ranges::any_of(code_.arrays(), [&](ArrayId a) { return !code_.flat(a); });
     const auto visit = [&](std::string_view function, const std::vector<std::string>& names) {
         out_.open("template <class Visit, class... Of> GRIDFOLD_FN static void {}(Visit visit, Of&... of) {{",
                   function);
@@ -182,9 +190,9 @@ void Emitter::arrays() {
             }
         out_.close("};");
         if (schedule_.realigns) out_.line("using Windows = Arrays<Window>;");
-        if (!gathers) out_.line("using Loads = Arrays<Pack>;");
+        if (!gathers_) out_.line("using Loads = Arrays<Pack>;");
     }
-    if (gathers) {
+    if (gathers_) {
         out_.open("struct Loads{} {{", reads_in_order_ ? " : Arrays<Pack>" : "");
         for (const ArrayId a : code_.arrays())
             if (!code_.flat(a)) out_.line("Pack<{}, width> {};", spell_stored(code_.array(a).type), code_.pointer(a));
@@ -195,13 +203,14 @@ void Emitter::arrays() {
     if (const std::vector<Store> stores = element_stores(sweep_); !stores.empty()) {
         out_.open("struct Stored {{");
         for (const Store& s : stores) {
-            stored.push_back(code_.out_pointer(s.array));
-            out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), stored.back());
+            const std::string name = code_.out_pointer(s.array);
+            if (is_flat(s, plan_, sweep_)) stored.push_back(name);
+            out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), name);
         }
         out_.close("};");
-        visit("each_store", stored);
+        if (!stored.empty()) visit("each_store", stored);
     }
-    if (!code_.arrays().empty() || gathers || !stored.empty()) out_.blank();
+    if (!code_.arrays().empty() || gathers_ || !element_stores(sweep_).empty()) out_.blank();
 }
 
 void Emitter::folds() {
@@ -240,11 +249,21 @@ void Emitter::prologue() {
 }
 
 void Emitter::gather() {
-    if (!by_coordinates_) return;
+    if (!gathers_ || !by_coordinates_) return;
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
     for (const ArrayId a : code_.arrays())
         if (!code_.flat(a)) out_.line("l.{0}[n] = {0}[{1}];", code_.pointer(a), code_.offset(a));
     for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));
+    out_.close();
+    out_.blank();
+}
+
+void Emitter::scatter() {
+    if (!scatters_) return;
+    out_.open("GRIDFOLD_FN void scatter(const Stored& s, const i64 (&at)[rank], int n) const {{");
+    for (const Store& s : element_stores(sweep_))
+        if (!is_flat(s, plan_, sweep_))
+            out_.line("{0}[{1}] = s.{0}[n];", code_.out_pointer(s.array), code_.offset(s.array));
     out_.close();
     out_.blank();
 }
@@ -295,8 +314,11 @@ void Emitter::finish() {
 void Emitter::finish_result() {
     out_.open("GRIDFOLD_FN void finish(const Folds::States<1>& s, i64 result) const {{");
     for (const ValueId v : values_where(sweep_, is_per_result)) value(v, false);
+    if (scatters_results(plan_, sweep_))
+        out_.line("const Coordinates<{}> at(result, result_extents);", dims_of(sweep_, kept_dims(sweep_)).size());
     for (const Store& s : result_stores(sweep_)) {
-        out_.line("{}[result] = {};", code_.out_pointer(s.array), // defect: result store
+        out_.line("{}[{}] = {};", code_.out_pointer(s.array),
+                  is_flat(s, plan_, sweep_) ? "result" : code_.result_offset(s.array), // defect: result store
                   spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
         out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
     }
@@ -306,7 +328,8 @@ void Emitter::finish_result() {
 void Emitter::entry() {
     // Parameters of one array member are in braces.
     const auto member_of = [](const KernelParameter& p) {
-        const bool is_one = p.kind == ParameterKind::extent || p.kind == ParameterKind::row_extent || is_of_boxes(p);
+        const bool is_one = p.kind == ParameterKind::extent || p.kind == ParameterKind::row_extent ||
+                            p.kind == ParameterKind::result_extent || is_of_boxes(p);
         return is_one ? int(p.kind) : -1;
     };
     std::string parameters, values, extents;

@@ -38,6 +38,8 @@ private:
     /// prologue() and read_scalars(): the values that each thread computes once before the elements.
     void prologue();
     void gather();
+    /// scatter(): writes the elements of arrays that are not in the domain's order.
+    void scatter();
     /// begin(): the coordinates of a row.
     void begin();
     /// One element: its values, folds and stores.
@@ -61,7 +63,7 @@ private:
     SweepId id_;
     Schedule schedule_;
     SweepCode code_;
-    bool by_coordinates_, reads_in_order_, shifts_;
+    bool by_coordinates_, gathers_, scatters_, reads_in_order_, shifts_;
     std::size_t dims_of_row_; ///< leading dims that are the same for a whole row, in the course of rows
     Kernel kernel_;
     Writer out_;

@@ -79,9 +79,11 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
             case ParameterKind::box_size: return of_box(coordinates_of_slab(order, parameter.merged));
             case ParameterKind::box_chunks: return of_box(chunks_of(order, parameter.merged));
             case ParameterKind::row_extent:
+            case ParameterKind::result_extent:
             case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[parameter.dim.index()]);
             case ParameterKind::stride:
-                if (elements == 0) return 0; // not used, and a product of the other extents may overflow
+                // Not used, and a product of the other extents may overflow. (Folds of no elements have results.)
+                if (elements == 0 && elements_of(plan.arrays[parameter.array].dims, bound.extents) == 0) return 0;
                 return static_cast<std::uint64_t>(stride_along(plan.arrays[parameter.array],
                                                                strides_on_device(plan, bound, parameter.array.index()),
                                                                parameter.dim, bound.extents));

@@ -55,7 +55,16 @@ std::uint64_t strided_arrays(const Plan& plan, const Sweep& sweep) {
     return strided;
 }
 
+bool scatters(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::any_of(element_stores(sweep), [&](const Store& s) { return !is_flat(s, plan, sweep); });
+}
+
+bool scatters_results(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::any_of(result_stores(sweep), [&](const Store& s) { return !is_flat(s, plan, sweep); });
+}
+
 bool by_coordinates(const Plan& plan, const Sweep& sweep) {
+    if (scatters(plan, sweep)) return true;
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
         return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||
                (i.opcode == Opcode::load && !is_flat(plan.arrays[i.array], sweep));
@@ -103,6 +112,11 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
             if (!is_flat(plan.arrays[a], sweep))
                 for (const DimId d : plan.arrays[a].dims) all.push_back({.kind = stride, .array = a, .dim = d});
     }
+    if (scatters_results(plan, sweep))
+        for (const DimId d : dims_of(sweep, kept_dims(sweep))) all.push_back({.kind = result_extent, .dim = d});
+    for (const Store& s : sweep.stores)
+        if (!is_flat(s, plan, sweep))
+            for (const DimId d : plan.arrays[s.array].dims) all.push_back({.kind = stride, .array = s.array, .dim = d});
     const bool yields = course == Course::flat && finishes(sweep);
     if (yields || std::ranges::any_of(sweep.code, reads_scalar)) all.push_back({.kind = scalars});
     if (finishes(sweep) && course != Course::warp_rows) all.push_back({.kind = workspace});

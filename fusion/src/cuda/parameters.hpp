@@ -26,21 +26,22 @@ constexpr bool exchanges_by_part(Course course) { return course == Course::rows 
 
 /// The meaning of one kernel parameter.
 enum class ParameterKind : std::uint8_t {
-    loaded,      ///< a pointer: the address of `array`; 8 bytes
-    stored,      ///< a pointer: the address of `array`; 8 bytes
-    parameter,   ///< the value of the plan's parameter that `value` reads, in its own size (bool: 1 byte)
-    elements,    ///< the element count of the sweep's domain, of a row in the courses of rows; 8 bytes, signed
-    extent,      ///< the extent of `dim`; 8 bytes, signed
-    row_extent,  ///< the same, for the kept dims in the course of rows
-    stride,      ///< elements between neighbours along `dim` of `array`: those bound, or of row-major order; 8 bytes
-    results,     ///< FoldOrder::results (order.hpp); 8 bytes, signed, as are the following
-    parts,       ///< FoldOrder::parts
-    slabs,       ///< FoldOrder::slabs
-    part_blocks, ///< FoldOrder::blocks
-    sharing,     ///< parts that a thread block folds at a time
-    box_extent,  ///< along the merged dim `merged`: its extent
-    box_size,    ///< … the coordinates of a slab
-    box_chunks,  ///< … the number of slabs side by side
+    loaded,        ///< a pointer: the address of `array`; 8 bytes
+    stored,        ///< a pointer: the address of `array`; 8 bytes
+    parameter,     ///< the value of the plan's parameter that `value` reads, in its own size (bool: 1 byte)
+    elements,      ///< the element count of the sweep's domain, of a row in the courses of rows; 8 bytes, signed
+    extent,        ///< the extent of `dim`; 8 bytes, signed
+    row_extent,    ///< the same, for the kept dims in the course of rows
+    result_extent, ///< the same, for the kept dims where a result's array is in another order
+    stride,        ///< elements between neighbours along `dim` of `array`: those bound, or of row-major order; 8 bytes
+    results,       ///< FoldOrder::results (order.hpp); 8 bytes, signed, as are the following
+    parts,         ///< FoldOrder::parts
+    slabs,         ///< FoldOrder::slabs
+    part_blocks,   ///< FoldOrder::blocks
+    sharing,       ///< parts that a thread block folds at a time
+    box_extent,    ///< along the merged dim `merged`: its extent
+    box_size,      ///< … the coordinates of a slab
+    box_chunks,    ///< … the number of slabs side by side
     scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
     workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
     host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait
@@ -61,8 +62,12 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
 std::vector<ArrayId> loaded_arrays(const Sweep& sweep);
 /// The loaded arrays that the sweep would read in order if they had no strides: bit n is number n of loaded_arrays().
 std::uint64_t strided_arrays(const Plan& plan, const Sweep& sweep);
-/// True if the sweep needs coordinates: it reads an array that is not flat, or an index over several dims.
+/// True if the sweep needs coordinates: it reads or writes elements of an array that is not flat, or reads an index
+/// over several dims.
 bool by_coordinates(const Plan& plan, const Sweep& sweep);
+/// True if the sweep writes elements, or results, to an array that is not in their order.
+bool scatters(const Plan& plan, const Sweep& sweep);
+bool scatters_results(const Plan& plan, const Sweep& sweep);
 /// True if the sweep reads any array in the order of its elements.
 bool reads_in_order(const Plan& plan, const Sweep& sweep);
 /// True if the elements of the sweep's only array may be assigned to lanes in any way: an unaligned array is then read

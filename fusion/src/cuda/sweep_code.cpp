@@ -30,7 +30,8 @@ std::size_t SweepCode::position(DimId dim) const {
 }
 
 std::string SweepCode::stride(ArrayId a, DimId dim) const {
-    return fmt::format("stride_{}_{}", pointer(a), position(dim));
+    const bool is_loaded = std::ranges::find(arrays_, a) != arrays_.end();
+    return fmt::format("stride_{}_{}", is_loaded ? pointer(a) : out_pointer(a), position(dim));
 }
 
 std::string SweepCode::coordinate(DimId dim) const {
@@ -45,6 +46,15 @@ std::string SweepCode::offset(ArrayId a) const {
     return terms.empty() ? "0" : terms;
 }
 
+std::string SweepCode::result_offset(ArrayId a) const {
+    const std::vector<DimId> kept = dims_of(sweep_, kept_dims(sweep_));
+    std::string terms;
+    for (const DimId d : array(a).dims)
+        terms += fmt::format("{}at.at[{}] * {}", terms.empty() ? "" : " + ", std::ranges::find(kept, d) - kept.begin(),
+                             stride(a, d));
+    return terms;
+}
+
 std::string SweepCode::type(const KernelParameter& p) const {
     switch (p.kind) {
     case ParameterKind::loaded: return fmt::format("const {}*", spell_stored(array(p.array).type));
@@ -53,6 +63,7 @@ std::string SweepCode::type(const KernelParameter& p) const {
     case ParameterKind::elements:
     case ParameterKind::extent:
     case ParameterKind::row_extent:
+    case ParameterKind::result_extent:
     case ParameterKind::results:
     case ParameterKind::parts:
     case ParameterKind::slabs:
@@ -77,6 +88,7 @@ std::string SweepCode::name(const KernelParameter& p) const {
     case ParameterKind::elements: return "elements";
     case ParameterKind::extent:
     case ParameterKind::row_extent: return fmt::format("extent_{}", position(p.dim));
+    case ParameterKind::result_extent: return fmt::format("result_extent_{}", position(p.dim));
     case ParameterKind::results: return "results";
     case ParameterKind::parts: return "parts";
     case ParameterKind::slabs: return "slabs";
@@ -95,7 +107,8 @@ std::string SweepCode::name(const KernelParameter& p) const {
 
 std::string SweepCode::note(const KernelParameter& p) const {
     if (p.value.valid()) return plan_.parameters[code(p.value).parameter].name;
-    if (p.dim.valid()) return fmt::format("of {} along {}", array(p.array).name, plan_.dims[p.dim].name);
+    if (p.array.valid() && p.dim.valid())
+        return fmt::format("of {} along {}", array(p.array).name, plan_.dims[p.dim].name);
     return p.array.valid() ? array(p.array).name : "";
 }
 

@@ -36,6 +36,8 @@ public:
     std::string coordinate(DimId dim) const;
     /// The offset of an array's element, from its coordinates.
     std::string offset(ArrayId a) const;
+    /// The offset of a result's element, from the result's coordinates `at`.
+    std::string result_offset(ArrayId a) const;
 
     /// The arrays that are loaded, each once.
     const std::vector<ArrayId>& arrays() const { return arrays_; }

@@ -112,7 +112,7 @@ private:
         begin_sweep(group, {});
         most_words_ = share_of_words(group);
         for (const PlacedStore& store : group.stores) {
-            make_room(group, {store.node}, {}, 1);
+            make_room(group, {store.node}, {}, 1, stride_words(placement_.arrays[store.array]));
             placement_.sweeps.back().stores.push_back(store);
         }
         for (const std::vector<NodeId>& sharing : sharing_reduces(group))
@@ -120,7 +120,7 @@ private:
                 const Node& node = graph_.node(reduce);
                 const int arrays =
                     arrays_of_results(node) * std::max(1, static_cast<int>(placement_.outputs_of[reduce].size()));
-                make_room(group, graph_.operands(reduce), folds_of(reduce), arrays);
+                make_room(group, graph_.operands(reduce), folds_of(reduce), arrays, stride_words_of(reduce));
                 placement_.sweeps.back().reduces.push_back(reduce);
                 if (!node.dims.empty()) store_value(graph_, placement_, reduce, placement_.sweeps.back());
                 placement_.made_in[reduce] = SweepId(placement_.sweeps.size() - 1);
@@ -194,9 +194,19 @@ private:
         return folds;
     }
 
-    /// Counts these roots, folds and stored arrays in the open sweep, or in a new one if they do not fit.
-    void make_room(const Group& group, const std::vector<NodeId>& roots, const std::vector<FoldKey>& folds,
-                   int stores) {
+    /// stride_words() of the arrays of a reduction's results.
+    int stride_words_of(NodeId reduce) const {
+        int words = 0;
+        for (const std::size_t output : placement_.outputs_of[reduce])
+            for (const ArrayId array : {placement_.output_array[output], placement_.output_validity[output]})
+                if (array.valid()) words += stride_words(placement_.arrays[array]);
+        return words;
+    }
+
+    /// Counts these roots, folds, stored arrays and their strides in the open sweep, or in a new one if they do not
+    /// fit.
+    void make_room(const Group& group, const std::vector<NodeId>& roots, const std::vector<FoldKey>& folds, int stores,
+                   int strides) {
         for (bool retried = false;; retried = true) {
             int words = 0;
             std::vector<FoldKey> added;
@@ -207,6 +217,7 @@ private:
             }
             auto [arrays, parameters] = count_new_inputs(roots);
             arrays += stores;
+            parameters += strides;
             const bool words_fit =
                 words == 0 || open_folds_.empty() || open_words_ + words <= most_words_; // defect: words fit
             const bool arrays_fit = open_arrays_ + arrays <= max_sweep_arrays;

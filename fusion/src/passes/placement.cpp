@@ -26,9 +26,10 @@ std::vector<NodeId> roots_of(const Graph& graph, const PlacedSweep& sweep) {
 }
 
 /// Checks the number of the kernel's parameters: pointers, run-time scalars, extents and strides.
-void check_parameters(const Graph& graph, const PlacedSweep& sweep) {
+void check_parameters(const Graph& graph, const Placement& placement, const PlacedSweep& sweep) {
     constexpr int own = 4; // elements, scalars, workspace, host
     int words = own + static_cast<int>(sweep.dims.size()) + static_cast<int>(sweep.stores.size());
+    for (const PlacedStore& store : sweep.stores) words += stride_words(placement.arrays[store.array]);
     for (const NodeId node : sweep.nodes) words += parameter_words(graph.node(node));
     if (words > max_kernel_words)
         throw InvalidGraph(fmt::format("graph {}", graph.name()),
@@ -71,6 +72,10 @@ int parameter_words(const Node& node) {
     case NodeKind::reduce: return arrays_of_results(node) * (1 + static_cast<int>(node.dims.size()));
     default: return 0;
     }
+}
+
+int stride_words(const Array& stored) {
+    return std::is_sorted(stored.dims.begin(), stored.dims.end()) ? 0 : 2 * static_cast<int>(stored.dims.size());
 }
 
 void check_placed_nodes(const Graph& graph, std::size_t nodes) {
@@ -140,10 +145,10 @@ Placement placement_of(const Graph& graph) {
         // Not one conditional expression: gcc 12 destroys that one's temporary twice if an allocation fails.
         ArrayId array, validity;
         if (!node.dims.empty()) {
-            array = placement.arrays.add({output.name, node.type, domain_of(node), ArrayRole::output});
+            array = placement.arrays.add({output.name, node.type, graph.dims_of(output), ArrayRole::output});
             if (placement.may_be_empty[output.node] && !is_floating(node.type))
-                validity =
-                    placement.arrays.add({output.name + ".valid", DType::boolean, domain_of(node), ArrayRole::output});
+                validity = placement.arrays.add(
+                    {output.name + ".valid", DType::boolean, graph.dims_of(output), ArrayRole::output});
         }
         placement.output_array.push_back(array);
         placement.output_validity.push_back(validity);
@@ -167,7 +172,7 @@ void complete(const Graph& graph, Placement& placement) {
         }
         placed_nodes += sweep.nodes.size();
         check_placed_nodes(graph, placed_nodes);
-        check_parameters(graph, sweep);
+        check_parameters(graph, placement, sweep);
         std::sort(sweep.nodes.begin(), sweep.nodes.end());
         for (const NodeId node : sweep.nodes) {
             const SweepId maker = placement.made_in[node];

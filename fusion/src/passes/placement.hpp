@@ -74,6 +74,8 @@ int arrays_of_results(const Node& reduce);
 /// The number of parameters that a sweep needs for this node: a run-time scalar, or the addresses and strides of an
 /// input or of a reduction's arrays.
 int parameter_words(const Node& node);
+/// The number of parameters, besides its address, that storing an array needs: strides, and extents of results.
+int stride_words(const Array& stored);
 
 /// Completes sweeps whose folds, stores and scalar results (in `yields`) are set: adds slices, the scalars that other
 /// sweeps read, and `after`. Throws InvalidGraph beyond max_placed_nodes and max_kernel_words.

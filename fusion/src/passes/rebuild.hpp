@@ -32,7 +32,8 @@ public:
     void stand_in(NodeId node, NodeId made) { stand_in_[node] = made; }
 
     Graph finish() && {
-        for (const Graph::Output& output : from_.outputs()) made_.append_output(output.name, stand_in_[output.node]);
+        for (const Graph::Output& output : from_.outputs())
+            made_.append_output(output.name, stand_in_[output.node], output.order);
         return std::move(made_);
     }
 

@@ -44,6 +44,16 @@ FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents) 
 
 bool is_flat(const Array& array, const Sweep& sweep) { return !array.strided && array.dims == sweep.dims; }
 
+bool is_flat(const Store& store, const Plan& plan, const Sweep& sweep) {
+    const DimSet domain = sweep.code[store.value].domain;
+    std::size_t position = 0;
+    for (const DimId dim : plan.arrays[store.array].dims) {
+        while (position < sweep.dims.size() && !domain.contains(position)) ++position;
+        if (position == sweep.dims.size() || sweep.dims[position++] != dim) return false;
+    }
+    return true;
+}
+
 Plan with_strides(const Plan& plan, const std::vector<bool>& strided) {
     Plan copy = plan;
     for (const ArrayId a : copy.arrays.ids()) copy.arrays[a].strided = strided[a.index()];

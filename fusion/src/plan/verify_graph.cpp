@@ -43,6 +43,9 @@ public:
         for (const Graph::Output& output : graph_.outputs()) {
             require(output.node.valid() && output.node < end, end, "a result is a node");
             require(results.insert(output.name).second, end, "results have names of their own");
+            std::vector<DimId> order = graph_.dims_of(output);
+            std::sort(order.begin(), order.end());
+            require(order == domain_of(graph_.node(output.node)), end, "a result lists each dim of its value once");
         }
     }
 

@@ -89,8 +89,8 @@ private:
     void verify_array(const Array& array) const {
         verify_dims(array.dims);
         require(!array.dims.empty(), "an array has dims");
-        require(array.role == ArrayRole::input || std::is_sorted(array.dims.begin(), array.dims.end()),
-                "what a sweep stores is row-major in the order of the dims");
+        require(array.role != ArrayRole::temporary || std::is_sorted(array.dims.begin(), array.dims.end()),
+                "a temporary is row-major in the order of the dims");
     }
 
     void verify_sweep(const Sweep& sweep) {
@@ -284,8 +284,9 @@ private:
         require(of_results ||
                     (!sweep.dims.empty() && value.phase == 0 && value.domain == DimSet::first(sweep.dims.size())),
                 "a store covers the domain, or the results of folds");
-        require(array.dims == (of_results ? dims_of(sweep, value.domain) : sweep.dims),
-                "a store's array has the dims of its value");
+        std::vector<DimId> dims = array.dims; // an output's, in any order
+        std::sort(dims.begin(), dims.end());
+        require(dims == dims_of(sweep, value.domain), "a store's array has the dims of its value");
         require(value.type == value_type(array.type), "a store has its array's type");
     }
 

@@ -1,4 +1,4 @@
-// Reading the elements of an array in another order than that of its memory: strided, broadcast, permuted.
+// Reading and writing the elements of an array in another order than that of its memory: strided, broadcast, permuted.
 #pragma once
 
 #include <array>
@@ -28,5 +28,8 @@ Walk walk(const View& view);
 /// `array`: the element whose coordinates are all 0.
 void gather(void* out, const void* array, std::size_t element_bytes, const Walk& walk, std::int64_t first,
             std::size_t n);
+/// The reverse: the element of `array` for element first + i of the domain = in[i].
+void scatter(void* array, const void* in, std::size_t element_bytes, const Walk& walk, std::int64_t first,
+             std::size_t n);
 
 } // namespace gf

@@ -97,7 +97,8 @@ struct Fold {
 };
 
 /// Writes a value that varies along all dims of the sweep, or a value of phase 1 that varies along the dims that its
-/// folds keep, to an array with the same dims. f16 and bf16 arrays narrow it. No sweep loads an array that it stores.
+/// folds keep, to an array with the same dims, in any order. f16 and bf16 arrays narrow it. No sweep loads an array
+/// that it stores.
 struct Store {
     ValueId value;
     ArrayId array;
@@ -214,6 +215,8 @@ FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents);
 
 /// True if the array's dims are the domain, so that the sweep accesses it in order, without strides.
 bool is_flat(const Array& array, const Sweep& sweep);
+/// True if the store writes its array in the order of the elements, or of the results, that it stores.
+bool is_flat(const Store& store, const Plan& plan, const Sweep& sweep);
 /// The plan for bindings that give some arrays strides. `strided`: by Plan::arrays.
 Plan with_strides(const Plan& plan, const std::vector<bool>& strided);
 

@@ -205,8 +205,13 @@ public:
     Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
     /// Names a value that has no name yet, for the text form and for messages. Returns the value.
     Value let(std::string_view name, Value value);
-    /// Names a result. Order of calls is the order of results.
-    void output(std::string_view name, Value value);
+    /// Names a result. Order of calls is the order of results. `order`: the dims of an array result in its memory
+    /// order, outermost first; without it, the graph's order. InvalidGraph unless `order` lists each dim of the value
+    /// once.
+    void output(std::string_view name, Value value, std::span<const Dim> order = {});
+    void output(std::string_view name, Value value, std::initializer_list<Dim> order) {
+        output(name, value, std::span(order.begin(), order.size()));
+    }
     /// Names a result and returns its typed handle. InvalidGraph unless the value is a scalar of type T, or for
     /// output_array an array of T.
     template <Element T> Result<T> output(std::string_view name, Value value) {
@@ -215,10 +220,11 @@ public:
         output(name, value);
         return result;
     }
-    template <Element T> ArrayResult<T> output_array(std::string_view name, Value value) {
+    template <Element T>
+    ArrayResult<T> output_array(std::string_view name, Value value, std::initializer_list<Dim> order = {}) {
         ArrayResult<T> result(name);
         check_output(name, value, dtype_of<T>, true);
-        output(name, value);
+        output(name, value, order);
         return result;
     }
 
@@ -238,8 +244,11 @@ public:
     struct Output {
         std::string name;
         NodeId node;
+        std::vector<DimId> order = {}; ///< an array's dims in memory order; none: the graph's order
     };
     std::span<const Output> outputs() const;
+    /// The dims of a result's array in memory order, outermost first; none for a scalar.
+    std::vector<DimId> dims_of(const Output& output) const;
     const Dag& dag() const;
 
     /// Appends a node as given and returns its number. Checks only that the operands, given by number, exist
@@ -247,7 +256,7 @@ public:
     NodeId append(const Node& node, std::span<const NodeId> operands);
     /// An empty graph with this one's name and dims, to be filled with append().
     Graph like() const;
-    void append_output(std::string name, NodeId node);
+    void append_output(std::string name, NodeId node, std::vector<DimId> order = {});
 
     /// The handle of a node, or of a dim. InvalidGraph if there is none.
     Value value(NodeId node);

@@ -10,7 +10,7 @@
 //     param     = name ":" type [ "[" dim { "," dim } "]" ]        an array, or without dims a run-time scalar
 //               | "[" dim { "," dim } "]"                          declares dims whose order matters
 //     dim       = name [ "=" integer ]                             with its extent if fixed
-//     output    = name "=" expr
+//     output    = name [ "[" name { "," name } "]" ] "=" expr      an array's dims in memory order, if not the graph's
 //     expr      = prefix { binary prefix }                         precedence as in C++; comparisons do not chain
 //     prefix    = { "-" | "!" | "~" } primary
 //     primary   = number | name | call | "(" expr ")"

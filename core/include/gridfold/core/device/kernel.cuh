@@ -24,6 +24,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool prefetches = false;     ///< prefetches its first slabs before the previous kernel ends
     static constexpr bool shifts = false;         ///< begins at the first whole pack of its only array
     static constexpr bool realigns = false;       ///< reads unaligned arrays in Windows
+    static constexpr bool scatters = false;       ///< writes arrays by coordinates
 
     using Folds = FoldList<>;
     struct Loads {};   ///< one thread's elements of one slab: packs, gathered elements, coordinates
@@ -35,10 +36,13 @@ template <int block_threads, int thread_width> struct SweepBase {
     bool stores_aligned; ///< stored arrays can be written in whole packs
     i64 skipped;         ///< elements of the part before number 0
 
-    /// Calls visit(of.in_0...) for each array that is read in order, visit(of.out_0...) for each that is stored. Each
+    /// Calls visit(of.in_0...) for each array that is read in order, visit(of.out_0...) for each stored in order. Each
     /// `of` is the kernel (then the member is a pointer), Loads, Windows or Stored.
     template <class Visit, class... Of> GRIDFOLD_FN static void each_array(Visit, Of&...) {}
     template <class Visit, class... Of> GRIDFOLD_FN static void each_store(Visit, Of&...) {}
+
+    /// gather(loads, coordinates, n): reads element n of the arrays read by coordinates, if there are any.
+    template <class Loads, class At> GRIDFOLD_FN void gather(Loads&, const At&, int) const {}
 
     /// prologue() computes the values that depend on parameters alone; read_scalars() those that need earlier sweeps.
     GRIDFOLD_FN void prologue() {}
@@ -49,7 +53,8 @@ template <int block_threads, int thread_width> struct SweepBase {
 ///   i64 elements                     the extent of the part
 ///   element(loads, at)               maps one element: reads loads at number at.n, calls at.fold(Fold{}, value) or
 ///                                    at.fold(Fold{}, value, accepted), writes at.stored; at.index() is its number
-///   gather(loads, coordinates, n)    if rank > 0, with i64 extents[rank]: reads element n by its coordinates
+///   i64 extents[rank]                if rank > 0
+///   scatter(stored, coordinates, n)  if it scatters: writes element n by its coordinates
 ///   Scalar* scalars, u64* workspace, u64* host    if finishes
 template <class Kernel> constexpr bool is_kernel() {
     constexpr auto is_power_of_2 = [](int x) { return x > 0 && (x & (x - 1)) == 0; };
@@ -60,6 +65,7 @@ template <class Kernel> constexpr bool is_kernel() {
                   "blocks are shared out among a power of 2 of threads");
     static_assert(Kernel::finishes || Kernel::Folds::words == 0, "what folds finishes");
     static_assert(!Kernel::shifts || Kernel::Folds::shifts, "a fold that counts its elements begins at the first");
+    static_assert(!Kernel::scatters || Kernel::rank > 0, "what is scattered has coordinates");
     static_assert((!Kernel::tail_early && !Kernel::rest_at_once) || Kernel::rank == 0,
                   "what is gathered is not read in packs");
     static_assert(sizeof(Kernel::elements) == 8);

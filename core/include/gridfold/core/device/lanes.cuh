@@ -145,6 +145,7 @@ GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const
     });
     Kernel::each_store([&](auto* p, auto& pack) { store_pack<whole>(p + first, pack, count, kernel.stores_aligned); },
                        kernel, stored);
+    scatter<whole>(kernel, stored, first, count);
 }
 
 /// Sets the lanes' shared origins from the loads of their block's first element, number `first`.

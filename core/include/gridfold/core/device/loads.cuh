@@ -163,6 +163,20 @@ GRIDFOLD_FN void gather(const Kernel& kernel, typename Kernel::Loads& loads, i64
     }
 }
 
+/// Writes by coordinates `count` elements from number `first` on; whole: count == width.
+template <bool whole, class Kernel>
+GRIDFOLD_FN void scatter(const Kernel& kernel, const typename Kernel::Stored& stored, i64 first, i32 count) {
+    if constexpr (Kernel::scatters) {
+        Coordinates<Kernel::rank> coordinates(first, kernel.extents);
+#pragma unroll
+        for (int n = 0; n < Kernel::width; ++n) {
+            if (!whole && n >= count) break;
+            kernel.scatter(stored, coordinates.at, n);
+            coordinates.advance();
+        }
+    }
+}
+
 /// Reads `count` elements from number `first` on; packs: 16 bytes at a time; whole: count == width.
 template <bool packs, bool whole, class Kernel>
 GRIDFOLD_FN void load(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i32 count) {

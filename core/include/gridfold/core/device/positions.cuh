@@ -80,6 +80,7 @@ GRIDFOLD_FN void fold_positions(const Kernel& kernel, Positions<Kernel>& positio
     }
     Kernel::each_store([&](auto* p, auto& pack) { store_pack<whole>(p + first, pack, count, stores_aligned); }, kernel,
                        stored);
+    scatter<whole>(kernel, stored, first, count);
 }
 
 } // namespace GRIDFOLD_NAMESPACE

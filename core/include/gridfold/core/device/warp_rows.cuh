@@ -366,6 +366,7 @@ private:
                 store_pack<whole>(p + element(pack, from), pack_of, elements, kernel.stores_aligned);
             },
             kernel, stored);
+        scatter<whole>(kernel, stored, element(pack, from), elements);
     }
 };
 
