@@ -3,7 +3,7 @@
 namespace gf::cpu {
 
 SweepRun::SweepRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, int threads)
-    : body_(std::make_unique<SweepBody>(plan, sweep, program)), walk_(*body_, threads) {
+    : body_(std::make_unique<SweepBody>(plan, sweep, program)), walk_(*body_, threads), tiles_(*body_, threads) {
     extents_.reserve(plan.dims.size());
 }
 
@@ -14,6 +14,7 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
         *element_count(body_->sweep().dims, extents); // the front end has checked that it fits
     body_->fit(extents, elements);
     walk_.fit(elements, elements);
+    tiles_.fit(extents, elements);
     extents_.assign(extents.begin(), extents.end());
     fits_ = true;
 }
@@ -21,7 +22,10 @@ void SweepRun::fit(std::span<const std::int64_t> extents) {
 void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters,
                    std::span<ScalarResult> scalars) {
     body_->begin(parameters, scalars);
-    walk_.run(0, arrays);
+    if (tiles_.are_better())
+        tiles_.run(arrays);
+    else
+        walk_.run(0, arrays);
     body_->end(parameters, scalars, walk_.states());
 }
 

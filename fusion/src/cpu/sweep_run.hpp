@@ -1,4 +1,5 @@
-// One sweep that folds everything, or nothing, with the resources of its runs.
+// One sweep that folds everything, or nothing, with the resources of its runs. What folds nothing is walked in tiles
+// where an array's memory runs across the domain's rows.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "cpu/row_walk.hpp"
 #include "cpu/sweep_body.hpp"
+#include "cpu/tile_walk.hpp"
 
 namespace gf::cpu {
 
@@ -20,14 +22,18 @@ public:
     /// called again.
     void fit(std::span<const std::int64_t> extents);
     /// Sets the strides of the next runs' arrays, by Plan::arrays, after fit(). Allocates nothing.
-    void take_strides(std::span<const Strides> bound) { body_->take_strides(extents_, bound); }
+    void take_strides(std::span<const Strides> bound) {
+        body_->take_strides(extents_, bound);
+        tiles_.choose(extents_);
+    }
     /// Runs the sweep: reads scalars of earlier sweeps and writes the yielded ones. Allocates nothing. The caller has
     /// set its FloatingMode.
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
 private:
-    std::unique_ptr<SweepBody> body_; ///< the walk refers to it
+    std::unique_ptr<SweepBody> body_; ///< the walks refer to it
     RowWalk walk_;
+    TileWalk tiles_;
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     bool fits_ = false;
 };
