@@ -36,7 +36,7 @@ EmulatedPlan::EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, 
     : plan_(plan), kernels_(std::move(kernels)), module_(module), first_entry_(first_entry) {
     for (const cuda::Kernel& kernel : kernels_) {
         workspaces_.emplace_back(
-            kernel.schedule.course == cuda::Course::flat ? cuda::workspace_bytes(kernel) / sizeof(u64) : 0, 0);
+            !cuda::folds_parts(kernel.schedule.course) ? cuda::workspace_bytes(kernel) / sizeof(u64) : 0, 0);
         workspaces_.back().push_back(beyond_workspace);
         orders_.emplace_back();
     }
@@ -44,7 +44,7 @@ EmulatedPlan::EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, 
 
 /// Makes a new workspace if the parts of a sweep that keeps dims are others than in the last run.
 void EmulatedPlan::fit_workspace(std::size_t sweep, const FoldOrder& order) {
-    if (kernels_[sweep].schedule.course == cuda::Course::flat || order == orders_[sweep]) return;
+    if (!cuda::folds_parts(kernels_[sweep].schedule.course) || order == orders_[sweep]) return;
     orders_[sweep] = order;
     workspaces_[sweep].assign(cuda::workspace_bytes(kernels_[sweep], order) / sizeof(u64), 0);
     workspaces_[sweep].push_back(beyond_workspace);
@@ -53,7 +53,7 @@ void EmulatedPlan::fit_workspace(std::size_t sweep, const FoldOrder& order) {
 void EmulatedPlan::set_launches(std::uint32_t launches) {
     launches_ = launches;
     for (std::size_t s = 0; s < workspaces_.size(); ++s) {
-        const bool is_flat = kernels_[s].schedule.course == cuda::Course::flat;
+        const bool is_flat = !cuda::folds_parts(kernels_[s].schedule.course);
         const bool exchanges = workspaces_[s].size() > 1;
         const std::size_t parts = is_flat ? 1 : exchanges ? std::size_t(orders_[s].parts) : 0;
         for (std::size_t part = 0; part < parts; ++part)

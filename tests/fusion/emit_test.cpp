@@ -76,7 +76,7 @@ TEST(EmitCuda, golden_graphs_have_their_golden_sweeps) {
         EXPECT_EQ(writes ? expected : text, expected) << entry.path() << ": if it is meant, GRIDFOLD_WRITE_GOLDEN=1";
         ++files;
     }
-    EXPECT_EQ(files, 7);
+    EXPECT_EQ(files, 8);
 }
 
 TEST(EmitCuda, one_graph_is_one_text) { EXPECT_EQ(emit(dozen).source, emit(dozen).source); }
@@ -395,6 +395,50 @@ TEST(EmitCuda, kernels_that_read_by_strides_compile) {
         EXPECT_FALSE(gf::nvrtc::compile(kernel.source, "sm_90", gf::cuda::compiler_options(false)).image.empty())
             << graph;
     }
+}
+
+/// Sweeps that write out of order, in all courses.
+constexpr std::string_view out_of_order[] = {
+    "t(x: f32[i, j]) -> y[j, i] = x",
+    "t(x: f32[i, j], w: i8[j, i], v: f64[j]) -> y[j, i] = x + f32(w), z = f16(x) * f16(w), n[j, i] = w > i8(index(i)), "
+    "k = v + x",
+    "t(x: f64[a, b, c, d]) -> y[d, b, a, c] = x, z[a, c, b, d] = x * 2, w[c, d, a, b] = bf16(x)",
+    "t(x: f32[i, j]) -> y[j, i] = x, s = sum(x)",
+    "t(x: i32[a, b, c]) -> m[b, a] = min(x where x > 3 over [c]), y[c, b, a] = x",
+    "t(x: f32[a, b, c]) -> m[c, a] = mean(x over [b]), y[c, a, b] = i8(x)"};
+
+TEST(EmitCuda, kernels_that_write_out_of_order_compile_for_every_architecture) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::string_view graph : out_of_order)
+        for (const Problems problems : {Problems::one, Problems::many})
+            for (const char* target : {"sm_75", "sm_80", "sm_90", "sm_100"}) {
+                if (problems == Problems::many && target != std::string_view("sm_90")) continue;
+                const std::string source = emit(graph, 0, problems).source;
+                EXPECT_FALSE(gf::nvrtc::compile(source, target, gf::cuda::compiler_options(false)).image.empty())
+                    << graph << " for " << target;
+            }
+}
+
+TEST(EmitCuda, what_folds_nothing_takes_tiles_where_an_array_runs_across_the_rows) {
+    using gf::cuda::Course;
+    const auto of = [](std::string_view graph) { return schedule(graph); };
+    EXPECT_EQ(of("t(x: f32[i, j]) -> y = x").course, Course::flat);
+    EXPECT_EQ(of("t(x: f32[i, j]) -> y[j, i] = x, s = sum(x)").course, Course::flat);
+    EXPECT_EQ(of("t(x: f32[a, b, c]) -> y[b, a, c] = x").course, Course::flat); // rows stay rows
+    const auto stored = of("t(x: f32[a, b, c]) -> y[a, c, b] = x"), read = of("t([a, b], x: f32[b, a]) -> y = x");
+    EXPECT_EQ(stored.course, Course::tiles);
+    EXPECT_EQ(stored.across, 1);
+    EXPECT_EQ(stored.across_arrays, 0u);
+    EXPECT_EQ(stored.side, 64);
+    EXPECT_EQ(read.across, 0);
+    EXPECT_EQ(read.across_arrays, 1u);
+    EXPECT_EQ(of("t(x: f64[i, j]) -> y[j, i] = x").side, 32);
+    // A broadcast column is no array across the rows.
+    EXPECT_EQ(of("t(x: f32[i, j], w: f32[i]) -> y = x * w").course, Course::flat);
+    // Stores decide first; what runs across another dim is accessed by coordinates.
+    const auto both = of("t([a, b, c], x: f32[c, b, a], w: f32[a, c, b]) -> y[a, c, b] = x * w");
+    EXPECT_EQ(both.across, 1);
+    EXPECT_EQ(both.across_arrays, 2u);
 }
 
 /// The sweep's schedules: of rows of any length, of two a warp, of one a warp, and of several warps a row; and with

@@ -1,6 +1,7 @@
 #include "cuda/device_side.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -140,9 +141,43 @@ Schedule for_rows_of(const Plan& plan, const Sweep& sweep, const Schedule& chose
     return chosen.course == Course::rows ? for_rows(row_facts(plan, sweep, bound), plan, sweep, chosen) : chosen;
 }
 
+/// tile_facts() for what is bound: also with strides, and none if rows or columns are short in every problem.
+TileFacts tile_facts_of(const Plan& plan, const Sweep& sweep, const Bound& bound) {
+    constexpr std::int64_t shortest = 16;
+    TileFacts facts = tile_facts(plan, sweep);
+    if (!sweep.folds.empty() || !sweep.yields.empty() || sweep.dims.size() < 2) return facts;
+    const std::vector<ArrayId> loaded = loaded_arrays(sweep);
+    const std::size_t along = sweep.dims.size() - 1;
+    for (std::size_t n = 0; n < loaded.size(); ++n) {
+        if (!plan.arrays[loaded[n]].strided || plan.arrays[loaded[n]].dims != sweep.dims) continue;
+        const Strides strides = strides_on_device(plan, problem_of(plan, bound, 0), loaded[n].index());
+        int closest = int(along);
+        for (int d = 0; d < strides.rank(); ++d)
+            if (strides[d] != 0 && std::abs(strides[d]) < std::abs(strides[closest])) closest = d;
+        if (closest == int(along) || (facts.across >= 0 && facts.across != closest)) continue;
+        facts.across = closest;
+        facts.across_arrays |= std::uint64_t{1} << n;
+    }
+    for (std::size_t p = 0; p < bound.count && facts.across >= 0; ++p) {
+        const auto extents = problem_of(plan, bound, p).extents;
+        const auto extent = [&](std::size_t d) { return extents[sweep.dims[d].index()]; };
+        if (extent(along) >= shortest && extent(std::size_t(facts.across)) >= shortest) return facts;
+    }
+    return {};
+}
+
+/// The schedule for what is bound of a sweep that folds nothing: tiles, or flat.
+Schedule for_tiles_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
+    if (folds_parts(chosen.course) || !sweep.folds.empty()) return chosen;
+    const TileFacts tiles = tile_facts_of(plan, sweep, bound);
+    if (chosen.across == tiles.across && chosen.across_arrays == tiles.across_arrays) return chosen;
+    return for_tiles(plan, sweep, tiles, chosen.problems);
+}
+
 /// The schedule for what is bound: with windows if arrays are not aligned.
 Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
-    const Schedule schedule = for_rows_of(plan, sweep, chosen, bound);
+    const Schedule schedule = for_tiles_of(plan, sweep, for_rows_of(plan, sweep, chosen, bound), bound);
+    if (schedule.course == Course::tiles) return schedule;
     return are_aligned(plan, sweep, schedule, bound) ? schedule : for_unaligned(plan, sweep, schedule);
 }
 

@@ -30,28 +30,30 @@ std::string course_text(Course course) {
     case Course::rows: return detail::rows_course_text();
     case Course::warp_rows: return detail::warp_rows_course_text();
     case Course::boxes: return detail::boxes_course_text();
+    case Course::tiles: return detail::tiles_course_text();
     }
     return "";
 }
 
-/// The plan in which the sweep's loaded arrays have strides by Schedule::strided.
-Plan with_strides(const Plan& plan, const Sweep& sweep, std::uint64_t strided) {
-    std::vector<bool> arrays(plan.arrays.size());
+/// The plan in which the sweep's loaded arrays have strides by Schedule::strided. The course of tiles accesses all
+/// arrays by coordinates.
+Plan plan_of(const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
+    std::vector<bool> arrays(plan.arrays.size(), schedule.course == Course::tiles);
+    std::uint64_t strided = schedule.strided;
     for (const ArrayId a : loaded_arrays(sweep)) {
-        arrays[a.index()] = (strided & 1) != 0;
+        if ((strided & 1) != 0) arrays[a.index()] = true;
         strided >>= 1;
     }
-    return plan::with_strides(plan, arrays);
+    return with_strides(plan, arrays);
 }
 
 } // namespace
 
 Kernel emit_cuda(const Plan& plan, SweepId sweep, const Schedule& schedule) {
-    if (schedule.strided != strided_arrays(plan, plan.sweeps[sweep]))
-        return emit_cuda(with_strides(plan, plan.sweeps[sweep], schedule.strided), sweep, schedule);
     // Without the sweep's name and number: sweeps of one form share one kernel and one cache entry, if their scalars
     // have the same numbers.
-    Emitter emitter(plan, sweep, schedule, Writer::Notes::none);
+    const Plan read = plan_of(plan, plan.sweeps[sweep], schedule);
+    Emitter emitter(read, sweep, schedule, Writer::Notes::none);
     const std::string code = emitter.monoids() + emitter.sweep();
     const std::string text = "// One grid-stride kernel, written by gridfold.\n" + detail::device_text() +
                              course_text(schedule.course) + detail::function_text(code) + code;
@@ -65,7 +67,9 @@ Kernel emit_cuda(const Plan& plan, SweepId sweep, Problems problems) {
 }
 
 std::string sweep_text(const Plan& plan, SweepId sweep) {
-    return Emitter(plan, sweep, choose_schedule(plan, plan.sweeps[sweep]), Writer::Notes::trailing).sweep();
+    const Schedule schedule = choose_schedule(plan, plan.sweeps[sweep]);
+    const Plan read = plan_of(plan, plan.sweeps[sweep], schedule);
+    return Emitter(read, sweep, schedule, Writer::Notes::trailing).sweep();
 }
 
 std::vector<std::string> compiler_options(bool fast_math) {
@@ -102,7 +106,7 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
 }
 
 std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
-    if (kernel.schedule.course == Course::flat) return grid(kernel, order.folded);
+    if (!folds_parts(kernel.schedule.course)) return grid(kernel, order.folded);
     // A block has an item of its own wherever blocks wait for each other: parts of several blocks have thousands of
     // elements each, so they are fewer than 2^31 blocks. Without elements a thread writes a result.
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
@@ -126,7 +130,7 @@ std::size_t workspace_bytes(const Kernel& kernel) {
 }
 
 std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order) {
-    if (kernel.schedule.course == Course::flat) return workspace_bytes(kernel);
+    if (!folds_parts(kernel.schedule.course)) return workspace_bytes(kernel);
     if (order.blocks == 1 || !exchanges_by_part(kernel.schedule.course)) return 0;
     return sizeof(std::uint64_t) *
            std::size_t(order.parts * // defect: parts' slots

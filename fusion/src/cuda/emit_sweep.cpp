@@ -28,6 +28,7 @@ std::string_view sweep_function(Course course) {
     case Course::rows: return "sweep_rows";
     case Course::warp_rows: return "sweep_warp_rows";
     case Course::boxes: return "sweep_boxes";
+    case Course::tiles: return "sweep_tiles";
     }
     return "";
 }
@@ -47,7 +48,7 @@ Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer:
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
     kernel_.parameters = kernel_parameters(plan, sweep_, schedule.course);
     kernel_.finishes = finishes(sweep_);
-    if (schedule.course != Course::flat && !sweep_.yields.empty())
+    if (folds_parts(schedule.course) && !sweep_.yields.empty())
         throw InternalError("a sweep whose folds keep dims yields a scalar");
     for (const Fold& f : sweep_.folds) kernel_.words += f.monoid->state_words(f.element, f.accumulator);
 }
@@ -106,6 +107,7 @@ void Emitter::structure() {
     prologue();
     gather();
     scatter();
+    across();
     begin();
     element();
     if (kernel_.finishes) finish();
@@ -124,6 +126,8 @@ void Emitter::constants() {
     number("in_flight", schedule_.in_flight, 1);
     number("windows_in_flight", schedule_.realigns ? schedule_.windows_in_flight : 1, 1);
     if (schedule_.course == Course::boxes) number("dims", merged_dims(sweep_), 0);
+    number("side", schedule_.side, 0);
+    number("across", schedule_.across, -1);
     number("packs", schedule_.packs, 1);
     number("row_threads", schedule_.row_threads, 32);
     number("row_packs", schedule_.row_packs, 1);
@@ -140,7 +144,7 @@ void Emitter::constants() {
     fact("prefetches", prefetches());
     fact("shifts", shifts_);
     fact("realigns", schedule_.realigns);
-    fact("scatters", scatters_);
+    fact("scatters", scatters_ && schedule_.course != Course::tiles);
     if (!numbers.empty()) out_.line("static constexpr int {};", numbers);
     if (!facts.empty()) out_.line("static constexpr bool {};", facts);
     if (!numbers.empty() || !facts.empty()) out_.blank();
@@ -252,20 +256,53 @@ void Emitter::gather() {
     if (!gathers_ || !by_coordinates_) return;
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
     for (const ArrayId a : code_.arrays())
-        if (!code_.flat(a)) out_.line("l.{0}[n] = {0}[{1}];", code_.pointer(a), code_.offset(a));
+        if (!code_.flat(a) && !is_read_across(a)) out_.line("l.{0}[n] = {0}[{1}];", code_.pointer(a), code_.offset(a));
     for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));
     out_.close();
     out_.blank();
 }
 
 void Emitter::scatter() {
-    if (!scatters_) return;
+    const std::vector<Store> stores = element_stores(sweep_);
+    if (!scatters_ || std::ranges::all_of(stores, [&](const Store& s) { return is_written_across(s.array); })) return;
     out_.open("GRIDFOLD_FN void scatter(const Stored& s, const i64 (&at)[rank], int n) const {{");
-    for (const Store& s : element_stores(sweep_))
-        if (!is_flat(s, plan_, sweep_))
+    for (const Store& s : stores)
+        if (!is_flat(s, plan_, sweep_) && !is_written_across(s.array))
             out_.line("{0}[{1}] = s.{0}[n];", code_.out_pointer(s.array), code_.offset(s.array));
     out_.close();
     out_.blank();
+}
+
+bool Emitter::is_read_across(ArrayId a) const {
+    const auto number = std::ranges::find(code_.arrays(), a) - code_.arrays().begin();
+    return (schedule_.across_arrays >> number & 1) != 0;
+}
+
+bool Emitter::is_written_across(ArrayId a) const {
+    return schedule_.across >= 0 &&
+           runs_across(code_.array(a), sweep_.dims[std::size_t(schedule_.across)], sweep_.dims.back());
+}
+
+void Emitter::across() {
+    if (schedule_.course != Course::tiles) return;
+    const auto line = [&](std::string_view call, const std::string& name, ArrayId a) {
+        out_.line("tile.{0}.{1}, {1}, [&](const i64 (&at)[rank]) {{ return {2}; }});", call, name, code_.offset(a));
+    };
+    if (schedule_.across_arrays != 0) {
+        out_.open("template <class Tile> GRIDFOLD_FN void read_across(Loads& l, const Tile& tile) const {{");
+        for (const ArrayId a : code_.arrays())
+            if (is_read_across(a)) line("read(l", code_.pointer(a), a);
+        out_.close();
+        out_.blank();
+    }
+    const std::vector<Store> stores = element_stores(sweep_);
+    if (std::ranges::any_of(stores, [&](const Store& s) { return is_written_across(s.array); })) {
+        out_.open("template <class Tile> GRIDFOLD_FN void write_across(const Stored& s, const Tile& tile) const {{");
+        for (const Store& s : stores)
+            if (is_written_across(s.array)) line("write(s", code_.out_pointer(s.array), s.array);
+        out_.close();
+        out_.blank();
+    }
 }
 
 void Emitter::begin() {

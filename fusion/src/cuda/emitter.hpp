@@ -40,6 +40,8 @@ private:
     void gather();
     /// scatter(): writes the elements of arrays that are not in the domain's order.
     void scatter();
+    /// read_across() and write_across() of the course of tiles.
+    void across();
     /// begin(): the coordinates of a row.
     void begin();
     /// One element: its values, folds and stores.
@@ -52,6 +54,9 @@ private:
     /// The definition of value v, or its assignment if it is a member.
     void value(ValueId v, bool is_member);
 
+    /// True for an array that the course of tiles reads, or writes, across the domain's rows.
+    bool is_read_across(ArrayId a) const;
+    bool is_written_across(ArrayId a) const;
     /// True if the kernel prefetches its first slabs before the previous kernel ends. Not for many problems, whose
     /// records must be waited for first; nor for sweeps that only map, whose many blocks do not all wait at once.
     bool prefetches() const;

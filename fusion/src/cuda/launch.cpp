@@ -57,7 +57,7 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
                                             const LaunchMemory& memory) {
     const std::int64_t elements = elements_of(plan.sweeps[sweep].dims, bound.extents);
     const FoldOrder order =
-        kernel.schedule.course == Course::flat ? FoldOrder() : fold_order(plan.sweeps[sweep], bound.extents);
+        folds_parts(kernel.schedule.course) ? fold_order(plan.sweeps[sweep], bound.extents) : FoldOrder();
     const auto of_box = [&](std::int64_t value) { return order.slabs == 0 ? 0 : static_cast<std::uint64_t>(value); };
     std::vector<std::uint64_t> values;
     values.reserve(kernel.parameters.size());

@@ -63,6 +63,10 @@ bool scatters_results(const Plan& plan, const Sweep& sweep) {
     return std::ranges::any_of(result_stores(sweep), [&](const Store& s) { return !is_flat(s, plan, sweep); });
 }
 
+bool runs_across(const Array& array, DimId across, DimId along) {
+    return array.dims.back() == across && std::ranges::find(array.dims, along) != array.dims.end() && across != along;
+}
+
 bool by_coordinates(const Plan& plan, const Sweep& sweep) {
     if (scatters(plan, sweep)) return true;
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
@@ -102,7 +106,7 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
         for (const ParameterKind kind : {box_extent, box_size, box_chunks})
             for (int d = 0; d < merged_dims(sweep); ++d) all.push_back({.kind = kind, .merged = d});
     }
-    if (course != Course::flat)
+    if (folds_parts(course))
         for (const ParameterKind kind : {results, part_blocks}) all.push_back({.kind = kind});
     if (by_coordinates(plan, sweep)) {
         const std::size_t of_row = course == Course::rows ? leading_kept_dims(sweep) : 0;

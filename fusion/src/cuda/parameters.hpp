@@ -11,14 +11,17 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, boxes.cuh).
+/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, boxes.cuh, tiles.cuh).
 enum class Course : std::uint8_t {
     flat,      ///< folds everything, or nothing
     rows,      ///< folds that keep the leading dims alone: a thread block folds each block of a row
     warp_rows, ///< the same: a warp folds each block of a row, or several short rows
     boxes,     ///< folds that keep any dims
+    tiles,     ///< folds nothing, and accesses an array whose memory runs across the domain's rows
 };
 
+/// True for the courses of folds that keep dims.
+constexpr bool folds_parts(Course course) { return course != Course::flat && course != Course::tiles; }
 /// True for the two courses of rows.
 constexpr bool is_of_rows(Course course) { return course == Course::rows || course == Course::warp_rows; }
 /// True where the thread blocks of one part exchange states, in memory of the part's own (device/exchange.cuh).
@@ -68,6 +71,8 @@ bool by_coordinates(const Plan& plan, const Sweep& sweep);
 /// True if the sweep writes elements, or results, to an array that is not in their order.
 bool scatters(const Plan& plan, const Sweep& sweep);
 bool scatters_results(const Plan& plan, const Sweep& sweep);
+/// True if the array has both dims, and its innermost one is `across`: its memory runs across rows along `along`.
+bool runs_across(const Array& array, DimId across, DimId along);
 /// True if the sweep reads any array in the order of its elements.
 bool reads_in_order(const Plan& plan, const Sweep& sweep);
 /// True if the elements of the sweep's only array may be assigned to lanes in any way: an unaligned array is then read

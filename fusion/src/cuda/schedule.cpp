@@ -45,9 +45,12 @@ constexpr int threads_of_warp_rows = 128; ///< 256: sums of 64 f32 4226 → 4147
 constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1,024 f32 in 128 bytes 4541 → 4193 GB/s
 constexpr int short_row = 512;            ///< elements; few longer rows are folded by thread blocks
 constexpr int slabs_for_warps = 256;      ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
-constexpr int blocks_for_warps = 4096; ///< of longer rows; on an H100 1,000 of 10,000 f32 2755 → 2074 GB/s by warps
-constexpr int most_warps_of_row = 32;  ///< a thread block's
-constexpr int threads_of_many = 1024;  ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
+constexpr int blocks_for_warps = 4096;  ///< of longer rows; on an H100 1,000 of 10,000 f32 2755 → 2074 GB/s by warps
+constexpr int most_warps_of_row = 32;   ///< a thread block's
+constexpr int small_tile = 32;          ///< elements of a tile's side: a warp
+constexpr int large_tile = 64;          ///< with whole lines of 4-byte elements on both sides; not measured yet
+constexpr int bytes_of_large_tile = 16; ///< most bytes of an element of all arrays: a thread has 16; not measured yet
+constexpr int threads_of_many = 1024;   ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
 } // namespace tuned
 
 // A multiprocessor's registers, and a thread's.
@@ -244,6 +247,66 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     return chosen;
 }
 
+namespace {
+
+/// The flat schedule of a sweep that folds nothing. Such sweeps are fastest in many small blocks; their slabs are not
+/// part of any order. With elementary functions, starting blocks takes a tenth of the time, so each block has several
+/// slabs, and as many as possible are resident.
+Schedule schedule_of_maps(const Plan& plan, const Sweep& sweep, Problems problems) {
+    int width = tuned::least_width;
+    if (touches_arrays(sweep))
+        width = std::clamp(tuned::load_bytes / widest_element(plan, sweep), tuned::least_width, tuned::most_width);
+    Schedule maps{.problems = problems, .threads = tuned::threads_of_maps, .width = width};
+    if (calls_functions(sweep)) {
+        const auto is_wide = [](const Instruction& i) { return is_elementary(i) && size_of(i.compute) == 8; };
+        const bool two_wide = std::ranges::count_if(sweep.code, is_wide) >= 2;
+        maps.resident = (two_wide ? tuned::threads_of_two_wide : tuned::threads_of_functions) / maps.threads;
+        maps.slabs_of_map = tuned::slabs_of_functions;
+    }
+    maps.strided = strided_arrays(plan, sweep);
+    return maps;
+}
+
+int stored_bytes(const Plan& plan, const Sweep& sweep) {
+    std::size_t bytes = 0;
+    for (const Store& s : element_stores(sweep)) bytes += size_of(plan.arrays[s.array].type);
+    return int(bytes);
+}
+
+} // namespace
+
+TileFacts tile_facts(const Plan& plan, const Sweep& sweep) {
+    TileFacts facts;
+    if (!sweep.folds.empty() || !sweep.yields.empty() || sweep.dims.size() < 2) return facts;
+    const DimId along = sweep.dims.back();
+    const auto look_at = [&](const Array& array) {
+        if (facts.across < 0 && !array.strided && runs_across(array, array.dims.back(), along))
+            facts.across = int(std::ranges::find(sweep.dims, array.dims.back()) - sweep.dims.begin());
+    };
+    for (const Store& s : element_stores(sweep)) look_at(plan.arrays[s.array]);
+    const std::vector<ArrayId> loaded = loaded_arrays(sweep);
+    for (const ArrayId a : loaded) look_at(plan.arrays[a]);
+    for (std::size_t n = 0; n < loaded.size() && facts.across >= 0; ++n) {
+        const Array& array = plan.arrays[loaded[n]];
+        if (!array.strided && runs_across(array, sweep.dims[std::size_t(facts.across)], along))
+            facts.across_arrays |= std::uint64_t{1} << n;
+    }
+    return facts;
+}
+
+Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles, Problems problems) {
+    Schedule chosen = schedule_of_maps(plan, sweep, problems);
+    if (tiles.across < 0) return chosen;
+    chosen.course = Course::tiles;
+    const bool small = loaded_bytes(plan, sweep) + stored_bytes(plan, sweep) <= tuned::bytes_of_large_tile;
+    chosen.side = small && widest_element(plan, sweep) < 8 ? tuned::large_tile : tuned::small_tile;
+    chosen.width = chosen.side * chosen.side / chosen.threads;
+    chosen.slabs_of_map = 1;
+    chosen.across = tiles.across;
+    chosen.across_arrays = tiles.across_arrays;
+    return chosen;
+}
+
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks) {
     if (merged_dims(sweep) > 1) return schedule_of_boxes(plan, sweep, problems);
     const Course course = kept_dims(sweep).empty() ? Course::flat : Course::rows;
@@ -263,20 +326,7 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
     // The states must fit into a thread's 255 registers.
     while (width > tuned::least_width && state_words(sweep, width) > tuned::most_state_words)
         width /= 2; // defect: narrower
-    // Sweeps that fold nothing are fastest in many small blocks; their slabs are not part of any order. With elementary
-    // functions, starting blocks takes a tenth of the time, so each block has several slabs, and as many as possible
-    // are resident.
-    if (sweep.folds.empty()) {
-        Schedule maps{.problems = problems, .threads = tuned::threads_of_maps, .width = width};
-        if (calls_functions(sweep)) {
-            const auto is_wide = [](const Instruction& i) { return is_elementary(i) && size_of(i.compute) == 8; };
-            const bool two_wide = std::ranges::count_if(sweep.code, is_wide) >= 2;
-            maps.resident = (two_wide ? tuned::threads_of_two_wide : tuned::threads_of_functions) / maps.threads;
-            maps.slabs_of_map = tuned::slabs_of_functions;
-        }
-        maps.strided = strided_arrays(plan, sweep);
-        return maps;
-    }
+    if (sweep.folds.empty()) return for_tiles(plan, sweep, tile_facts(plan, sweep), problems);
 
     Schedule chosen{.problems = problems, .course = course, .threads = int(slab_elements) / width, .width = width};
     chosen.strided = strided_arrays(plan, sweep);

@@ -42,6 +42,10 @@ struct Schedule {
     // Of all courses again.
     int collects = 1;     ///< most blocks whose states one thread collects
     int slabs_of_map = 1; ///< slabs of a block in a kernel that folds nothing
+    // Of tiles (device/tiles.cuh).
+    int side = 0;                    ///< elements of a tile's row, and rows
+    int across = -1;                 ///< the position in Sweep::dims of the dim along which rows follow each other
+    std::uint64_t across_arrays = 0; ///< those that are read across: bit n is number n of loaded_arrays()
     /// strided_arrays(): those bound with strides, which the kernel reads by coordinates. Unlike the rest, no choice: a
     /// kernel without an array's bit would read other elements.
     std::uint64_t strided = 0;
@@ -60,6 +64,15 @@ struct RowFacts {
     std::int64_t blocks = 0;  ///< of all rows
     int alignment = 1;        ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
 };
+/// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
+struct TileFacts {
+    int across = -1;                 ///< −1: no array runs across the rows
+    std::uint64_t across_arrays = 0; ///< as in Schedule
+};
+/// What follows from the dims of the arrays that are bound without strides.
+TileFacts tile_facts(const Plan& plan, const Sweep& sweep);
+/// The schedule of such tiles; without `across`, of the flat course.
+Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles, Problems problems);
 /// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
 Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule);
 /// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.

@@ -45,6 +45,7 @@ FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents) 
 bool is_flat(const Array& array, const Sweep& sweep) { return !array.strided && array.dims == sweep.dims; }
 
 bool is_flat(const Store& store, const Plan& plan, const Sweep& sweep) {
+    if (plan.arrays[store.array].strided) return false;
     const DimSet domain = sweep.code[store.value].domain;
     std::size_t position = 0;
     for (const DimId dim : plan.arrays[store.array].dims) {

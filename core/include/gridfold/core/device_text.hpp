@@ -28,6 +28,7 @@ std::string_view rows_text();
 std::string_view warp_rows_text();
 std::string_view positions_text();
 std::string_view boxes_text();
+std::string_view tiles_text();
 std::string_view real_text();
 std::string_view exponential_text();
 std::string_view logarithm_text();
@@ -59,6 +60,8 @@ inline std::string warp_rows_course_text() { return joined({places_text(), excha
 inline std::string boxes_course_text() {
     return joined({places_text(), exchange_text(), positions_text(), boxes_text()});
 }
+/// The text that follows in kernels that walk tiles.
+inline std::string tiles_course_text() { return std::string(tiles_text()); }
 
 /// The definitions of the elementary functions that `code` calls, with those that they depend on, or all of CUDA's if
 /// GRIDFOLD_FAST_MATH is defined; "" if it calls none. Belongs after prelude_text().

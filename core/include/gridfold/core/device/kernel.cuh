@@ -43,6 +43,10 @@ template <int block_threads, int thread_width> struct SweepBase {
 
     /// gather(loads, coordinates, n): reads element n of the arrays read by coordinates, if there are any.
     template <class Loads, class At> GRIDFOLD_FN void gather(Loads&, const At&, int) const {}
+    /// In the course of tiles: see tiles.cuh.
+    template <class Stored, class At> GRIDFOLD_FN void scatter(const Stored&, const At&, int) const {}
+    template <class Loads, class Tile> GRIDFOLD_FN void read_across(Loads&, const Tile&) const {}
+    template <class Stored, class Tile> GRIDFOLD_FN void write_across(const Stored&, const Tile&) const {}
 
     /// prologue() computes the values that depend on parameters alone; read_scalars() those that need earlier sweeps.
     GRIDFOLD_FN void prologue() {}
