@@ -114,6 +114,9 @@ constexpr std::string_view other_functions[][3] = {
     {"f32", "f32(a), i64(a), …", "a converted to that type; floats saturate on the way to integers, and NaN gives 0"},
     {"index", "index(n)", "the index along the dim n, as i64"},
     {"extent", "extent(n)", "the extent of the dim n, as i64; where no value has the name, n alone means the same"},
+    {"shift", "shift(x, n, -1, edge = 0)",
+     "element i - 1 along n, for any offset; outside of n a number, clamp (the nearest element) or wrap (from the "
+     "other end)"},
 };
 
 constexpr std::string_view same_bits = "The CPU and every GPU give the same bits.";

@@ -1,4 +1,4 @@
-// Builders of maps, casts, constants and reductions, and the rules that they check.
+// Builders of maps, casts, shifts, constants and reductions, and the rules that they check.
 #include <algorithm>
 #include <array>
 
@@ -208,6 +208,33 @@ Value cast(Value value, DType type) {
     return value.dag()->value(add_cast(*value.dag(), value.node(), type));
 }
 
+Value shift(Value value, Dim dim, std::int64_t offset, const Edge& edge) {
+    if (!value.valid()) throw refusal("the operand of shift", null_value_rule, "assign it first");
+    const std::string subject = fmt::format("shift along {}", in_quotes(dim.name()));
+    if (dim.dag() != value.dag())
+        throw refusal(subject, "the dim must be of the value's graph", "use the Dim that its graph gave");
+    const std::vector<DimId> dims = domain_of(node_of(value));
+    if (!std::binary_search(dims.begin(), dims.end(), dim.id()))
+        throw refusal(subject, fmt::format("{} does not have that dim", in_words(value)),
+                      dims.empty() ? "a scalar has no neighbours: shift an array" : "shift along one of its dims");
+    if (offset < -max_shift || offset > max_shift)
+        throw refusal(subject, fmt::format("the offset is at most 2^48 either way, and this is {}", offset),
+                      "no dim has so many elements");
+    Dag& dag = *value.dag();
+    Node node{.kind = NodeKind::shift, .type = value.type(), .dims = dims, .name = {}};
+    node.dim = dim.id();
+    node.offset = offset;
+    node.edge = edge.kind;
+    if (edge.kind == EdgeKind::value) try {
+            node.bits = constant_bits(edge.number, node.type);
+        } catch (const InvalidGraph& error) {
+            throw refusal(fmt::format("{} with edge = {}", subject, to_text(edge.number)), error.rule(),
+                          fmt::format("choose a number of {}, or cast the value first", to_text(node.type)));
+        }
+    if (offset == 0) return value;
+    return dag.value(detail::add_node(dag, node, std::array{value.node()}));
+}
+
 Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     if (!value.valid()) throw refusal(fmt::format("the operand of {}", row.name), null_value_rule, "assign it first");
     if (options.by || options.groups != 0)
@@ -250,6 +277,12 @@ Value Graph::cast(Value value, DType type) {
     if (value.valid() && value.dag() != &dag())
         throw refusal(in_words(value), "it is a value of another graph", "cast it in its own graph");
     return gf::cast(value, type);
+}
+
+Value Graph::shift(Value value, Dim dim, std::int64_t offset, const Edge& edge) {
+    if (value.valid() && value.dag() != &dag())
+        throw refusal(in_words(value), "it is a value of another graph", "shift it in its own graph");
+    return gf::shift(value, dim, offset, edge);
 }
 
 Value Graph::reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {

@@ -25,6 +25,7 @@ std::string label(const Dag& dag, const Node& node) {
     case NodeKind::extent: text = fmt::format("extent({})", dag.dims[node.dim].name); break;
     case NodeKind::map: text = node.map->name; break;
     case NodeKind::cast: text = "cast"; break;
+    case NodeKind::shift: text = fmt::format("shift({}, {})", dag.dims[node.dim].name, node.offset); break;
     case NodeKind::reduce: text = node.reduce->name; break;
     }
     if (node.kind != NodeKind::input && node.kind != NodeKind::scalar && !node.name.empty())
@@ -43,6 +44,7 @@ std::string_view shape(NodeKind kind) {
     case NodeKind::index:
     case NodeKind::extent:
     case NodeKind::map:
+    case NodeKind::shift:
     case NodeKind::cast: return "ellipse";
     case NodeKind::reduce: return "invtrapezium";
     }

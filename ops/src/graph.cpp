@@ -42,6 +42,8 @@ std::string describe(const Dag& dag, NodeId node) {
         text = fmt::format("the result of {}", n.reduce->name);
     else if (n.kind == NodeKind::cast)
         text = "the result of a cast";
+    else if (n.kind == NodeKind::shift)
+        text = "the result of a shift";
     else if (n.kind == NodeKind::index || n.kind == NodeKind::extent)
         text = fmt::format("{}({})", n.kind == NodeKind::index ? "index" : "extent", dag.dims[n.dim].name);
     else

@@ -1,4 +1,4 @@
-// Calls of the text form: casts, index and extent, maps, and reductions with their attributes.
+// Calls of the text form: casts, index and extent, shifts, maps, and reductions with their attributes.
 #include "parser.hpp"
 
 #include <algorithm>
@@ -41,6 +41,7 @@ Term Parser::parse_call(const Token& name) {
         return {value_at(name.position, [&] { return name.text == "index" ? graph_.index(dim) : graph_.extent(dim); }),
                 name.position};
     }
+    if (name.text == "shift") return parse_shift(name);
     const MapOp* map = find_map(name.text);
     const ReduceOp* reduction = find_reduction(name.text);
     if (!map && !reduction) fail_unknown_function(name);
@@ -66,8 +67,41 @@ Term Parser::parse_call(const Token& name) {
     return {value_at(name.position, [&] { return graph_.map(*map, operands); }), name.position};
 }
 
+Term Parser::parse_shift(const Token& name) {
+    constexpr std::string_view form = "write it as in shift(x, n, -1, edge = 0)";
+    const Term operand = parse_expression();
+    if (operand.operand.literal) fail(operand.position, "shift moves a value, and a number has no dims", form);
+    expect(",", "an operator, or ',' and the dim", form);
+    const Dim dim = take_dim();
+    expect(",", "',' and the offset", form);
+    const bool is_negative = accept("-");
+    const std::int64_t offset = take_integer("the offset, an integer,");
+    expect(",", "',' and what is outside", "say it as edge = 0, edge = clamp or edge = wrap");
+    if (!next_is("edge")) fail_expected("what is outside", "say it as edge = 0, edge = clamp or edge = wrap");
+    lexer_.take();
+    expect("=", "'=' and what is outside", form);
+    const Edge edge = parse_edge();
+    expect(")", "')' after what is outside");
+    return {value_at(name.position,
+                     [&] { return graph_.shift(operand.operand.value, dim, is_negative ? -offset : offset, edge); }),
+            name.position};
+}
+
+/// clamp, wrap or a number.
+Edge Parser::parse_edge() {
+    for (const auto& [word, edge] : {std::pair{"clamp", edge::clamp}, {"wrap", edge::wrap}})
+        if (next_is(word)) {
+            lexer_.take();
+            return edge;
+        }
+    const std::size_t position = lexer_.peek().position;
+    const Term number = parse_expression();
+    if (!number.operand.literal) fail(position, "an edge is a number, clamp or wrap", "write one, as in edge = 0");
+    return edge::value(*number.operand.literal);
+}
+
 void Parser::fail_unknown_function(const Token& name) const {
-    std::vector<std::string_view> known{"index", "extent"};
+    std::vector<std::string_view> known{"index", "extent", "shift"};
     for (const MapOp* row : all_maps()) known.push_back(row->name);
     for (const ReduceOp* row : all_reductions()) known.push_back(row->name);
     for (const DType type : all_dtypes()) known.push_back(to_text(type));

@@ -67,6 +67,8 @@ private:
     // Calls: parse_calls.cpp.
     Term parse_call(const Token& name);
     [[noreturn]] void fail_unknown_function(const Token& name) const;
+    Term parse_shift(const Token& name);
+    Edge parse_edge();
     Dim take_dim();
     /// True if the next token is an attribute or a comma before one.
     bool attribute_follows() const;

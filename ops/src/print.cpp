@@ -154,6 +154,15 @@ private:
         return list.empty() ? list : "[" + list + "]";
     }
 
+    static std::string edge_text(const Node& shift) {
+        switch (shift.edge) {
+        case EdgeKind::value: return number_text(shift.type, shift.bits);
+        case EdgeKind::clamp: return "clamp";
+        case EdgeKind::wrap: return "wrap";
+        }
+        return {};
+    }
+
     /// The dims that a reduction folds, unless it folds every dim of its operand.
     std::string over_text(const Node& operand, const Node& reduce) const {
         if (reduce.dims.empty()) return {};
@@ -175,6 +184,9 @@ private:
         case NodeKind::index: return fmt::format("index({})", graph_.dims()[node.dim].name);
         case NodeKind::extent: return fmt::format("extent({})", graph_.dims()[node.dim].name);
         case NodeKind::cast: return fmt::format("{}({})", to_text(node.type), word(0));
+        case NodeKind::shift:
+            return fmt::format("shift({}, {}, {}, edge = {})", word(0), graph_.dims()[node.dim].name, node.offset,
+                               edge_text(node));
         case NodeKind::map: {
             if (const detail::OperatorRow* row = detail::find_operator(*node.map))
                 return row->precedence == 0 ? fmt::format("{}{}", row->symbol, word(0))

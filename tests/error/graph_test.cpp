@@ -94,6 +94,21 @@ TEST_F(GraphErrors, output_with_an_order_that_is_not_its_values) {
            {"the output 's'", "for an array, and the result of sum (f32) has no dims", "leave the list of dims out"});
     refuse([&] { g.output_array<double>("y", x, {j, i}); }, {"the output 'y'", "its value is f32"});
 }
+TEST_F(GraphErrors, shift_that_is_none) {
+    const Value total = sum(x);
+    refuse([&] { shift(null, i, 1, edge::clamp); }, {"the operand of shift", "default-constructed Value"});
+    refuse([&] { shift(w, i, 1, edge::clamp); },
+           {"shift along 'i'", "w (f32[j]) does not have that dim", "shift along one of its dims"});
+    refuse([&] { shift(total, i, 1, edge::clamp); }, {"does not have that dim", "shift an array"});
+    refuse([&] { shift(x, foreign_dim, 1, edge::clamp); }, {"shift along 'i'", "must be of the value's graph"});
+    refuse([&] { shift(x, Dim(), 1, edge::clamp); }, {"must be of the value's graph"});
+    refuse([&] { g.shift(foreign, foreign_dim, 1, edge::clamp); }, {"a value of another graph", "in its own graph"});
+    refuse([&] { shift(x, j, max_shift + 1, edge::wrap); }, {"shift along 'j'", "at most 2^48 either way"});
+    refuse([&] { shift(x, j, std::numeric_limits<std::int64_t>::min(), edge::wrap); }, {"at most 2^48 either way"});
+    refuse([&] { shift(k, i, 1, edge::value(300)); },
+           {"shift along 'i' with edge = 300", "i8", "choose a number of i8, or cast the value first"});
+    refuse([&] { shift(k, i, 0, edge::value(0.5)); }, {"shift along 'i' with edge = 0.5"});
+}
 TEST_F(GraphErrors, input_declared_twice) {
     refuse([&] { g.input<float>("x", {i}); }, {"the input 'x'", "another value", "choose another name"});
 }

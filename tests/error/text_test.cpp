@@ -52,6 +52,22 @@ TEST(TextErrors, an_order_of_an_output) {
     refuse("f(x: f32[n, m]) -> y[m, n = x", {"1:27: ", "']'"});
     refuse("f(x: f32[n, m]) -> y[m = 3, n] = x", {"1:24: ", "']'"});
 }
+TEST(TextErrors, a_shift_that_is_none) {
+    refuse("f(x: f32[n]) -> y = shift(x)", {"1:28: ", "',' and the dim", "shift(x, n, -1, edge = 0)"});
+    refuse("f(x: f32[n]) -> y = shift(2, n, 1, edge = 0)", {"1:27: ", "a number has no dims"});
+    refuse("f(x: f32[n]) -> y = shift(x, m, 1, edge = 0)", {"1:30: ", "'m' is not a dim here"});
+    refuse("f(x: f32[n]) -> y = shift(x, n)", {"1:31: ", "',' and the offset"});
+    refuse("f(x: f32[n]) -> y = shift(x, n, 0.5, edge = 0)", {"1:33: ", "the offset, an integer,"});
+    refuse("f(x: f32[n]) -> y = shift(x, n, -1)",
+           {"1:35: ", "what is outside", "edge = 0, edge = clamp or edge = wrap"});
+    refuse("f(x: f32[n]) -> y = shift(x, n, -1, 0)", {"1:37: ", "what is outside", "edge = clamp"});
+    refuse("f(x: f32[n]) -> y = shift(x, n, -1, edge 0)", {"1:42: ", "'='"});
+    refuse("f(x: f32[n]) -> y = shift(x, n, -1, edge = x)", {"1:44: ", "a number, clamp or wrap"});
+    refuse("f(x: i8[n]) -> y = shift(x, n, -1, edge = 300)", {"1:20: ", "shift along 'n' with edge = 300"});
+    refuse("f(x: f32[n], w: f32[m]) -> y = shift(x, m, 1, edge = wrap)",
+           {"1:32: ", "x (f32[n]) does not have that dim"});
+    refuse("f(x: f32[n]) -> y = shift(x, n, 281474976710657, edge = wrap)", {"1:21: ", "at most 2^48"});
+}
 TEST(TextErrors, truncated_text) {
     refuse("f(x: f32[n]) -> a = sum(x where", {"1:32: ", "a value was expected", "the text ends"});
 }

@@ -397,7 +397,7 @@ TEST(EmitCuda, kernels_that_read_by_strides_compile) {
     }
 }
 
-/// Sweeps that write out of order, in all courses.
+/// Sweeps that write out of order, or read shifted arrays, in all courses.
 constexpr std::string_view out_of_order[] = {
     "t(x: f32[i, j]) -> y[j, i] = x",
     "t(x: f32[i, j], w: i8[j, i], v: f64[j]) -> y[j, i] = x + f32(w), z = f16(x) * f16(w), n[j, i] = w > i8(index(i)), "
@@ -405,9 +405,13 @@ constexpr std::string_view out_of_order[] = {
     "t(x: f64[a, b, c, d]) -> y[d, b, a, c] = x, z[a, c, b, d] = x * 2, w[c, d, a, b] = bf16(x)",
     "t(x: f32[i, j]) -> y[j, i] = x, s = sum(x)",
     "t(x: i32[a, b, c]) -> m[b, a] = min(x where x > 3 over [c]), y[c, b, a] = x",
-    "t(x: f32[a, b, c]) -> m[c, a] = mean(x over [b]), y[c, a, b] = i8(x)"};
+    "t(x: f32[a, b, c]) -> m[c, a] = mean(x over [b]), y[c, a, b] = i8(x)",
+    "s(x: f32[n]) -> y = x - shift(x, n, -1, edge = 0), s = sum(abs(x - shift(x, n, 2, edge = wrap)))",
+    "s(x: bf16[i, j]) -> y[j, i] = x - shift(shift(x, i, -1, edge = clamp), j, 1, edge = wrap)",
+    "s(x: f32[i, j]) -> s = sum(x * shift(x, j, 1, edge = clamp) * shift(x, i, 1, edge = wrap) over [j])",
+    "s(x: f64[i, j]) -> s = max(shift(x, i, -1, edge = 0) over [i]), y = shift(x, j, 1, edge = wrap)"};
 
-TEST(EmitCuda, kernels_that_write_out_of_order_compile_for_every_architecture) {
+TEST(EmitCuda, kernels_that_write_out_of_order_or_read_shifted_compile_for_every_architecture) {
     if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     for (const std::string_view graph : out_of_order)
         for (const Problems problems : {Problems::one, Problems::many})

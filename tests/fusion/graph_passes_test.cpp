@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <gridfold/fusion/fuse.hpp>
@@ -10,6 +11,7 @@
 
 #include "passes/drop_dead.hpp"
 #include "passes/fold_constants.hpp"
+#include "passes/lower_shifts.hpp"
 #include "passes/share_common.hpp"
 #include "passes/simplify.hpp"
 #include "plan/verify.hpp"
@@ -85,6 +87,61 @@ TEST(FoldConstants, computes_elementary_functions) {
 
 TEST(FoldConstants, leaves_what_depends_on_a_run_time_scalar) {
     expect_untouched(fold_constants, "f32", "r = x * (a + f32(1))");
+}
+
+TEST(LowerShifts, leaves_shifts_of_inputs_and_results_only) {
+    const Graph made = lower_shifts(
+        parse("f(x: f32[i, j], w: f32[j]) let y = x * w + f32(index(i)); let m = sum(y over [j]); "
+              "-> a = shift(y, i, -1, edge = 0), b = shift(shift(y, i, 1, edge = wrap), j, 1, edge = clamp), "
+              "c = shift(sqrt(m), i, 2, edge = clamp)"),
+        {});
+    for (const NodeId n : made.nodes()) {
+        const Node& node = made.node(n);
+        if (node.kind != NodeKind::shift) continue;
+        const NodeKind of = made.node(made.operands(n)[0]).kind;
+        EXPECT_TRUE(of == NodeKind::input || of == NodeKind::reduce || of == NodeKind::shift);
+        EXPECT_NE(node.edge, EdgeKind::value);
+    }
+}
+
+TEST(LowerShifts, joins_steps_where_one_does_both) {
+    const auto shifts = [](std::string_view text) {
+        const Graph made = drop_dead(lower_shifts(parse(text), {}), {});
+        int count = 0;
+        for (const NodeId n : made.nodes()) count += made.node(n).kind == NodeKind::shift;
+        return count;
+    };
+    const auto two = [&](std::string_view inner, std::string_view outer) {
+        return shifts(fmt::format("f(x: f32[n]) -> y = shift(shift(x, n, {}), n, {})", inner, outer));
+    };
+    EXPECT_EQ(two("1, edge = clamp", "2, edge = clamp"), 1);
+    EXPECT_EQ(two("-1, edge = 0", "-1, edge = 0"), 1);
+    EXPECT_EQ(two("1, edge = wrap", "2, edge = wrap"), 1);
+    EXPECT_EQ(two("1, edge = wrap", "-1, edge = wrap"), 0);
+    EXPECT_EQ(two("1, edge = clamp", "-1, edge = clamp"), 2);
+    EXPECT_EQ(two("1, edge = clamp", "1, edge = wrap"), 2);
+    // Each way of reading an input is one shift.
+    EXPECT_EQ(shifts("f(x: f32[n]) let d = shift(x, n, 1, edge = clamp); -> a = d * d + shift(x, n, 1, edge = clamp), "
+                     "b = shift(shift(x, n, 1, edge = clamp), n, -1, edge = wrap)"),
+              2);
+}
+
+TEST(LowerShifts, refuses_what_is_shifted_in_too_many_ways) {
+    Graph g("knot");
+    const Dim n = g.dim("n");
+    Value value = g.input<float>("x", {n});
+    for (int i = 0; i < 400; ++i) value = shift(value, n, i % 2 == 0 ? 1 : -1, edge::clamp);
+    g.output("y", value);
+    EXPECT_THROW(lower_shifts(g, {}), InvalidGraph);
+}
+
+TEST(LowerShifts, of_a_deep_graph_takes_no_deep_stack) {
+    Graph g("deep");
+    const Dim n = g.dim("n");
+    Value value = g.input<float>("x", {n});
+    for (int i = 0; i < 50'000; ++i) value = sqrt(value);
+    g.output("y", shift(value, n, 1, edge::clamp));
+    EXPECT_GT(lower_shifts(g, {}).node_count(), 100'000);
 }
 
 TEST(ShareCommon, makes_equal_values_one) {
@@ -208,9 +265,10 @@ TEST(Pipeline, dumps_each_pass_and_says_where_it_changed_nothing) {
     int timed = 0;
     options.time = [&](std::string_view, std::chrono::nanoseconds) { ++timed; };
     fuse(parse("f(x: f32[n]) -> r = sum(x * 1)"), options);
-    EXPECT_EQ(log, (std::vector<std::string>{"fold_constants", "share_common", "simplify changed", "share_common",
-                                             "drop_dead changed", "place_sweeps changed", "linearize changed"}));
-    EXPECT_EQ(timed, 7);
+    EXPECT_EQ(log, (std::vector<std::string>{"lower_shifts", "fold_constants", "share_common", "simplify changed",
+                                             "share_common", "drop_dead changed", "place_sweeps changed",
+                                             "linearize changed"}));
+    EXPECT_EQ(timed, 8);
 }
 
 TEST(Pipeline, skips_a_pass_by_name_and_refuses_names_it_does_not_know) {

@@ -88,6 +88,12 @@ TEST(VerifyPlan, refuses_broken_instructions) {
     expect_broken("every value is used", [](Plan& p) { p.sweeps[0].code.push_back(first(p, Opcode::finalize)); });
 }
 
+TEST(VerifyPlan, refuses_broken_steps_of_loads) {
+    expect_broken("only a load has steps", [](Plan& p) { first(p, Opcode::finalize).steps = {{DimId(0), 1, false}}; });
+    expect_broken("along its array's dims", [](Plan& p) { first(p, Opcode::load).steps = {{DimId(1), 1, false}}; });
+    expect_broken("along its array's dims", [](Plan& p) { first(p, Opcode::load).steps = {{DimId(0), 0, true}}; });
+}
+
 TEST(VerifyPlan, refuses_what_no_backend_runs_in_one_sweep) {
     expect_broken("waits for no fold of its sweep", [](Plan& p) {
         for (Instruction& i : p.sweeps[0].code)
@@ -240,6 +246,19 @@ TEST(VerifyGraph, refuses_broken_nodes) {
     expect_broken_graph("an extent is i64", node_of(NodeKind::extent, DType::i64, {}), {});
     expect_broken_graph("its kind's operands", node_of(NodeKind::cast, DType::f64, {n}), {0, 0});
     expect_broken_graph("without dims is a scalar", node_of(NodeKind::input, DType::f64, {}), {});
+    Node moved = node_of(NodeKind::shift, DType::f32, {n});
+    moved.dim = n, moved.offset = 1;
+    expect_broken_graph("a shift has its value's type",
+                        [&] {
+                            Node other = moved;
+                            other.type = DType::f64;
+                            return other;
+                        }(),
+                        {0});
+    moved.offset = 0;
+    expect_broken_graph("a shift moves by some elements", moved, {0});
+    moved.offset = 1, moved.dim = DimId(1);
+    expect_broken_graph("a shift is along a dim of its value", moved, {0});
     Node sum = node_of(NodeKind::reduce, DType::f32, {});
     sum.reduce = &reduce_op::sum;
     expect_broken_graph("a masked reduction has a mask", sum, {0, 2});

@@ -23,12 +23,12 @@ inline std::vector<std::string> meaning(const Graph& graph) {
         std::vector<int> dims;
         for (const DimId dim : node.dims) dims.push_back(dim.number());
         for (const NodeId operand : graph.operands(n)) operands.push_back(hashes[operand]);
-        hashes.push_back(std::hash<std::string>()(
-            fmt::format("{} {} {} {} {:x} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(node.kind),
-                        to_text(node.type), dims, parameter ? node.name : "", node.bits, node.dim.number(),
-                        node.map ? node.map->name : "", node.map ? to_text(node.compute) : "",
-                        node.reduce ? node.reduce->name : "", node.reduce ? to_text(node.accumulator) : "", node.masked,
-                        node.ddof, node.otherwise.has_value(), node.otherwise.value_or(0), operands)));
+        hashes.push_back(std::hash<std::string>()(fmt::format(
+            "{} {} {} {} {:x} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(node.kind), to_text(node.type),
+            dims, parameter ? node.name : "", node.bits, node.dim.number(), node.offset, static_cast<int>(node.edge),
+            node.map ? node.map->name : "", node.map ? to_text(node.compute) : "", node.reduce ? node.reduce->name : "",
+            node.reduce ? to_text(node.accumulator) : "", node.masked, node.ddof, node.otherwise.has_value(),
+            node.otherwise.value_or(0), operands)));
     }
     std::vector<std::string> lines;
     for (const std::size_t hash : hashes) lines.push_back(fmt::format("node {:x}", hash));

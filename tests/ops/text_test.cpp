@@ -6,6 +6,7 @@
 #include <limits>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <gridfold/ops/expr.hpp>
@@ -51,6 +52,17 @@ TEST(Text, only_an_order_that_is_not_the_graphs_is_printed) {
     EXPECT_EQ(to_text(g), "f([i, j], x: f32[j, i])\n    -> a = x, b[j, i] = x, c = x");
     expect_round_trip(g);
     expect_round_trip(parse("f(x: f32[a, b, c]) -> y[c, a, b] = x + 1, z[b, a] = sum(x over [c])"));
+}
+
+TEST(Text, shifts_read_back) {
+    for (const DType type : all_dtypes())
+        expect_round_trip(parse(fmt::format("f(x: {}[i, j]) -> a = shift(x, j, -3, edge = 1), b = shift(shift(x, i, 1, "
+                                            "edge = wrap), j, 2, edge = clamp)",
+                                            to_text(type))));
+    expect_round_trip(parse("f(x: f32[n], clamp: f32[n], wrap: f32) -> a = shift(x, n, 1, edge = clamp), "
+                            "b = shift(clamp, n, -1, edge = wrap), c = shift(x, n, 1, edge = -inf), "
+                            "d = shift(x, n, 1, edge = nan)"));
+    EXPECT_EQ(to_text(parse("f(x: f32[n]) -> a = shift(x, n, 0, edge = 1)")), "f(x: f32[n])\n    -> a = x");
 }
 
 TEST(Text, every_map_of_every_type_reads_back) {

@@ -185,7 +185,7 @@ void count_schedule(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
         if (i.opcode != Opcode::load) continue;
         const Array& array = plan.arrays[i.array];
         loaded.insert(i.array);
-        in_order |= is_flat(array, sweep);
+        in_order |= i.steps.empty() && is_flat(array, sweep);
     }
     if (!in_order) ++coverage["sweep without arrays in order"];
     ++coverage[fmt::format("sweep of {} arrays", loaded.size() > 8 ? "many" : std::to_string(loaded.size()))];
@@ -217,6 +217,16 @@ void count(const Case& test, Coverage& coverage) {
             ++coverage[fmt::format("cast {} to {}", to_text(graph.node(operands[0]).type), to_text(node.type))];
             if (graph.node(operands[0]).kind == NodeKind::cast) ++coverage["cast of a cast"];
             break;
+        case NodeKind::shift: {
+            const NodeKind of = graph.node(operands[0]).kind;
+            ++coverage[node.edge == EdgeKind::value   ? "shift with a number"
+                       : node.edge == EdgeKind::clamp ? "shift that clamps"
+                                                      : "shift that wraps"];
+            if (of == NodeKind::shift) ++coverage["shift of a shift"];
+            if (of == NodeKind::reduce) ++coverage["shift of results"];
+            if (of == NodeKind::map) ++coverage["shift of a map"];
+            break;
+        }
         case NodeKind::reduce: count_reduce(graph, node, operands, coverage); break;
         }
     }

@@ -48,8 +48,8 @@ struct Candidate {
 class Generator {
 public:
     Generator(std::uint64_t seed, const GenerateOptions& options)
-        : options_(options), random_(seed), of_orders_(seed ^ 0x5ca77e4), profile_(random_profile(random_)),
-          test_{seed, Graph("g"), {}} {}
+        : options_(options), random_(seed), of_orders_(seed ^ 0x5ca77e4), of_shifts_(seed ^ 0x541f7),
+          profile_(random_profile(random_)), test_{seed, Graph("g"), {}} {}
 
     Case generate() {
         declare();
@@ -152,11 +152,26 @@ private:
     }
 
     void advance() {
+        if (of_shifts_.chance(0.06)) shift();
         const auto kind = random_.between(0, 99);
         if (kind < profile_.maps) return map();
         if (kind < profile_.maps + profile_.folds) return reduce();
         const Candidate drawn = any();
         keep(graph().cast(drawn.value, random_.pick(all_dtypes())), drawn.stage);
+    }
+
+    /// Shifts a candidate, or its shift.
+    void shift() {
+        const Candidate drawn = candidates_.back().dims.empty() ? of_shifts_.pick(candidates_) : candidates_.back();
+        if (drawn.dims.empty()) return;
+        Value value = drawn.value;
+        do {
+            const Dim dim = graph().dim_at(DimId(of_shifts_.pick(drawn.dims)));
+            constexpr std::array<std::int64_t, 8> offsets{-1, 1, -2, 3, 5, -40, 300, -3000};
+            const std::array edges{edge::value(0), edge::value(1), edge::clamp, edge::wrap};
+            value = graph().shift(value, dim, of_shifts_.pick(offsets), of_shifts_.pick(edges));
+        } while (of_shifts_.chance(0.3));
+        keep(value, drawn.stage);
     }
 
     // Drawing operands ------------------------------------------------------------------------------------------------
@@ -311,7 +326,8 @@ private:
         for (auto candidate = candidates_.rbegin(); candidate != candidates_.rend(); ++candidate) {
             const NodeId node = candidate->value.node();
             const NodeKind kind = graph().node(node).kind;
-            const bool made = kind == NodeKind::map || kind == NodeKind::cast || kind == NodeKind::reduce;
+            const bool made =
+                kind == NodeKind::map || kind == NodeKind::cast || kind == NodeKind::shift || kind == NodeKind::reduce;
             const bool wanted = made ? graph().users(node).empty() || random_.chance(0.15) : random_.chance(0.03);
             if (wanted && nodes.size() < most) nodes.insert(node);
         }
@@ -336,7 +352,7 @@ private:
 
     GenerateOptions options_;
     Random random_;
-    Random of_orders_; ///< apart, so that the graphs of a seed stay as they were without orders
+    Random of_orders_, of_shifts_; ///< apart, so that other draws of a seed stay as they were
     const Profile& profile_;
     Case test_;
     std::vector<Candidate> candidates_;

@@ -86,7 +86,9 @@ Case changed(const Case& test, const Change& change) {
         if (n == change.node && change.loses_mask) node.masked = false, node.otherwise.reset();
         if (n == change.node && change.folds_all) node.dims.clear();
         for (NodeId& operand : list) operand = number[operand];
-        if (node.kind == NodeKind::map || node.kind == NodeKind::cast) { // operands may have lost dims
+        const bool has_operands_dims =
+            node.kind == NodeKind::map || node.kind == NodeKind::cast || node.kind == NodeKind::shift;
+        if (has_operands_dims) { // operands may have lost dims
             node.dims.clear();
             for (const NodeId operand : list)
                 node.dims.insert(node.dims.end(), result.graph.node(operand).dims.begin(),
@@ -175,9 +177,13 @@ std::vector<Change> changes(const Graph& graph, int shortcuts) {
     return list;
 }
 
-/// A mask's dims must stay among its operand's.
+/// A mask's dims must stay among its operand's, and a shift's among its value's, whose type it has.
 bool is_legal(const Graph& graph) {
     for (const NodeId n : graph.nodes()) {
+        const Node& shift = graph.node(n);
+        if (shift.kind == NodeKind::shift && (std::ranges::find(shift.dims, shift.dim) == shift.dims.end() ||
+                                              graph.node(graph.operands(n)[0]).type != shift.type))
+            return false;
         if (!graph.node(n).masked) continue;
         std::vector<DimId> dims = graph.node(graph.operands(n)[0]).dims, mask = graph.node(graph.operands(n)[1]).dims;
         std::ranges::sort(dims);

@@ -94,9 +94,32 @@ private:
             const DType from = graph_.node(operands[0]).type;
             return elementwise(node, operands, [&](const Bits* x) { return convert(x[0], from, node.type); });
         }
+        case NodeKind::shift: return shifted(node, operands[0]);
         case NodeKind::reduce: return reduce(node, operands);
         }
         throw InternalError("oracle: a node of no kind");
+    }
+
+    Evaluated shifted(const Node& node, NodeId operand) const {
+        Evaluated value;
+        const std::int64_t count = extent(node.dim);
+        for (std::int64_t i = 0; i < size_of_domain(node.dims); ++i) {
+            Coordinates place = coordinates(node.dims, i);
+            std::int64_t& at_dim = place[node.dim.index()];
+            at_dim += node.offset;
+            const bool inside = at_dim >= 0 && at_dim < count;
+            if (node.edge == EdgeKind::wrap) {
+                at_dim %= count;
+                if (at_dim < 0) at_dim += count;
+            } else {
+                at_dim = at_dim < 0 ? 0 : at_dim >= count ? count - 1 : at_dim;
+            }
+            const bool is_number = node.edge == EdgeKind::value && !inside;
+            const std::vector<bool>& empty = values_[operand].empty;
+            value.empty.push_back(!is_number && !empty.empty() && empty[number_of(operand, place)]);
+            value.elements.push_back(is_number ? node.bits : at(operand, place));
+        }
+        return value;
     }
 
     /// Applies f to the operands' elements at each place. What is computed from an empty element is empty, too.

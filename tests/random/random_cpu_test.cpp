@@ -146,8 +146,8 @@ TEST(RandomGraphs, that_fold_some_dims_reach_every_kind_of_kept_dims) {
         for (const char* mask : {"", " masked"}) wanted.push_back(fmt::format("{}{}", pattern, mask));
     for (const char* what : {"finalize a value", "finalize what may be nothing", "map"})
         wanted.push_back(fmt::format("results {}", what));
-    for (const char* what :
-         {"sweep because of other dims", "results that may be empty", "maps that may be empty", "otherwise"})
+    for (const char* what : {"sweep because of other dims", "results that may be empty", "maps that may be empty",
+                             "otherwise", "shift of results"})
         wanted.emplace_back(what);
     EXPECT_EQ(missing(coverage, wanted, 3), std::vector<std::string>{});
 }

@@ -24,6 +24,12 @@ SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& p
       dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()),
       splats_(allocate(program.splat_bytes * program.room())), filled_(program.splats.size()),
       values_(sweep.code.size()) {
+    shifted_.resize(at(program.shifted_gathers));
+    for (const BodyStep& step : program.body)
+        for (const Step& shift : step.shifts) {
+            const auto position = std::ranges::find(sweep.dims, shift.dim) - sweep.dims.begin();
+            shifted_[at(step.shifted)].steps[at(static_cast<int>(position))].push_back(shift);
+        }
     std::vector<bool> used(program.places.size(), false);
     const auto use = [&](int place) { used[at(place)] = true; };
     for (const BodyStep& step : program.body) {
@@ -64,6 +70,11 @@ void SweepBody::walk_arrays(std::span<const std::int64_t> extents, std::span<con
         const Strides strides = bound.empty() ? Strides() : bound[step.array.index()];
         strides_[step.array] = strides_along(sweep_.dims, dims, extents, strides);
         walks_[step.array] = walk(sweep_.dims, dims, extents, strides);
+        if (step.shifted < 0) continue;
+        ShiftedWalk& shifted = shifted_[at(step.shifted)];
+        shifted.rank = static_cast<int>(sweep_.dims.size());
+        shifted.stride = strides_[step.array];
+        for (std::size_t d = 0; d < sweep_.dims.size(); ++d) shifted.extent[d] = extents[sweep_.dims[d].index()];
     }
 }
 
@@ -87,6 +98,9 @@ void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity
     case BodyStep::Kind::map: return step.map(out, in[0], in[1], in[2], n);
     case BodyStep::Kind::convert: return step.convert(out, in[0], n);
     case BodyStep::Kind::gather:
+        if (step.shifted >= 0)
+            return gather(out, arrays[step.array.index()], program_.places[at(step.out)].element_bytes,
+                          shifted_[at(step.shifted)], element, n);
         return gather(out, arrays[step.array.index()], program_.places[at(step.out)].element_bytes, walks_[step.array],
                       element, n);
     case BodyStep::Kind::scatter:

@@ -56,6 +56,7 @@ private:
     bool has_elements_ = false;
     Table<ArrayId, DimStrides> strides_;                ///< of the gathered and scattered arrays
     Table<ArrayId, Walk> walks_;                        ///< of the same
+    std::vector<ShiftedWalk> shifted_;                  ///< by BodyStep::shifted
     Table<DimId, std::int64_t> dim_extent_, dim_inner_; ///< of the dims in the domain
     Bytes splats_;
     std::vector<std::optional<std::uint64_t>> filled_; ///< by splat: its current value

@@ -275,9 +275,7 @@ private:
         program_.body.push_back(step);
     }
 
-    bool is_flat_load(ValueId v) const {
-        return code(v).opcode == Opcode::load && is_flat(plan_.arrays[code(v).array], sweep_);
-    }
+    bool is_flat_load(ValueId v) const { return code(v).opcode == Opcode::load && is_in_order(code(v), plan_, sweep_); }
 
     /// The place for gathered elements of `bytes` bytes, from which value v is converted. Elements as wide as the value
     /// are converted in place.
@@ -308,6 +306,8 @@ private:
         const int raw = place_of_raw(v, bytes);
         BodyStep step = call(BodyStep::Kind::gather, raw);
         step.array = id;
+        step.shifts = code(v).steps;
+        if (!step.shifts.empty()) step.shifted = program_.shifted_gathers++;
         program_.body.push_back(step);
         if (!as_it_is) append_conversion(array.type, raw, code(v).type, v.number());
     }

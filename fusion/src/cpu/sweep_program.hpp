@@ -49,10 +49,12 @@ struct BodyStep {
     std::array<int, max_arity> operands; ///< missing ones are the last place
     MapKernel map = nullptr;
     ConvertKernel convert = nullptr;
-    ArrayId array = {};       ///< gather; scatter: the array that is written
-    DimId dim = {};           ///< index
-    bool by_row = false;      ///< one call for each row, because rows are not contiguous everywhere
-    bool is_function = false; ///< an elementary function, but no square root
+    ArrayId array = {};            ///< gather; scatter: the array that is written
+    DimId dim = {};                ///< index
+    std::vector<Step> shifts = {}; ///< gather: the steps of the load
+    int shifted = -1;              ///< its number among the gathers with steps
+    bool by_row = false;           ///< one call for each row, because rows are not contiguous everywhere
+    bool is_function = false;      ///< an elementary function, but no square root
 };
 
 /// One fold.
@@ -101,6 +103,7 @@ struct SweepProgram {
     bool prefetches = false;                          ///< prefetches the streams of tiles of arrays that no cache holds
     std::size_t prefetched_tile = 0, tiles_ahead = 0; ///< those tiles, and how far ahead they are prefetched
     std::size_t temporary_bytes = 0, splat_bytes = 0; ///< bytes for each element of room()
+    int shifted_gathers = 0;                          ///< gathers with steps
     std::int64_t work = 0;                            ///< the time of an element in units of some 8 ps
     std::size_t fold_calls = 0;                       ///< folds that are in no JointStep
     std::size_t lane_bytes = 0;                       ///< bytes of one lane of all ordered folds

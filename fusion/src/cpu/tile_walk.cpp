@@ -56,7 +56,7 @@ void copy_tile(char* to, Steps of_to, const char* from, Steps of_from, std::size
 }
 
 bool is_out_of_order(const BodyStep& step) {
-    return step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::scatter;
+    return (step.kind == BodyStep::Kind::gather && step.shifted < 0) || step.kind == BodyStep::Kind::scatter;
 }
 
 } // namespace
@@ -120,7 +120,7 @@ void TileWalk::choose(std::span<const std::int64_t> extents) {
 std::size_t TileWalk::crossing_dim() const {
     for (const BodyStep::Kind kind : {BodyStep::Kind::scatter, BodyStep::Kind::gather})
         for (const BodyStep& step : program_.body) {
-            if (step.kind != kind) continue;
+            if (step.kind != kind || !is_out_of_order(step)) continue;
             const DimStrides& stride = body_.strides(step.array);
             std::size_t closest = column_;
             for (std::size_t d = 0; d < body_.sweep().dims.size(); ++d)
@@ -164,7 +164,7 @@ void TileWalk::run_tile(Worker& worker, const Tile& tile, std::span<char* const>
 }
 
 void TileWalk::run_step(Worker& worker, const BodyStep& step, const Tile& tile, std::span<char* const> arrays) const {
-    if (step.kind == BodyStep::Kind::gather) return gather_tile(worker, step, tile, arrays);
+    if (step.kind == BodyStep::Kind::gather && step.shifted < 0) return gather_tile(worker, step, tile, arrays);
     if (step.kind == BodyStep::Kind::scatter) return scatter_tile(worker, step, tile, arrays);
     const std::size_t rows = step.by_row ? tile.rows : 1, n = step.by_row ? tile.n : tile.n * tile.rows;
     Where out = worker.where[at(step.out)];

@@ -74,7 +74,7 @@ bool rows_need_windows(const Plan& plan, const Sweep& sweep, Course course, cons
 bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound) {
     for (const ArrayId a : loaded_arrays(sweep)) {
         const Array& array = plan.arrays[a];
-        if (!is_flat(array, sweep)) continue;
+        if (!reads_in_order(plan, sweep, a)) continue;
         const std::size_t pack = // Pack::bytes (device/loads.cuh)
             std::min<std::size_t>(16, size_of(array.type) * std::size_t(schedule.width));
         if (is_of_rows(schedule.course) &&
@@ -127,7 +127,7 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
         for (const ArrayId a : loaded_arrays(sweep)) {
             const BoundArray& of_problem = problem.arrays[a.index()];
-            if (!is_flat(plan.arrays[a], sweep) || needs_memory(plan.arrays[a], of_problem)) continue;
+            if (!reads_in_order(plan, sweep, a) || needs_memory(plan.arrays[a], of_problem)) continue;
             const int bytes = alignment_of(reinterpret_cast<std::uintptr_t>(of_problem.address));
             if (bytes < 16)
                 facts.alignment = std::min(facts.alignment, std::max(bytes / int(size_of(plan.arrays[a].type)), 1));

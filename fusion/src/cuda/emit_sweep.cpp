@@ -38,9 +38,7 @@ std::string_view sweep_function(Course course) {
 Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer::Notes notes)
     : plan_(plan), sweep_(plan.sweeps[id]), id_(id), schedule_(schedule),
       code_(plan, sweep_, schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0),
-      by_coordinates_(by_coordinates(plan, sweep_)),
-      gathers_(!code_.indices().empty() ||
-               !std::ranges::all_of(code_.arrays(), [&](ArrayId a) { return code_.flat(a); })),
+      by_coordinates_(by_coordinates(plan, sweep_)), gathers_(!code_.indices().empty() || !code_.gathers().empty()),
       scatters_(scatters(plan, sweep_)), reads_in_order_(reads_in_order(plan, sweep_)),
       shifts_((schedule.course == Course::flat || schedule.course == Course::rows) && shifts(plan, sweep_)),
       dims_of_row_(schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0), out_(notes) {
@@ -188,7 +186,7 @@ void Emitter::arrays() {
     if (reads_in_order_) {
         out_.open("template <template <class, int> class Of> struct Arrays {{");
         for (const ArrayId a : code_.arrays())
-            if (code_.flat(a)) {
+            if (reads_in_order(plan_, sweep_, a)) {
                 read.push_back(code_.pointer(a));
                 out_.line("Of<{}, width> {};", spell_stored(code_.array(a).type), read.back());
             }
@@ -198,8 +196,8 @@ void Emitter::arrays() {
     }
     if (gathers_) {
         out_.open("struct Loads{} {{", reads_in_order_ ? " : Arrays<Pack>" : "");
-        for (const ArrayId a : code_.arrays())
-            if (!code_.flat(a)) out_.line("Pack<{}, width> {};", spell_stored(code_.array(a).type), code_.pointer(a));
+        for (const Instruction* load : code_.gathers())
+            out_.line("Pack<{}, width> {};", spell_stored(code_.array(load->array).type), code_.gathered(*load));
         for (const DimId d : code_.indices()) out_.line("Pack<i64, width> index_{};", code_.position(d));
         out_.close("};");
     }
@@ -255,8 +253,10 @@ void Emitter::prologue() {
 void Emitter::gather() {
     if (!gathers_ || !by_coordinates_) return;
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
-    for (const ArrayId a : code_.arrays())
-        if (!code_.flat(a) && !is_read_across(a)) out_.line("l.{0}[n] = {0}[{1}];", code_.pointer(a), code_.offset(a));
+    for (const Instruction* load : code_.gathers())
+        if (!is_read_across(load->array))
+            out_.line("l.{}[n] = {}[{}];", code_.gathered(*load), code_.pointer(load->array),
+                      code_.offset(load->array, load->steps));
     for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));
     out_.close();
     out_.blank();
@@ -285,13 +285,16 @@ bool Emitter::is_written_across(ArrayId a) const {
 
 void Emitter::across() {
     if (schedule_.course != Course::tiles) return;
-    const auto line = [&](std::string_view call, const std::string& name, ArrayId a) {
-        out_.line("tile.{0}.{1}, {1}, [&](const i64 (&at)[rank]) {{ return {2}; }});", call, name, code_.offset(a));
+    const auto line = [&](std::string_view call, const std::string& pack, const std::string& array,
+                          const std::string& offset) {
+        out_.line("tile.{}.{}, {}, [&](const i64 (&at)[rank]) {{ return {}; }});", call, pack, array, offset);
     };
     if (schedule_.across_arrays != 0) {
         out_.open("template <class Tile> GRIDFOLD_FN void read_across(Loads& l, const Tile& tile) const {{");
-        for (const ArrayId a : code_.arrays())
-            if (is_read_across(a)) line("read(l", code_.pointer(a), a);
+        for (const Instruction* load : code_.gathers())
+            if (is_read_across(load->array))
+                line("read(l", code_.gathered(*load), code_.pointer(load->array),
+                     code_.offset(load->array, load->steps));
         out_.close();
         out_.blank();
     }
@@ -299,7 +302,10 @@ void Emitter::across() {
     if (std::ranges::any_of(stores, [&](const Store& s) { return is_written_across(s.array); })) {
         out_.open("template <class Tile> GRIDFOLD_FN void write_across(const Stored& s, const Tile& tile) const {{");
         for (const Store& s : stores)
-            if (is_written_across(s.array)) line("write(s", code_.out_pointer(s.array), s.array);
+            if (is_written_across(s.array)) {
+                const std::string name = code_.out_pointer(s.array);
+                line("write(s", name, name, code_.offset(s.array));
+            }
         out_.close();
         out_.blank();
     }

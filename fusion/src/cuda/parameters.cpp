@@ -71,13 +71,24 @@ bool by_coordinates(const Plan& plan, const Sweep& sweep) {
     if (scatters(plan, sweep)) return true;
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
         return (i.opcode == Opcode::index && sweep.dims.size() > 1) ||
-               (i.opcode == Opcode::load && !is_flat(plan.arrays[i.array], sweep));
+               (i.opcode == Opcode::load && !is_in_order(i, plan, sweep));
     });
 }
 
 bool reads_in_order(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::any_of(
+        sweep.code, [&](const Instruction& i) { return i.opcode == Opcode::load && is_in_order(i, plan, sweep); });
+}
+
+bool reads_in_order(const Plan& plan, const Sweep& sweep, ArrayId array) {
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
-        return i.opcode == Opcode::load && is_flat(plan.arrays[i.array], sweep);
+        return i.opcode == Opcode::load && i.array == array && is_in_order(i, plan, sweep);
+    });
+}
+
+bool gathers(const Plan& plan, const Sweep& sweep, ArrayId array) {
+    return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
+        return i.opcode == Opcode::load && i.array == array && !is_in_order(i, plan, sweep);
     });
 }
 
@@ -88,7 +99,7 @@ bool shifts(const Plan& plan, const Sweep& sweep) {
     const bool numbered =
         std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::index; });
     return any_way && !numbered && element_stores(sweep).empty() && loaded_arrays(sweep).size() == 1 &&
-           reads_in_order(plan, sweep);
+           reads_in_order(plan, sweep) && !by_coordinates(plan, sweep);
 }
 
 std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course) {
@@ -113,7 +124,7 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
         for (std::size_t d = 0; d < sweep.dims.size(); ++d)
             all.push_back({.kind = d < of_row ? row_extent : extent, .dim = sweep.dims[d]});
         for (const ArrayId a : arrays)
-            if (!is_flat(plan.arrays[a], sweep))
+            if (gathers(plan, sweep, a))
                 for (const DimId d : plan.arrays[a].dims) all.push_back({.kind = stride, .array = a, .dim = d});
     }
     if (scatters_results(plan, sweep))

@@ -73,8 +73,11 @@ bool scatters(const Plan& plan, const Sweep& sweep);
 bool scatters_results(const Plan& plan, const Sweep& sweep);
 /// True if the array has both dims, and its innermost one is `across`: its memory runs across rows along `along`.
 bool runs_across(const Array& array, DimId across, DimId along);
-/// True if the sweep reads any array in the order of its elements.
+/// True if the sweep reads any array, or this one, in the order of its elements.
 bool reads_in_order(const Plan& plan, const Sweep& sweep);
+bool reads_in_order(const Plan& plan, const Sweep& sweep, ArrayId array);
+/// True if the sweep reads the array by coordinates. (It may read it in order as well.)
+bool gathers(const Plan& plan, const Sweep& sweep, ArrayId array);
 /// True if the elements of the sweep's only array may be assigned to lanes in any way: an unaligned array is then read
 /// from its first whole pack on.
 bool shifts(const Plan& plan, const Sweep& sweep);

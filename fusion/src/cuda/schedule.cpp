@@ -105,7 +105,7 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
         if (i.opcode == Opcode::load) {
             const Array& array = plan.arrays[i.array];
             bytes += width * std::max(int(size_of(array.type)), wide ? 4 : 1);
-            if (!is_flat(array, sweep)) words += 2 * width;
+            if (!is_in_order(i, plan, sweep)) words += 2 * width;
         } else if (i.opcode == Opcode::index && sweep.dims.size() > 1) {
             words += 2 * width;
         }

@@ -12,6 +12,7 @@ namespace gf::cuda {
 SweepCode::SweepCode(const Plan& plan, const Sweep& sweep, std::size_t dims_of_row)
     : plan_(plan), sweep_(sweep), dims_of_row_(dims_of_row), arrays_(loaded_arrays(sweep)) {
     for (const Instruction& i : sweep_.code) {
+        if (i.opcode == Opcode::load && !is_in_order(i, plan, sweep)) gathers_.push_back(&i);
         const bool indexed = i.opcode == Opcode::index && sweep_.dims.size() > 1;
         if (indexed && std::ranges::find(indices_, i.dim) == indices_.end()) indices_.push_back(i.dim);
     }
@@ -39,10 +40,29 @@ std::string SweepCode::coordinate(DimId dim) const {
     return at < dims_of_row_ ? fmt::format("row[{}]", at) : fmt::format("at[{}]", at - dims_of_row_); // defect: of row
 }
 
-std::string SweepCode::offset(ArrayId a) const {
+std::string SweepCode::extent(DimId dim) const {
+    const std::size_t at = position(dim);
+    return at < dims_of_row_ ? fmt::format("row_extents[{}]", at) : fmt::format("extents[{}]", at - dims_of_row_);
+}
+
+std::string SweepCode::gathered(const Instruction& load) const {
+    if (load.steps.empty()) return pointer(load.array);
+    const auto same = [&](const Instruction* other) {
+        return other->array == load.array && other->steps == load.steps;
+    };
+    return fmt::format("{}_{}", pointer(load.array), std::ranges::find_if(gathers_, same) - gathers_.begin());
+}
+
+std::string SweepCode::offset(ArrayId a, std::span<const Step> steps) const {
     std::string terms;
-    for (const DimId d : array(a).dims)
-        terms += fmt::format("{}{} * {}", terms.empty() ? "" : " + ", coordinate(d), stride(a, d)); // defect: stride
+    for (const DimId d : array(a).dims) {
+        std::string at = coordinate(d);
+        for (const Step& step : steps)
+            if (step.dim == d)
+                at = fmt::format("{}({} {} {}, {})", step.wraps ? "wrapped" : "clamped", at,
+                                 step.offset < 0 ? "-" : "+", std::abs(step.offset), extent(d));
+        terms += fmt::format("{}{} * {}", terms.empty() ? "" : " + ", at, stride(a, d)); // defect: stride
+    }
     return terms.empty() ? "0" : terms;
 }
 
@@ -129,7 +149,7 @@ std::string SweepCode::expression(ValueId v) const {
         return spell_widened(type, fmt::format("read<{}>(scalars[{}])", spell_stored(type), i.scalar));
     }
     case Opcode::is_empty: return fmt::format("scalars[{}].empty != 0", i.scalar);
-    case Opcode::load: return spell_widened(array(i.array).type, fmt::format("l.{}[at.n]", pointer(i.array)));
+    case Opcode::load: return spell_widened(array(i.array).type, fmt::format("l.{}[at.n]", gathered(i)));
     case Opcode::index:
         return sweep_.dims.size() > 1 ? fmt::format("l.index_{}[at.n]", position(i.dim)) : "at.index()"; // defect: dim
     case Opcode::map: return call(i);

@@ -1,6 +1,7 @@
 // A sweep's instructions in device text, and the names of their arrays, dims and values.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,6 @@ public:
     std::string expression(ValueId v) const;
 
     const Array& array(ArrayId a) const { return plan_.arrays[a]; }
-    bool flat(ArrayId a) const { return is_flat(array(a), sweep_); } // defect: flat
     const Instruction& code(ValueId v) const { return sweep_.code[v]; }
 
     std::string pointer(ArrayId a) const;
@@ -34,8 +34,14 @@ public:
     std::string stride(ArrayId a, DimId dim) const;
     /// An element's coordinate along a dim.
     std::string coordinate(DimId dim) const;
-    /// The offset of an array's element, from its coordinates.
-    std::string offset(ArrayId a) const;
+    /// The extent along a dim.
+    std::string extent(DimId dim) const;
+    /// The offset of an array's element, from its coordinates, changed by a load's steps.
+    std::string offset(ArrayId a, std::span<const Step> steps = {}) const;
+    /// The name of what a load reads by coordinates, among a thread's Loads.
+    std::string gathered(const Instruction& load) const;
+    /// The loads that read by coordinates, each once.
+    const std::vector<const Instruction*>& gathers() const { return gathers_; }
     /// The offset of a result's element, from the result's coordinates `at`.
     std::string result_offset(ArrayId a) const;
 
@@ -53,6 +59,7 @@ private:
     const Sweep& sweep_;
     std::size_t dims_of_row_;
     std::vector<ArrayId> arrays_;
+    std::vector<const Instruction*> gathers_;
     std::vector<DimId> indices_;
 };
 

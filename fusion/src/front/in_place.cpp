@@ -30,6 +30,8 @@ bool can_be_in_place(const Plan& plan, SweepId id, ArrayId input, const Store& s
     const Array& from = plan.arrays[input];
     const Array& to = plan.arrays[store.array];
     if (size_of(from.type) != size_of(to.type) || !is_flat(from, sweep) || !is_flat(to, sweep)) return false;
+    const auto reads_shifted = [&](const Instruction& i) { return loads(i, input) && !i.steps.empty(); };
+    if (std::ranges::any_of(sweep.code, reads_shifted)) return false; // an element is read after its own is written
     if (!sweep.folds.empty() || !is_read_before(sweep, input, store)) return false; // defect: still read
     for (const SweepId other : plan.sweeps.ids())
         if (other != id && loads(plan.sweeps[other], input) &&

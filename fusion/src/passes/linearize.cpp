@@ -9,6 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/error.hpp>
+
+#include "plan/format_id.hpp"
+
 namespace gf::plan {
 
 namespace {
@@ -140,8 +144,25 @@ private:
         return sweep_.code.add(instruction);
     }
 
-    ValueId append_load(DType type, ArrayId array, std::span<const DimId> dims) {
-        return append({.opcode = Opcode::load, .type = type, .array = array, .domain = dim_set(sweep_, dims)});
+    ValueId append_load(DType type, ArrayId array, std::span<const DimId> dims, std::vector<Step> steps = {}) {
+        return append({.opcode = Opcode::load,
+                       .type = type,
+                       .array = array,
+                       .steps = std::move(steps),
+                       .domain = dim_set(sweep_, dims)});
+    }
+
+    /// What a shift in the slice loads: the first value below it that is fetched, and the steps to it.
+    std::pair<NodeId, std::vector<Step>> source_of(NodeId n) const {
+        std::vector<Step> steps;
+        while (!is_fetched(graph_, placement_, number_, n) && graph_.node(n).kind == NodeKind::shift) {
+            const Node& node = graph_.node(n);
+            steps.push_back({node.dim, node.offset, node.edge == EdgeKind::wrap});
+            n = graph_.operands(n)[0];
+        }
+        if (!is_fetched(graph_, placement_, number_, n))
+            throw InternalError(fmt::format("linearize: node {} is shifted and not loaded", n));
+        return {n, std::move(steps)};
     }
 
     ValueId append_index(DimId dim) {
@@ -197,7 +218,11 @@ private:
             known->second = node.dims.empty()
                                 ? append_of_scalar(Opcode::is_empty, DType::boolean, scalar_of_[n])
                                 : negated(append_load(DType::boolean, placement_.validity_of[n], node.dims));
-        else if (node.kind == NodeKind::reduce)
+        else if (node.kind == NodeKind::shift) {
+            auto [source, steps] = source_of(n);
+            known->second =
+                negated(append_load(DType::boolean, placement_.validity_of[source], node.dims, std::move(steps)));
+        } else if (node.kind == NodeKind::reduce)
             known->second = negated(accepted(n));
         else if (node.kind == NodeKind::cast) // a cast that writes no code: maps have set theirs when written
             known->second = empty_of(graph_.operands(n)[0]);
@@ -266,6 +291,10 @@ private:
         case NodeKind::index: return append_index(node.dim);
         case NodeKind::map: return map_of(n);
         case NodeKind::cast: return cast_of(n);
+        case NodeKind::shift: {
+            auto [source, steps] = source_of(n);
+            return append_load(type, placement_.array_of[source], node.dims, std::move(steps));
+        }
         case NodeKind::reduce: return finalized(n);
         }
         return {};

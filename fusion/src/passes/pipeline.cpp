@@ -14,6 +14,7 @@
 #include "passes/drop_dead.hpp"
 #include "passes/fold_constants.hpp"
 #include "passes/linearize.hpp"
+#include "passes/lower_shifts.hpp"
 #include "passes/place_nodes.hpp"
 #include "passes/place_sweeps.hpp"
 #include "passes/share_common.hpp"
@@ -36,10 +37,12 @@ struct Pass {
     std::string_view name;
     std::variant<Rewriting, Placing, Planning> run;
     std::string_view why_here;
+    bool is_needed = false; ///< can't be skipped
 };
 
 constexpr Pass pipeline[] = {
-    {"fold_constants", fold_constants, "first, because simplify looks for constants"},
+    {"lower_shifts", lower_shifts, "first, because the other passes share and simplify what it makes", true},
+    {"fold_constants", fold_constants, "early, because simplify looks for constants"},
     {"share_common", share_common, "before simplify, which compares operands by their node numbers"},
     {"simplify", simplify, "on few and folded nodes"},
     {"share_common", share_common, "again, because simplified values may have become the same"},
@@ -83,7 +86,7 @@ private:
     const FuseOptions& options_;
 };
 
-bool may_be_skipped(const Pass& pass) { return std::holds_alternative<Rewriting>(pass.run); }
+bool may_be_skipped(const Pass& pass) { return std::holds_alternative<Rewriting>(pass.run) && !pass.is_needed; }
 
 void check_skipped(const FuseOptions& options) {
     for (const std::string& skipped : options.skip) {

@@ -54,6 +54,7 @@ std::string operation_of(const Node& node) {
     case NodeKind::extent: return "extent";
     case NodeKind::map: return std::string(node.map->name);
     case NodeKind::cast: return std::string(to_text(node.type));
+    case NodeKind::shift: return "shift";
     case NodeKind::reduce: return std::string(node.reduce->name);
     }
     return {};

@@ -28,6 +28,8 @@ std::string key_of(const Node& node, std::vector<NodeId> operands) {
     append_bytes(key, node.type);
     append_bytes(key, node.bits);
     append_bytes(key, node.dim);
+    append_bytes(key, node.offset);
+    append_bytes(key, node.edge);
     append_bytes(key, node.map);
     append_bytes(key, node.compute);
     append_bytes(key, node.reduce);

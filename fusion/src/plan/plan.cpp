@@ -42,7 +42,13 @@ FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents) 
     return gf::fold_order(own.data(), static_cast<int>(sweep.dims.size()), kept_dims(sweep).bits());
 }
 
-bool is_flat(const Array& array, const Sweep& sweep) { return !array.strided && array.dims == sweep.dims; }
+bool is_flat(const Array& array, const Sweep& sweep) {
+    return !array.strided && array.dims == sweep.dims; // defect: flat
+}
+
+bool is_in_order(const Instruction& load, const Plan& plan, const Sweep& sweep) {
+    return load.steps.empty() && is_flat(plan.arrays[load.array], sweep); // defect: in order
+}
 
 bool is_flat(const Store& store, const Plan& plan, const Sweep& sweep) {
     if (plan.arrays[store.array].strided) return false;

@@ -152,7 +152,14 @@ std::string action_of(const Plan& plan, const Instruction& instruction) {
                            name_in(plan.parameters, instruction.parameter, [](const Parameter& p) { return p.name; }));
     case Opcode::read:
     case Opcode::is_empty: return fmt::format("{} scalar {}", name, instruction.scalar);
-    case Opcode::load: return fmt::format("{} {}", name, array_name(plan, instruction.array));
+    case Opcode::load: {
+        std::string text = fmt::format("{} {}", name, array_name(plan, instruction.array));
+        for (const Step& step : instruction.steps)
+            text += fmt::format(", {} {} {} {}", step.wraps ? "wrap" : "clamp",
+                                name_in(plan.dims, step.dim, [](const PlanDim& d) { return d.name; }),
+                                step.offset < 0 ? "-" : "+", std::abs(step.offset));
+        return text;
+    }
     case Opcode::index:
         return fmt::format("{} {}", name, name_in(plan.dims, instruction.dim, [](const PlanDim& d) { return d.name; }));
     case Opcode::map: return instruction.map ? std::string(instruction.map->name) : "map ?";

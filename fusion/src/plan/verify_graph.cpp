@@ -23,7 +23,7 @@ struct NodeForm {
 constexpr NodeForm node_forms[] = {
     {NodeKind::input, 0, 0, true}, {NodeKind::scalar, 0, 0, false}, {NodeKind::constant, 0, 0, false},
     {NodeKind::index, 0, 0, true}, {NodeKind::extent, 0, 0, false}, {NodeKind::map, 1, max_arity, true},
-    {NodeKind::cast, 1, 1, true},  {NodeKind::reduce, 1, 2, true},
+    {NodeKind::cast, 1, 1, true},  {NodeKind::shift, 1, 1, true},   {NodeKind::reduce, 1, 2, true},
 };
 
 class GraphVerifier {
@@ -71,7 +71,7 @@ private:
         for (const NodeId operand : operands)
             require(operand.valid() && operand < n, n, "operands come before their users");
         require(form->dims_allowed || node.dims.empty(), n,
-                "only inputs, indices, maps, casts and reductions have dims");
+                "only inputs, indices, maps, casts, shifts and reductions have dims");
         const std::vector<DimId> domain = domain_of(node);
         require(std::adjacent_find(domain.begin(), domain.end()) == domain.end(), n, "a dim is listed once");
         for (const DimId dim : domain) require(graph_.dims().holds(dim), n, "a dim is declared");
@@ -87,6 +87,12 @@ private:
                            "an extent is i64, of a declared dim");
         case NodeKind::map: return verify_map(n, operands);
         case NodeKind::cast: return verify_dims(n, operands);
+        case NodeKind::shift:
+            verify_dims(n, operands);
+            require(std::ranges::find(domain, node.dim) != domain.end(), n, "a shift is along a dim of its value");
+            require(node.type == graph_.node(operands[0]).type, n, "a shift has its value's type");
+            return require(node.offset != 0 && std::abs(node.offset) <= max_shift, n,
+                           "a shift moves by some elements, at most 2^48");
         case NodeKind::reduce: return verify_reduce(n, operands);
         }
     }

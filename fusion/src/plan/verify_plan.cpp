@@ -174,6 +174,7 @@ private:
     }
 
     void verify_names(const OpcodeForm& form, const Sweep& sweep, const Instruction& i) {
+        require(i.steps.empty() || i.opcode == Opcode::load, "only a load has steps");
         require(i.parameter.valid() == (form.names == Names::parameter) &&
                     i.scalar.valid() == (form.names == Names::scalar) &&
                     i.array.valid() == (form.names == Names::array) && i.dim.valid() == (form.names == Names::dim) &&
@@ -209,7 +210,15 @@ private:
     void verify_load(const Sweep& sweep, const Instruction& i) {
         require(plan_.arrays.holds(i.array), "an array is declared");
         const Array& array = plan_.arrays[i.array];
-        require(touched_.insert(i.array).second, "an array is loaded once");
+        for (ValueId earlier(0); earlier < value_; earlier = earlier.next())
+            require(sweep.code[earlier].opcode != Opcode::load || sweep.code[earlier].array != i.array ||
+                        sweep.code[earlier].steps != i.steps,
+                    "an array is loaded once, or once for each of its shifts");
+        touched_.insert(i.array);
+        for (const Step& step : i.steps)
+            require(std::ranges::find(array.dims, step.dim) != array.dims.end() && step.offset != 0 &&
+                        std::abs(step.offset) <= max_shift,
+                    "a load's steps are along its array's dims");
         if (array.role != ArrayRole::input) {
             const SweepId maker = stored_in_[i.array];
             require(maker.valid() && maker < sweep_, "a loaded array is stored by an earlier sweep");

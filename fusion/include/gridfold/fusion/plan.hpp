@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -52,12 +53,20 @@ enum class Opcode : std::uint8_t {
     parameter, ///< the run-time scalar `parameter`, widened
     read,      ///< `scalar`, yielded by an earlier sweep, widened
     is_empty,  ///< true if an earlier sweep yielded `scalar` as empty; bool
-    load,      ///< the element of `array` at this element's coordinates
+    load,      ///< the element of `array` at this element's coordinates, changed by `steps`
     index,     ///< the coordinate along `dim`, i64
     map,       ///< `map` of the operands, which have type `compute`, except select's first
     cast,      ///< operand 0 converted to `type`
     round,     ///< operand 0 rounded to the nearest `round_to` (f16 or bf16) and widened to f32 again
     finalize,  ///< the result of `reduce` from `fold`; unspecified if undefined for no elements
+};
+
+/// One step of a load's coordinates: adds the offset, and then wraps or clamps what is outside of the dim.
+struct Step {
+    DimId dim;
+    std::int64_t offset;
+    bool wraps;
+    friend auto operator<=>(const Step&, const Step&) = default;
 };
 
 /// One instruction. Its id in Sweep::code is its value's. Values are never f16 or bf16: they are f32 that hold a number
@@ -78,8 +87,9 @@ struct Instruction {
     const ReduceOp* reduce = nullptr;
     DType element = DType::f32, accumulator = DType::f32; ///< finalize: the parameters of the fold's monoid
     int ddof = 0;
-    DimSet domain; ///< the dims that the value varies along
-    int phase = 0; ///< the number of phases of folds that must be complete before it
+    std::vector<Step> steps = {}; ///< load: in the order in which they change the coordinates
+    DimSet domain;                ///< the dims that the value varies along
+    int phase = 0;                ///< the number of phases of folds that must be complete before it
 };
 
 /// One fold over the dims of the sweep that are not kept: accumulates `value` where `mask` is true (no mask:
@@ -215,6 +225,8 @@ FoldOrder fold_order(const Sweep& sweep, std::span<const std::int64_t> extents);
 
 /// True if the array's dims are the domain, so that the sweep accesses it in order, without strides.
 bool is_flat(const Array& array, const Sweep& sweep);
+/// True if the load reads its array in the order of the domain's elements.
+bool is_in_order(const Instruction& load, const Plan& plan, const Sweep& sweep);
 /// True if the store writes its array in the order of the elements, or of the results, that it stores.
 bool is_flat(const Store& store, const Plan& plan, const Sweep& sweep);
 /// The plan for bindings that give some arrays strides. `strided`: by Plan::arrays.

@@ -118,8 +118,19 @@ struct ReduceOptions {
     std::optional<Literal> otherwise{}; ///< the result where the mask accepts nothing, instead of NaN or empty
 };
 
+/// What a shift reads outside of the dim: a number, the nearest element, or the elements from the other end on.
+enum class EdgeKind : std::uint8_t { value, clamp, wrap };
+struct Edge {
+    EdgeKind kind = EdgeKind::value;
+    Literal number = 0; ///< of EdgeKind::value
+};
+namespace edge {
+inline Edge value(Literal number) { return {EdgeKind::value, number}; }
+inline constexpr Edge clamp{EdgeKind::clamp}, wrap{EdgeKind::wrap};
+} // namespace edge
+
 /// The kind of a node.
-enum class NodeKind : std::uint8_t { input, scalar, constant, index, extent, map, cast, reduce };
+enum class NodeKind : std::uint8_t { input, scalar, constant, index, extent, map, cast, shift, reduce };
 
 /// A node's attributes; its operands are its in-edges.
 struct Node {
@@ -127,8 +138,10 @@ struct Node {
     DType type;                       ///< the type of its value
     std::vector<DimId> dims;          ///< inputs in memory order, everything else increasing
     std::string name;                 ///< inputs, scalars; or the user's name for a value ("" if none)
-    std::uint64_t bits = 0;           ///< constant: the value's bytes, little-endian, zero-extended
-    DimId dim = {};                   ///< index, extent: the position of the dim
+    std::uint64_t bits = 0;           ///< constant, and a shift's number: the value's bytes, zero-extended
+    DimId dim = {};                   ///< index, extent, shift: the position of the dim
+    std::int64_t offset = 0;          ///< shift
+    EdgeKind edge = EdgeKind::value;  ///< shift
     const MapOp* map = nullptr;       ///< map
     DType compute = DType::f32;       ///< map: the type T that it computes in; its operands have that type
     const ReduceOp* reduce = nullptr; ///< reduce
@@ -199,9 +212,10 @@ public:
     Value index(Dim dim);
     /// The extent of a dim, as i64: a value without dims, known when arrays are bound.
     Value extent(Dim dim);
-    /// gf::map, gf::cast and gf::reduce, for values of this graph.
+    /// gf::map, gf::cast, gf::shift and gf::reduce, for values of this graph.
     Value map(const MapOp& row, std::span<const Operand> operands);
     Value cast(Value value, DType type);
+    Value shift(Value value, Dim dim, std::int64_t offset, const Edge& edge);
     Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
     /// Names a value that has no name yet, for the text form and for messages. Returns the value.
     Value let(std::string_view name, Value value);
@@ -276,6 +290,13 @@ Value map(const MapOp& row, std::span<const Operand> operands);
 Value map(const MapOp& row, std::initializer_list<Operand> operands);
 /// The value converted to a type; the same value if it has that type.
 Value cast(Value value, DType type);
+/// The most elements that a shift moves by: as many as a domain has at most.
+inline constexpr std::int64_t max_shift = std::int64_t{1} << 48;
+/// The value moved along one of its dims: element i is element i + offset of `value`, or what `edge` says where that is
+/// outside of the dim. An offset of 0 gives the value itself. The value is computed again at the other place, not
+/// stored: x - gf::shift(x, n, -1, gf::edge::value(0)) is a map. InvalidGraph for a value that lacks the dim, an offset
+/// beyond max_shift, or a number that the value's type does not hold.
+Value shift(Value value, Dim dim, std::int64_t offset, const Edge& edge);
 /// Folds the dims `over` of the value, or every dim (a value without dims has one element). The result has the dims
 /// that are not folded, in the graph's order: one result for each of their coordinates. The mask's dims are a subset of
 /// the value's; it is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the

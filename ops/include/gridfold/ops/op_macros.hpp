@@ -189,7 +189,7 @@ constexpr bool may_name_op(std::string_view name) {
     if (name == text) return false;
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
-    return name != "index";
+    return name != "index" && name != "extent" && name != "shift";
 }
 
 /// A user's map: its kernels and its row. Body::apply<T, First, Result>(a, b, c) is the expression.

@@ -19,6 +19,8 @@
 //               | type "(" expr ")"                                a cast; of a number: a constant of that type
 //               | "index" "(" name ")"                             the index along a dim
 //               | "extent" "(" name ")"                            the extent of a dim
+//               | "shift" "(" expr "," name "," [ "-" ] integer "," "edge" "=" edge ")"
+//     edge      = "clamp" | "wrap" | expr                          a number: what is outside of the dim
 //     attribute = "where" [ "=" ] expr | "over" [ "=" ] "[" name { "," name } "]"
 //               | "by" [ "=" ] expr | "groups" [ "=" ] integer | "accumulate" "=" type | "ddof" "=" integer
 //               | "otherwise" "=" expr                             a number: the result where the mask accepts nothing

@@ -122,6 +122,14 @@ template <int Rank> struct Coordinates {
     }
 };
 
+/// The coordinate inside [0, extent) that is nearest, or where that from the other end on is.
+GRIDFOLD_FN i64 clamped(i64 at, i64 extent) { return at < 0 ? 0 : at < extent ? at : extent - 1; }
+GRIDFOLD_FN i64 wrapped(i64 at, i64 extent) {
+    if (0 <= at && at < extent) return at; // without a division
+    const i64 rest = at % extent;
+    return rest < 0 ? rest + extent : rest;
+}
+
 /// How a thread reads its elements of a slab.
 enum class Access {
     elements, ///< one at a time
