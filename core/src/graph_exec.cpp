@@ -9,8 +9,8 @@ using driver::check;
 namespace {
 
 driver::KernelNodeParams to_params(const Launch& launch) {
-    return {launch.kernel.function, launch.blocks, 1,       1,      launch.threads, 1, 1, 0,
-            launch.parameters,      nullptr,       nullptr, nullptr};
+    return {launch.kernel.function, launch.blocks,     1,       1,       launch.threads, 1, 1,
+            launch.shared_bytes,    launch.parameters, nullptr, nullptr, nullptr};
 }
 
 } // namespace

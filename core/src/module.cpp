@@ -34,10 +34,23 @@ KernelFacts facts_of(KernelView kernel, int device) {
     return {ask(driver::function_registers), ask(driver::function_local_bytes)};
 }
 
+void allow_shared_bytes(KernelView kernel, int device, int bytes) {
+    const CurrentDevice current(device);
+    check(driver::table().func_set_attribute(kernel.function, driver::function_shared_bytes, bytes));
+}
+
 void launch(const Launch& what, StreamView stream) {
     driver::LaunchAttribute overlapping{driver::launch_overlapping, 1, {}};
-    const driver::LaunchConfig config{
-        what.blocks, 1, 1, what.threads, 1, 1, 0, stream.get(), &overlapping, what.may_overlap ? 1u : 0u};
+    const driver::LaunchConfig config{what.blocks,
+                                      1,
+                                      1,
+                                      what.threads,
+                                      1,
+                                      1,
+                                      what.shared_bytes,
+                                      stream.get(),
+                                      &overlapping,
+                                      what.may_overlap ? 1u : 0u};
     check(driver::table().launch_kernel(&config, what.kernel.function, what.parameters, nullptr));
 }
 

@@ -8,6 +8,7 @@
 #include "cuda/host_words.hpp"
 #include "cuda/launch.hpp"
 #include "guarded_memory.hpp"
+#include "plan/join_phases.hpp"
 
 namespace gf::emulator {
 
@@ -23,7 +24,9 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFa
     std::vector<cuda::Kernel> kernels;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
-        cuda::Schedule schedule = cuda::choose_schedule(plan, sweep);
+        const bool holds = phase_count(sweep) > 1;
+        cuda::Schedule schedule = holds ? cuda::for_held_rows(rows.value(), plan, sweep, cuda::Problems::one).value()
+                                        : cuda::choose_schedule(plan, sweep);
         if (rows) schedule = cuda::for_rows(*rows, plan, sweep, schedule);
         if (!rows || rows->alignment < 16) schedule = cuda::for_unaligned(plan, sweep, schedule);
         kernels.push_back(cuda::emit_cuda(plan, id, schedule));

@@ -18,7 +18,7 @@ namespace gf::emulator {
 using namespace plan;
 
 /// The kernels of a plan, one a sweep, with windows. `rows`: if given, those for such rows, without windows where they
-/// are aligned.
+/// are aligned. Sweeps of several phases need `rows`, which registers must be able to hold.
 std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {});
 
 /// Keeps workspaces from run to run, like a Prepared.

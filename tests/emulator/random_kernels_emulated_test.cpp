@@ -17,6 +17,7 @@
 #include "emulated_plan.hpp"
 #include "failures.hpp"
 #include "generate.hpp"
+#include "plan/join_phases.hpp"
 #include "settings.hpp"
 
 namespace gf::emulator {
@@ -70,7 +71,33 @@ std::int64_t longest_row_of(const Plan& plan, const oracle::Case& test) {
     return longest;
 }
 
-/// In a quarter of the cases inputs have strides.
+/// The facts of the rows of a plan's sweeps in the launches of a case, whose longest one `rows` has.
+cuda::RowFacts facts_of_rows(const Plan& plan, const oracle::Case& test, cuda::RowFacts rows) {
+    rows.shortest = rows.longest;
+    for (const oracle::Case& launched : {test, resized(test)}) {
+        const oracle::Inputs inputs = inputs_of(launched);
+        const BoundCase bound(plan, launched, inputs);
+        for (const Sweep& sweep : plan.sweeps) {
+            if (!folds_rows(sweep)) continue;
+            const FoldOrder order = fold_order(sweep, bound.bound().extents);
+            rows.shortest = std::min(rows.shortest, order.folded);
+            rows.slabs = std::max(rows.slabs, (order.slabs + order.blocks - 1) / order.blocks);
+        }
+    }
+    return rows;
+}
+
+/// The plan with its first chain joined, if the chain's rows can be held.
+std::optional<Plan> with_held_rows(const Plan& plan, const cuda::RowFacts& rows) {
+    const std::vector<Chain> chains = find_chains(plan);
+    if (chains.empty()) return {};
+    Plan joined = join_phases(plan, {chains[0]});
+    for (const Sweep& sweep : joined.sweeps)
+        if (phase_count(sweep) > 1 && !for_held_rows(rows, joined, sweep, cuda::Problems::one)) return {};
+    return joined;
+}
+
+/// In a quarter of the cases inputs have strides. Half of the cases hold the rows of a chain, where there is one.
 Subject subject(oracle::Case test, bool fused) {
     FuseOptions how;
     how.fuse = fused;
@@ -81,6 +108,10 @@ Subject subject(oracle::Case test, bool fused) {
         rows = {.longest = std::max(longest_row_of(plan, test), longest_row_of(plan, resized(test))),
                 .blocks = 1 << 20,
                 .alignment = 1 << test.seed / 2 % 5};
+    if (rows) {
+        rows = facts_of_rows(plan, test, *rows);
+        if (auto joined = with_held_rows(plan, *rows)) plan = std::move(*joined);
+    }
     std::vector<cuda::Kernel> kernels = kernels_of(plan, rows);
     return {std::move(test), fused, std::move(plan), std::move(kernels)};
 }

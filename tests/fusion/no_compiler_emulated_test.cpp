@@ -1,5 +1,6 @@
 // Another schedule is needed, and there is no compiler: the loaded kernels serve. The tests run in child processes,
 // because a process looks for its compiler once.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -129,6 +130,28 @@ TEST_F(NoCompiler, arrays_with_strides_are_read_by_a_kernel_that_was_compiled) {
             for (std::size_t i = 0; i < 3'999; ++i) expected += std::int64_t{5} * x.data()[first + 2 * i];
             runner->bind(half);
             if (sum(*runner) != expected) return false;
+        }
+        return true;
+    });
+}
+
+TEST_F(NoCompiler, a_chain_runs_as_the_sweeps_that_were_compiled) {
+    constexpr const char* chain = "s(x: i32[i, k]) -> y = x - max(x over [k])";
+    fault::expect_in_child([&] { return build(chain) != nullptr; });
+    fault::expect_in_child([&] {
+        setenv("GRIDFOLD_NVRTC", "none", 1);
+        auto x = numbers(600);
+        std::vector<std::int32_t> y(600);
+        auto runner = build(chain)->runner();
+        for (const std::int64_t length : {60, 100}) {
+            runner->bind({{600 / length, length}, {bound(x), {y.data(), Memory::host}, {}}, {}, {}});
+            runner->run({}, {});
+            for (std::size_t row = 0; row < 600; row += std::size_t(length)) {
+                const auto first = x.begin() + std::ptrdiff_t(row);
+                const std::int32_t most = *std::max_element(first, first + length);
+                for (std::size_t i = row; i < row + std::size_t(length); ++i)
+                    if (y[i] != x[i] - most) return false;
+            }
         }
         return true;
     });

@@ -141,7 +141,7 @@ TEST(VerifyPlan, refuses_broken_folds_that_keep_dims) {
         "finalised, rounded, cast or selected",
         [](Plan& p) {
             for (Instruction& i : p.sweeps[0].code)
-                if (is_per_result(i) && i.map == &map_op::select) {
+                if (is_per_result(p.sweeps[0], i) && i.map == &map_op::select) {
                     i.map = &map_op::add;
                     i.operands[2] = {};
                     i.operands[0] = i.operands[1];

@@ -124,10 +124,10 @@ void count_code(const Plan& plan, const Sweep& sweep, Coverage& coverage) {
     const Table<ValueId, bool> maybe_empty = maybe_empty_values(plan, sweep);
     for (const ValueId v : sweep.code.ids()) {
         const Instruction& i = sweep.code[v];
-        const char* const section = is_once_before(i)   ? "prologue"
-                                    : is_per_element(i) ? "body"
-                                    : is_per_result(i)  ? "results"
-                                                        : "epilogue";
+        const char* const section = is_once_before(i)          ? "prologue"
+                                    : is_per_element(sweep, i) ? "body"
+                                    : is_per_result(sweep, i)  ? "results"
+                                                               : "epilogue";
         const std::string what = fmt::format("{} {}", section, name_of(i.opcode));
         ++coverage[what];
         if (i.opcode == Opcode::load)

@@ -73,7 +73,8 @@ Device query_device(const Table& cu, int ordinal, Outcome& failed) {
     if (ok(cu.device_get(&device, ordinal)) && ok(cu.device_get_name(name, sizeof name - 1, device)) &&
         ok(cu.device_total_mem(&d.memory_bytes, device)) &&
         ok(cu.device_get_attribute(&d.capability_major, capability_major, device)) &&
-        ok(cu.device_get_attribute(&d.capability_minor, capability_minor, device)))
+        ok(cu.device_get_attribute(&d.capability_minor, capability_minor, device)) &&
+        ok(cu.device_get_attribute(&d.shared_bytes, most_shared_bytes, device)))
         ok(cu.device_get_attribute(&d.multiprocessors, multiprocessor_count, device));
     d.name = name;
     return d;

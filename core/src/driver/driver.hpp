@@ -85,8 +85,10 @@ struct EdgeData {
     ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)           \
     ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)           \
     ENUM(capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)           \
+    ENUM(most_shared_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97) \
     ENUM(function_local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)                  \
     ENUM(function_registers, CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                            \
+    ENUM(function_shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)    \
     ENUM(launch_overlapping, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6) \
     ENUM(pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                     \
     ENUM(pointer_is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)                       \

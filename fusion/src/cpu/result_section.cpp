@@ -42,7 +42,7 @@ ResultProgram result_program(const Plan& plan, const Sweep& sweep, InstructionSe
         program.steps.push_back(step);
     }
     for (const Store& store : sweep.stores) {
-        if (!is_per_result(sweep.code[store.value])) continue;
+        if (!is_per_result(sweep, sweep.code[store.value])) continue;
         const ConvertKernel convert = cast_kernel(sweep.code[store.value].type, plan.arrays[store.array].type, set);
         if (convert == nullptr) fail(store.value);
         program.stores.push_back({store, convert, is_flat(store, plan, sweep)});

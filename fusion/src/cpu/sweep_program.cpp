@@ -35,7 +35,7 @@ public:
             append(v);
         }
         for (std::size_t s = 0; s < sweep_.stores.size(); ++s)
-            if (!is_per_result(code(sweep_.stores[s].value))) append(sweep_.stores[s], static_cast<int>(s));
+            if (!is_per_result(sweep_, code(sweep_.stores[s].value))) append(sweep_.stores[s], static_cast<int>(s));
         for (const Fold& fold : sweep_.folds) append(fold);
         join_folds();
         for (const Yield& yield : sweep_.yields)

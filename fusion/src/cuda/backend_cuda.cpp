@@ -14,7 +14,7 @@ namespace {
 std::shared_ptr<const cuda::LoadedPlan> load_for_one(const cuda::PlanLoader& loader) {
     Bound nothing;
     nothing.count = 0; // kernels for aligned arrays
-    return loader.load(cuda::Problems::one, choose_schedules(loader.plan(), cuda::Problems::one, nothing));
+    return loader.load(cuda::Problems::one, choose_schedules(loader, cuda::Problems::one, nothing, cuda::Joins::all));
 }
 
 class CudaBuild final : public Build {

@@ -10,6 +10,8 @@
 
 #include <gridfold/fusion/order.hpp>
 
+#include "plan/join_phases.hpp"
+
 namespace gf::cuda {
 namespace {
 
@@ -46,7 +48,7 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
                        loaded.problems == Problems::one ? "" : fmt::format("problem {} of {}: ", p, problems.count));
         const FoldOrder order = order_of(loaded, sweep, problems, p);
         std::int64_t blocks = grid(kernel, order);
-        const bool may_loop = kernel.words == 0 || kernel.schedule.course == Course::warp_rows ||
+        const bool may_loop = kernel.words == 0 || is_of_warps(kernel.schedule.course) ||
                               (kernel.schedule.course != Course::flat && order.blocks == 1);
         if (loaded.problems == Problems::many && may_loop) blocks = std::min(blocks, most_that_map);
         if ((sum += blocks) > most)
@@ -65,7 +67,7 @@ bool rows_need_windows(const Plan& plan, const Sweep& sweep, Course course, cons
     for (std::size_t p = 0; p < bound.count; ++p) {
         const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
         if (std::size_t(order.folded) * element % pack == 0) continue;
-        if (course == Course::warp_rows || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
+        if (is_of_warps(course) || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
     }
     return false;
 }
@@ -124,6 +126,8 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         const FoldOrder order = fold_order(sweep, problem.extents);
         facts.longest = std::max(facts.longest, order.folded); // defect: longest row
         facts.blocks += order.parts * order.blocks;
+        facts.shortest = p == 0 ? order.folded : std::min(facts.shortest, order.folded);
+        facts.slabs = std::max(facts.slabs, (order.slabs + order.blocks - 1) / order.blocks);
         facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
         for (const ArrayId a : loaded_arrays(sweep)) {
             const BoundArray& of_problem = problem.arrays[a.index()];
@@ -174,16 +178,46 @@ Schedule for_tiles_of(const Plan& plan, const Sweep& sweep, const Schedule& chos
     return for_tiles(plan, sweep, tiles, chosen.problems);
 }
 
-/// The schedule for what is bound: with windows if arrays are not aligned.
-Schedule for_arrays(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
-    const Schedule schedule = for_tiles_of(plan, sweep, for_rows_of(plan, sweep, chosen, bound), bound);
-    if (schedule.course == Course::tiles) return schedule;
-    return are_aligned(plan, sweep, schedule, bound) ? schedule : for_unaligned(plan, sweep, schedule);
+/// The sweep that a chain is in its plan of join_phases() with that chain alone.
+const Sweep& joined_sweep(const Plan& plan) {
+    return *std::ranges::find_if(plan.sweeps, [](const Sweep& sweep) { return phase_count(sweep) > 1; });
+}
+
+/// The schedule of a chain's joined sweep for what is bound, if its rows can be held. A value of a row is read by the
+/// number of the row: not through strides.
+std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chain, Problems problems,
+                                     const Bound& bound) {
+    if (bound.count == 0) return {};
+    const PlanOfBound of_bound(*loader.plan_with({chain}), bound);
+    const Plan& plan = *of_bound;
+    const Sweep& sweep = joined_sweep(plan);
+    for (const ArrayId a : loaded_arrays(sweep))
+        if (plan.arrays[a].strided && plan.arrays[a].dims.size() < sweep.dims.size()) return {};
+    const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems);
+    constexpr int of_states = 8192; // more than a kernel's static shared memory
+    return chosen && chosen->shared_bytes + of_states <= loader.shared_bytes() ? chosen : std::nullopt;
+}
+
+std::vector<Chain> chains_to_join(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins) {
+    std::vector<Chain> joined;
+    if (joins == Joins::none) return joined;
+    for (const Chain& chain : loader.chains())
+        if (for_chain_of(loader, chain, problems, bound)) joined.push_back(chain);
+    return joined;
+}
+
+/// The schedule of a sweep for what is bound, before windows.
+Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks,
+                      const Bound& bound) {
+    if (phase_count(sweep) > 1) return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems);
+    const Schedule chosen = choose_schedule(plan, sweep, problems, blocks);
+    return for_tiles_of(plan, sweep, for_rows_of(plan, sweep, chosen, bound), bound);
 }
 
 } // namespace
 
-bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
+bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound& bound, Joins joins) {
+    if (loaded.joined != chains_to_join(loader, loaded.problems, bound, joins)) return false; // defect: joined
     const PlanOfBound of_bound(*loaded.plan, bound);
     const Plan& plan = *of_bound;
     return std::ranges::all_of(plan.sweeps.ids(), [&](SweepId id) {
@@ -191,19 +225,24 @@ bool reads_fast(const LoadedPlan& loaded, const Bound& bound) {
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
         if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
         if (is_of_rows(schedule.course)) {
-            Schedule wanted = for_rows_of(plan, sweep, choose_schedule(plan, sweep, loaded.problems), bound);
+            Schedule wanted = for_sweep_of(plan, sweep, loaded.problems, 0, bound);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;
             if (wanted != schedule) return false; // defect: course of rows
         }
-        return schedule.realigns || for_arrays(plan, sweep, schedule, bound) == schedule;
+        return schedule.realigns || are_aligned(plan, sweep, schedule, bound) ||
+               for_unaligned(plan, sweep, schedule) == schedule;
     });
 }
 
-Schedules choose_schedules(const Plan& contiguous, Problems problems, const Bound& bound, const LoadedPlan* in_use) {
-    const PlanOfBound of_bound(contiguous, bound);
-    const Plan& plan = *of_bound;
+Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins,
+                           const LoadedPlan* in_use) {
     Schedules schedules;
+    schedules.joined = chains_to_join(loader, problems, bound, joins);
+    if (in_use != nullptr && in_use->joined != schedules.joined) in_use = nullptr;
+    const std::shared_ptr<const Plan> contiguous = loader.plan_with(schedules.joined);
+    const PlanOfBound of_bound(*contiguous, bound);
+    const Plan& plan = *of_bound;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
         std::int64_t blocks = 0;
@@ -212,10 +251,11 @@ Schedules choose_schedules(const Plan& contiguous, Problems problems, const Boun
                 blocks += order.parts * order.blocks;
             else
                 ++blocks;
-        const Schedule schedule = for_arrays(plan, sweep, choose_schedule(plan, sweep, problems, blocks), bound);
+        Schedule schedule = for_sweep_of(plan, sweep, problems, blocks, bound);
+        if (!are_aligned(plan, sweep, schedule, bound)) schedule = for_unaligned(plan, sweep, schedule);
         const Schedule* const before = in_use != nullptr ? &in_use->kernels[id]->emitted.schedule : nullptr;
         const bool stays = before && problems == Problems::one && before->realigns && before->course == schedule.course;
-        schedules.push_back(stays ? for_unaligned(plan, sweep, schedule) : schedule);
+        schedules.of_sweeps.push_back(stays ? for_unaligned(plan, sweep, schedule) : schedule);
     }
     return schedules;
 }
@@ -255,9 +295,14 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
     }
     layout.arrays_at = layout.bytes;
     layout.arrays.assign(count * plan.arrays.size(), 0);
+    std::vector<bool> used(plan.arrays.size()); // a joined chain has no use for its temporaries
+    for (const Sweep& sweep : plan.sweeps)
+        for (const Store& store : sweep.stores) used[store.array.index()] = true;
     for (std::size_t p = 0; p < count; ++p)
         for (std::size_t a = 0; a < plan.arrays.size(); ++a)
-            if (const std::size_t i = p * plan.arrays.size() + a; needs_memory(plan.arrays[a], problems.arrays[i]))
+            if (const std::size_t i = p * plan.arrays.size() + a;
+                needs_memory(plan.arrays[a], problems.arrays[i]) &&
+                (used[a] || plan.arrays[a].role != ArrayRole::temporary))
                 layout.arrays[i] = take(layout.bytes, bytes_of(plan.arrays[a], problem_of(plan, problems, p).extents));
     return layout;
 }

@@ -15,13 +15,16 @@
 
 namespace gf::cuda {
 
+/// Joins: whether chains whose rows registers can hold are joined.
+enum class Joins : bool { none, all };
 /// The schedules of a launch of these problems. Those for one problem depend on the alignment and strides of the
 /// arrays, and for rows on their length and number. `in_use`: the kernels so far, or null; those that read unaligned
 /// arrays in windows stay, for one problem.
-Schedules choose_schedules(const Plan& plan, Problems problems, const Bound& bound, const LoadedPlan* in_use = nullptr);
+Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins,
+                           const LoadedPlan* in_use = nullptr);
 /// True if the kernels read the strides that are bound, no array by coordinates that has none, and no unaligned array
-/// one element at a time where windows are possible.
-bool reads_fast(const LoadedPlan& loaded, const Bound& bound);
+/// one element at a time where windows are possible; and if they join the chains that they can.
+bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound& bound, Joins joins);
 
 /// The division of a sweep's workspace; another one needs memory that is zero.
 struct WorkspaceForm {

@@ -29,6 +29,7 @@ std::string course_text(Course course) {
     case Course::flat: return "";
     case Course::rows: return detail::rows_course_text();
     case Course::warp_rows: return detail::warp_rows_course_text();
+    case Course::held_rows: return detail::held_rows_course_text();
     case Course::boxes: return detail::boxes_course_text();
     case Course::tiles: return detail::tiles_course_text();
     }
@@ -97,8 +98,9 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     const Schedule& schedule = kernel.schedule;
-    if (schedule.course == Course::warp_rows && order.slabs > 0) {
-        if (schedule.several_blocks) return schedule.threads / 32 / order.blocks;
+    if (is_of_warps(schedule.course) && order.slabs > 0) {
+        if (schedule.several_blocks || schedule.slab_warps > 1)
+            return schedule.threads / 32 / (order.blocks * schedule.slab_warps); // defect: rows of a block
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
     }
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
@@ -111,12 +113,12 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     // elements each, so they are fewer than 2^31 blocks. Without elements a thread writes a result.
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     constexpr std::int64_t most = 0x7fffffff;
-    const std::int64_t blocks = kernel.schedule.course == Course::warp_rows ? 1 : order.blocks; // of a part
-    return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, 1, most);         // defect: tiles
+    const std::int64_t blocks = is_of_warps(kernel.schedule.course) ? 1 : order.blocks; // of a part
+    return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, 1, most); // defect: tiles
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
-    if (kernel.schedule.course == Course::warp_rows) return; // it counts rows, in 64 bits
+    if (is_of_warps(kernel.schedule.course)) return;         // it counts rows, in 64 bits
     const std::int64_t limit = kernel.schedule.slab() << 31; // kernels count slabs in 32 bits
     if (elements < limit) return;
     throw InvalidBinding(

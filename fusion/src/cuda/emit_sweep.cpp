@@ -8,7 +8,9 @@
 #include <gridfold/fusion/order.hpp>
 
 #include "cuda/emitter.hpp"
+#include "cuda/phase_values.hpp"
 #include "cuda/spell.hpp"
+#include "plan/join_phases.hpp"
 #include "plan/plan_text.hpp"
 
 namespace gf::cuda {
@@ -27,6 +29,7 @@ std::string_view sweep_function(Course course) {
     case Course::flat: return "sweep";
     case Course::rows: return "sweep_rows";
     case Course::warp_rows: return "sweep_warp_rows";
+    case Course::held_rows: return "sweep_held_rows";
     case Course::boxes: return "sweep_boxes";
     case Course::tiles: return "sweep_tiles";
     }
@@ -100,17 +103,24 @@ void Emitter::structure() {
     out_.note("threads, elements of a thread in a slab");
     constants();
     members();
+    if (schedule_.course == Course::held_rows) kept_and_held();
     arrays();
-    folds();
+    if (schedule_.course != Course::held_rows) {
+        stored(element_stores(sweep_));
+        folds();
+    }
     prologue();
-    gather();
-    scatter();
-    across();
-    begin();
-    element();
-    if (kernel_.finishes) finish();
+    if (schedule_.course != Course::held_rows) {
+        gather(code_.gathers());
+        scatter();
+        across();
+        begin();
+        element();
+        if (kernel_.finishes) finish();
+    }
     out_.close("};");
     out_.blank();
+    for (int p = 0; schedule_.course == Course::held_rows && p < phase_count(sweep_); ++p) phase(p);
 }
 
 void Emitter::constants() {
@@ -121,6 +131,7 @@ void Emitter::constants() {
     const auto fact = [&](std::string_view name, bool is_so) {
         if (is_so) facts += fmt::format("{}{} = true", facts.empty() ? "" : ", ", name);
     };
+    const bool holds = schedule_.course == Course::held_rows; // its phases have ranks
     number("in_flight", schedule_.in_flight, 1);
     number("windows_in_flight", schedule_.realigns ? schedule_.windows_in_flight : 1, 1);
     if (schedule_.course == Course::boxes) number("dims", merged_dims(sweep_), 0);
@@ -133,7 +144,10 @@ void Emitter::constants() {
         number("most_blocks", int(max_blocks), 1);
         number("collects", schedule_.collects, 1);
     }
-    number("rank", by_coordinates_ ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
+    number("rank", by_coordinates_ && !holds ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
+    number("slab_warps", schedule_.slab_warps, 1);
+    number("slabs", schedule_.slabs, 1);
+    if (holds) number("held_words", held_layout(plan_, sweep_, schedule_.holds_values).bytes * schedule_.width / 4, 0);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
     fact("several_slabs", schedule_.several_slabs);
     fact("several_blocks", schedule_.several_blocks);
@@ -151,7 +165,7 @@ void Emitter::constants() {
 void Emitter::members() {
     for (const KernelParameter& p : kernel_.parameters) {
         if (p.kind == ParameterKind::extent) {
-            if (p.dim == sweep_.dims[dims_of_row_]) out_.line("i64 extents[rank];");
+            if (p.dim == sweep_.dims[dims_of_row_]) out_.line("i64 extents[{}];", sweep_.dims.size() - dims_of_row_);
             continue;
         }
         if (p.kind == ParameterKind::row_extent) {
@@ -176,13 +190,8 @@ void Emitter::members() {
 }
 
 void Emitter::arrays() {
-    const auto visit = [&](std::string_view function, const std::vector<std::string>& names) {
-        out_.open("template <class Visit, class... Of> GRIDFOLD_FN static void {}(Visit visit, Of&... of) {{",
-                  function);
-        for (const std::string& name : names) out_.line("visit(of.{}...);", name);
-        out_.close();
-    };
-    std::vector<std::string> read, stored;
+    const bool holds = schedule_.course == Course::held_rows;
+    std::vector<std::string> read;
     if (reads_in_order_) {
         out_.open("template <template <class, int> class Of> struct Arrays {{");
         for (const ArrayId a : code_.arrays())
@@ -192,39 +201,54 @@ void Emitter::arrays() {
             }
         out_.close("};");
         if (schedule_.realigns) out_.line("using Windows = Arrays<Window>;");
-        if (!gathers_) out_.line("using Loads = Arrays<Pack>;");
+        if (!gathers_ && !holds) out_.line("using Loads = Arrays<Pack>;");
     }
-    if (gathers_) {
+    if (gathers_ || holds) {
         out_.open("struct Loads{} {{", reads_in_order_ ? " : Arrays<Pack>" : "");
         for (const Instruction* load : code_.gathers())
             out_.line("Pack<{}, width> {};", spell_stored(code_.array(load->array).type), code_.gathered(*load));
         for (const DimId d : code_.indices()) out_.line("Pack<i64, width> index_{};", code_.position(d));
+        if (holds) out_.line("Kept kept;\n        Held held;");
         out_.close("};");
     }
-    if (!read.empty()) visit("each_array", read);
-    if (const std::vector<Store> stores = element_stores(sweep_); !stores.empty()) {
-        out_.open("struct Stored {{");
-        for (const Store& s : stores) {
-            const std::string name = code_.out_pointer(s.array);
-            if (is_flat(s, plan_, sweep_)) stored.push_back(name);
-            out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), name);
-        }
-        out_.close("};");
-        if (!stored.empty()) visit("each_store", stored);
-    }
-    if (!code_.arrays().empty() || gathers_ || !element_stores(sweep_).empty()) out_.blank();
+    if (!read.empty()) visitor("each_array", read);
+    if (const HeldLayout layout = holds ? held_layout(plan_, sweep_, schedule_.holds_values) : HeldLayout(); holds)
+        held_visitor("each_loaded", layout, layout.loaded);
+    if (!code_.arrays().empty() || gathers_) out_.blank();
 }
 
-void Emitter::folds() {
-    if (sweep_.folds.empty()) return;
+void Emitter::visitor(std::string_view function, const std::vector<std::string>& members) {
+    out_.open("template <class Visit, class... Of> GRIDFOLD_FN static void {}(Visit visit, Of&... of) {{", function);
+    for (const std::string& member : members) out_.line("visit(of.{}...);", member);
+    out_.close();
+}
+
+void Emitter::stored(const std::vector<Store>& stores) {
+    if (stores.empty()) return;
+    std::vector<std::string> members;
+    out_.open("struct Stored {{");
+    for (const Store& s : stores) {
+        const std::string name = code_.out_pointer(s.array);
+        if (is_flat(s, plan_, sweep_)) members.push_back(name);
+        out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), name);
+    }
+    out_.close("};");
+    if (!members.empty()) visitor("each_store", members);
+    out_.blank();
+}
+
+void Emitter::folds(int phase) {
     std::string all;
     int word = 0;
     for (const FoldId n : sweep_.folds.ids()) {
         const Fold& f = sweep_.folds[n];
-        out_.line("using Fold{} = {}<{}, {}>;", n, !f.mask.valid() ? "Fold" : "Masked", word, spell_monoid(f));
+        if (f.phase == phase) {
+            out_.line("using Fold{} = {}<{}, {}>;", n, !f.mask.valid() ? "Fold" : "Masked", word, spell_monoid(f));
+            all += fmt::format("{}Fold{}", all.empty() ? "" : ", ", n);
+        }
         word += f.monoid->state_words(f.element, f.accumulator);
-        all += fmt::format("{}Fold{}", all.empty() ? "" : ", ", n);
     }
+    if (all.empty()) return;
     out_.line("using Folds = FoldList<{}>;", all);
     out_.blank();
 }
@@ -250,10 +274,10 @@ void Emitter::prologue() {
     if (!once.empty()) out_.blank();
 }
 
-void Emitter::gather() {
+void Emitter::gather(const std::vector<const Instruction*>& loads) {
     if (!gathers_ || !by_coordinates_) return;
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
-    for (const Instruction* load : code_.gathers())
+    for (const Instruction* load : loads)
         if (!is_read_across(load->array))
             out_.line("l.{}[n] = {}[{}];", code_.gathered(*load), code_.pointer(load->array),
                       code_.offset(load->array, load->steps));
@@ -324,18 +348,23 @@ void Emitter::element() {
     out_.open("template <class At> GRIDFOLD_FN void element({}, const At& at) const {{",
               code_.reads_loads() ? "const Loads& l" : "const Loads&");
     for (const ValueId v : values_where(sweep_, is_per_element)) value(v, false);
+    take(0, element_stores(sweep_));
+    out_.close();
+}
+
+void Emitter::take(int phase, const std::vector<Store>& stores) {
     for (const FoldId n : sweep_.folds.ids()) {
         const Fold& f = sweep_.folds[n];
+        if (f.phase != phase) continue;
         out_.line("at.fold(Fold{}{{}}, v{}{});", n, f.value, !f.mask.valid() ? "" : fmt::format(", v{}", f.mask));
         out_.note(fmt::format("fold {}: {} of %{}{}", n, monoid_of(f), f.value,
                               !f.mask.valid() ? "" : fmt::format(" where %{}", f.mask)));
     }
-    for (const Store& s : element_stores(sweep_)) {
+    for (const Store& s : stores) {
         out_.line("at.stored.{}[at.n] = {};", code_.out_pointer(s.array),
                   spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
         out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
     }
-    out_.close();
 }
 
 void Emitter::finish() {
@@ -357,15 +386,19 @@ void Emitter::finish() {
 void Emitter::finish_result() {
     out_.open("GRIDFOLD_FN void finish(const Folds::States<1>& s, i64 result) const {{");
     for (const ValueId v : values_where(sweep_, is_per_result)) value(v, false);
+    store_results(result_stores(sweep_));
+    out_.close();
+}
+
+void Emitter::store_results(const std::vector<Store>& stores) {
     if (scatters_results(plan_, sweep_))
         out_.line("const Coordinates<{}> at(result, result_extents);", dims_of(sweep_, kept_dims(sweep_)).size());
-    for (const Store& s : result_stores(sweep_)) {
+    for (const Store& s : stores) {
         out_.line("{}[{}] = {};", code_.out_pointer(s.array),
                   is_flat(s, plan_, sweep_) ? "result" : code_.result_offset(s.array), // defect: result store
                   spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
         out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
     }
-    out_.close();
 }
 
 void Emitter::entry() {
@@ -405,7 +438,10 @@ void Emitter::entry() {
     } else {
         out_.line("Sweep kernel{{{{block_index(), grid_blocks()}}{}}};", values);
     }
-    out_.line("{}(kernel);", sweep_function(schedule_.course));
+    std::string phases;
+    for (int p = 0; schedule_.course == Course::held_rows && p < phase_count(sweep_); ++p)
+        phases += fmt::format("{}Phase{}", p == 0 ? "<Sweep, " : ", ", p);
+    out_.line("{}{}(kernel);", sweep_function(schedule_.course), phases.empty() ? "" : phases + ">");
     out_.close();
 }
 

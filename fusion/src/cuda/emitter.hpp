@@ -3,8 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cuda/emit_cuda.hpp"
+#include "cuda/phase_values.hpp"
 #include "cuda/sweep_code.hpp"
 #include "cuda/writer.hpp"
 
@@ -32,12 +35,18 @@ private:
     void constants();
     /// The kernel's parameters, in order, and the values computed once before the elements.
     void members();
-    /// Loads, Windows and Stored, and the functions that visit their arrays.
+    /// Loads and Windows, and the function that visits their arrays.
     void arrays();
-    void folds();
+    /// Stored, and the function that visits its arrays.
+    void stored(const std::vector<Store>& stores);
+    /// A function that calls visit(of.member...) for each of these members.
+    void visitor(std::string_view function, const std::vector<std::string>& members);
+    /// Of one phase.
+    void folds(int phase = 0);
     /// prologue() and read_scalars(): the values that each thread computes once before the elements.
     void prologue();
-    void gather();
+    /// gather(): reads the elements of these loads that are not in order, and coordinates.
+    void gather(const std::vector<const Instruction*>& loads);
     /// scatter(): writes the elements of arrays that are not in the domain's order.
     void scatter();
     /// read_across() and write_across() of the course of tiles.
@@ -46,10 +55,23 @@ private:
     void begin();
     /// One element: its values, folds and stores.
     void element();
+    /// Folds and stores an element's values, of one phase.
+    void take(int phase, const std::vector<Store>& stores);
     void finish();
     /// finish() of a kernel whose folds keep dims: computes and stores one result.
     void finish_result();
+    void store_results(const std::vector<Store>& stores);
     void entry();
+
+    // Of held rows (emit_phases.cpp): a struct for each phase, derived from Sweep.
+    /// Kept and Held: the values of results and of elements that later phases read.
+    void kept_and_held();
+    void phase(int number);
+    /// A function that calls visit(of.member, word) for each of these values, with its first word of a pack.
+    void held_visitor(std::string_view function, const HeldLayout& layout, const std::vector<ValueId>& values);
+    /// element() and finish() of a phase. They compute again what earlier phases computed of an element, unless held.
+    void element_of(int phase);
+    void finish_of(int phase);
 
     /// The definition of value v, or its assignment if it is a member.
     void value(ValueId v, bool is_member);

@@ -82,7 +82,15 @@ Device device_of(int ordinal) {
 } // namespace
 
 PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options)
-    : plan_(std::move(plan)), device_(device_of(device)), options_(options) {}
+    : plan_(std::move(plan)), chains_(find_chains(*plan_)), device_(device_of(device)), options_(options) {}
+
+std::shared_ptr<const Plan> PlanLoader::plan_with(const std::vector<Chain>& joined) const {
+    if (joined.empty()) return plan_;
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find_if(plans_, [&](const auto& p) { return p.first == joined; });
+    if (known != plans_.end()) return known->second;
+    return plans_.emplace_back(joined, std::make_shared<const Plan>(join_phases(*plan_, joined))).second;
+}
 
 std::shared_ptr<const LoadedPlan> PlanLoader::find(const Schedules& schedules) const {
     const std::lock_guard lock(mutex_);
@@ -103,9 +111,10 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Sche
         const auto strided = &Schedule::strided;
         const auto serves = [&](const Entry& e) {
             const bool serves_all_rows = std::ranges::none_of(
-                e.plan->kernels, [](const auto& k) { return k->emitted.schedule.course == Course::warp_rows; });
-            if (e.plan->problems != problems || !serves_all_rows) return false;      // defect: serves long rows
-            return std::ranges::equal(e.schedules, schedules, {}, strided, strided); // defect: same strides
+                e.plan->kernels, [](const auto& k) { return is_of_warps(k->emitted.schedule.course); });
+            if (e.plan->problems != problems || !serves_all_rows) return false; // defect: serves long rows
+            return std::ranges::equal(e.schedules.of_sweeps, schedules.of_sweeps, {}, strided,
+                                      strided); // defect: same strides
         };
         const auto other = std::ranges::find_if(loaded_, serves);
         if (other == loaded_.end()) throw;
@@ -116,36 +125,40 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Sche
 
 std::shared_ptr<const LoadedPlan> PlanLoader::load_anew(Problems problems, const Schedules& schedules) const {
     auto loaded = std::make_shared<LoadedPlan>();
-    loaded->plan = plan_;
+    loaded->plan = plan_with(schedules.joined);
+    loaded->joined = schedules.joined;
+    const Plan& plan = *loaded->plan;
     loaded->device = device();
     loaded->problems = problems;
     loaded->may_overlap = kernels_may_overlap(device_);
-    loaded->kernels.resize(plan_->sweeps.size());
+    loaded->kernels.resize(plan.sweeps.size());
     std::vector<SweepId> missing;
     std::vector<Schedule> wanted;
-    for (const SweepId sweep : plan_->sweeps.ids()) {
+    for (const SweepId sweep : plan.sweeps.ids()) {
         const std::lock_guard lock(mutex_);
-        const auto same = std::ranges::find_if(
-            loaded_, [&](const Entry& e) { return e.has_these && e.schedules[sweep] == schedules[sweep]; });
+        const auto same = std::ranges::find_if(loaded_, [&](const Entry& e) {
+            return e.has_these && e.plan->plan == loaded->plan &&
+                   e.schedules.of_sweeps[sweep] == schedules.of_sweeps[sweep];
+        });
         if (same != loaded_.end()) {
             loaded->kernels[sweep] = same->plan->kernels[sweep];
         } else {
             missing.push_back(sweep);
-            wanted.push_back(schedules[sweep]);
+            wanted.push_back(schedules.of_sweeps[sweep]);
         }
     }
-    const auto kernels = load_kernels(missing, wanted);
+    const auto kernels = load_kernels(plan, missing, wanted);
     for (std::size_t i = 0; i < missing.size(); ++i)
-        loaded->kernels[missing[i]] = with_most_resident(missing[i], wanted[i], kernels[i]);
+        loaded->kernels[missing[i]] = with_most_resident(plan, missing[i], wanted[i], kernels[i]);
     return loaded;
 }
 
 /// The kernel, or one with fewer resident blocks if that saves spills. Local memory that one resident block needs, too,
 /// is no spill: the slow paths of functions such as sin have arrays.
-std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(SweepId sweep, Schedule schedule,
+std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(const Plan& plan, SweepId sweep, Schedule schedule,
                                                                    std::shared_ptr<const LoadedKernel> kernel) const {
     if (kernel->facts.local_bytes == 0 || schedule.resident == 1) return kernel;
-    const auto load_one = [&] { return load_kernels({&sweep, 1}, {&schedule, 1})[0]; };
+    const auto load_one = [&] { return load_kernels(plan, {&sweep, 1}, {&schedule, 1})[0]; };
     const int most = std::exchange(schedule.resident, 1);
     const std::shared_ptr<const LoadedKernel> least = load_one();
     schedule.resident = most;
@@ -158,15 +171,15 @@ std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(SweepId sweep
 }
 
 /// Emits, compiles and loads a kernel of each sweep. Sweeps of one text share a module.
-std::vector<std::shared_ptr<const LoadedKernel>> PlanLoader::load_kernels(std::span<const SweepId> sweeps,
-                                                                          std::span<const Schedule> schedules) const {
+std::vector<std::shared_ptr<const LoadedKernel>>
+PlanLoader::load_kernels(const Plan& plan, std::span<const SweepId> sweeps, std::span<const Schedule> schedules) const {
     std::vector<std::shared_ptr<LoadedKernel>> kernels;
     std::vector<KernelKey> keys; // distinct
     std::vector<std::size_t> key_of_kernel;
     std::map<std::string_view, std::size_t> known;
     for (std::size_t i = 0; i < sweeps.size(); ++i) {
         kernels.push_back(std::make_shared<LoadedKernel>());
-        kernels[i]->emitted = emit_cuda(*plan_, sweeps[i], schedules[i]);
+        kernels[i]->emitted = emit_cuda(plan, sweeps[i], schedules[i]);
         const std::string& source = kernels[i]->emitted.source;
         const auto [it, is_new] = known.try_emplace(source, keys.size());
         if (is_new)
@@ -182,6 +195,7 @@ std::vector<std::shared_ptr<const LoadedKernel>> PlanLoader::load_kernels(std::s
         LoadedKernel& kernel = *kernels[i];
         kernel.module = modules[key_of_kernel[i]];
         kernel.kernel = kernel.module->kernel("gridfold_sweep");
+        if (schedules[i].shared_bytes > 0) allow_shared_bytes(kernel.kernel, device(), schedules[i].shared_bytes);
         kernel.facts = facts_of(kernel.kernel, device()); // loads the kernel now, since a capture cannot
         kernel.was_cached = images[key_of_kernel[i]].was_cached;
     }

@@ -17,6 +17,7 @@
 #include <gridfold/fusion/plan.hpp>
 
 #include "cuda/emit_cuda.hpp"
+#include "plan/join_phases.hpp"
 
 namespace gf::cuda {
 
@@ -45,14 +46,20 @@ struct LoadedKernel {
 
 /// Immutable.
 struct LoadedPlan {
-    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<const Plan> plan; ///< of join_phases() if it has joined chains
+    std::vector<Chain> joined;
     int device = 0;
     Problems problems = Problems::one;                           ///< the kernels' number of problems
     bool may_overlap = false;                                    ///< the device supports Launch::may_overlap
     Table<SweepId, std::shared_ptr<const LoadedKernel>> kernels; ///< shared by plans with the same schedule of a sweep
 };
 
-using Schedules = Table<SweepId, Schedule>;
+/// The chains that kernels run as one sweep each, and the schedules of the sweeps of join_phases().
+struct Schedules {
+    std::vector<Chain> joined;
+    Table<SweepId, Schedule> of_sweeps;
+    friend bool operator==(const Schedules&, const Schedules&) = default;
+};
 
 /// Loads a plan on one device, once for each choice of schedules. Thread-safe.
 class PlanLoader {
@@ -61,7 +68,13 @@ public:
     PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options);
 
     const Plan& plan() const noexcept { return *plan_; }
+    /// The chains of the plan.
+    const std::vector<Chain>& chains() const noexcept { return chains_; }
+    /// The plan in which these chains are joined.
+    std::shared_ptr<const Plan> plan_with(const std::vector<Chain>& joined) const;
     int device() const noexcept { return device_.ordinal; }
+    /// The most shared memory of a thread block.
+    int shared_bytes() const noexcept { return device_.shared_bytes; }
     Health& health() const noexcept { return health_; }
 
     /// The plan with these schedules. The first call with a schedule emits, compiles (in parallel, through the cache)
@@ -78,17 +91,19 @@ private:
     };
     std::shared_ptr<const LoadedPlan> find(const Schedules& schedules) const;
     std::shared_ptr<const LoadedPlan> load_anew(Problems problems, const Schedules& schedules) const;
-    std::shared_ptr<const LoadedKernel> with_most_resident(SweepId sweep, Schedule schedule,
+    std::shared_ptr<const LoadedKernel> with_most_resident(const Plan& plan, SweepId sweep, Schedule schedule,
                                                            std::shared_ptr<const LoadedKernel> kernel) const;
-    std::vector<std::shared_ptr<const LoadedKernel>> load_kernels(std::span<const SweepId> sweeps,
+    std::vector<std::shared_ptr<const LoadedKernel>> load_kernels(const Plan& plan, std::span<const SweepId> sweeps,
                                                                   std::span<const Schedule> schedules) const;
 
     std::shared_ptr<const Plan> plan_;
+    std::vector<Chain> chains_;
     Device device_;
     BuildOptions options_;
     mutable Health health_;
     mutable std::mutex compiling_; ///< held while plans are loaded; locked before mutex_
-    mutable std::mutex mutex_;     ///< guards loaded_
+    mutable std::mutex mutex_;     ///< guards loaded_ and plans_
+    mutable std::vector<std::pair<std::vector<Chain>, std::shared_ptr<const Plan>>> plans_;
     mutable std::vector<Entry> loaded_;
 };
 

@@ -11,14 +11,14 @@ bool finishes(const Sweep& sweep) { return !sweep.folds.empty() || !sweep.yields
 std::vector<Store> element_stores(const Sweep& sweep) {
     std::vector<Store> stores;
     for (const Store& s : sweep.stores)
-        if (is_per_element(sweep.code[s.value])) stores.push_back(s);
+        if (is_per_element(sweep, sweep.code[s.value])) stores.push_back(s);
     return stores;
 }
 
 std::vector<Store> result_stores(const Sweep& sweep) {
     std::vector<Store> stores;
     for (const Store& s : sweep.stores)
-        if (is_per_result(sweep.code[s.value])) stores.push_back(s);
+        if (is_per_result(sweep, sweep.code[s.value])) stores.push_back(s);
     return stores;
 }
 
@@ -134,7 +134,7 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
             for (const DimId d : plan.arrays[s.array].dims) all.push_back({.kind = stride, .array = s.array, .dim = d});
     const bool yields = course == Course::flat && finishes(sweep);
     if (yields || std::ranges::any_of(sweep.code, reads_scalar)) all.push_back({.kind = scalars});
-    if (finishes(sweep) && course != Course::warp_rows) all.push_back({.kind = workspace});
+    if (finishes(sweep) && !is_of_warps(course)) all.push_back({.kind = workspace});
     if (yields) all.push_back({.kind = host});
     return all;
 }

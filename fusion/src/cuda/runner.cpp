@@ -24,6 +24,7 @@
 #include <gridfold/core/device.hpp>
 #include <gridfold/core/event.hpp>
 #include <gridfold/core/graph_exec.hpp>
+#include <gridfold/core/nvrtc.hpp>
 
 #include "cuda/device_side.hpp"
 #include "cuda/host_words.hpp"
@@ -103,7 +104,8 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
         const LoadedKernel& kernel = *loaded.kernels[i];
         nodes.push_back(
             {{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.schedule.threads),
-              addresses[i].data(), overlaps(loaded, launches[i])},
+              addresses[i].data(), overlaps(loaded, launches[i]),
+              static_cast<std::uint32_t>(kernel.emitted.schedule.shared_bytes)},
              after[i]});
     }
     return {loaded.device, nodes};
@@ -141,6 +143,7 @@ private:
     bool polls() const { return problems_ == Problems::one; }
     std::size_t answer_bytes() const { return bound_.count * plan().scalars.size() * sizeof(DeviceScalar); }
     bool same_edges(std::span<const SweepLaunch> launches) const;
+    std::shared_ptr<const LoadedPlan> load_for(const Bound& bound);
     void fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const;
     void begin_anew();
     void start(StreamView stream);
@@ -162,6 +165,7 @@ private:
     Event done_;                    // the end of the last launch
 
     std::shared_ptr<const LoadedPlan> loaded_; // with the schedules for what is bound
+    Joins joins_ = Joins::all;                 // none: without a compiler
     Bound bound_{.extents = {}, .arrays = {}, .parameters = {}, .owners = {}, .count = 0};
     Layout layout_;
     DeviceBuffer memory_;
@@ -197,9 +201,21 @@ CudaRunner::~CudaRunner() {
 /// True if a graph of these launches would have the same edges as the existing one.
 bool CudaRunner::same_edges(std::span<const SweepLaunch> launches) const {
     for (std::size_t i = 0; i < launches.size(); ++i)
-        if (!plan().sweeps[i].after.empty() && overlaps(*loaded_, launches[i]) != overlaps(*loaded_, side_.launches[i]))
+        if (!loaded_->plan->sweeps[i].after.empty() &&
+            overlaps(*loaded_, launches[i]) != overlaps(*loaded_, side_.launches[i]))
             return false;
     return true;
+}
+
+std::shared_ptr<const LoadedPlan> CudaRunner::load_for(const Bound& bound) {
+    const Schedules wanted = choose_schedules(*loader_, problems_, bound, joins_, loaded_.get());
+    try {
+        return loader_->load(problems_, wanted);
+    } catch (const nvrtc::Unavailable&) { // the kernels of single sweeps may be there
+        if (wanted.joined.empty()) throw;
+        joins_ = Joins::none;
+        return load_for(bound);
+    }
 }
 
 void CudaRunner::fill(const DeviceBuffer& memory, const Layout& layout, const DeviceSide& side) const {
@@ -222,8 +238,7 @@ void CudaRunner::bind(const Bound& problems) {
         release_retired();
         Bound bound = problems;
         auto loaded = loaded_; // one problem's kernels that realign serve aligned arrays as well
-        if (!loaded || !polls() || !reads_fast(*loaded, bound))
-            loaded = loader_->load(problems_, choose_schedules(plan(), problems_, bound, loaded.get()));
+        if (!loaded || !polls() || !reads_fast(*loader_, *loaded, bound, joins_)) loaded = load_for(bound);
         Layout layout = lay_out(*loaded, bound);
         DeviceBuffer larger;
         if (memory_.bytes() < layout.bytes) larger = DeviceBuffer(loader_->device(), layout.bytes); // defect: larger

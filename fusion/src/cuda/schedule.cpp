@@ -8,6 +8,8 @@
 #include <gridfold/fusion/order.hpp>
 
 #include "cuda/parameters.hpp"
+#include "cuda/phase_values.hpp"
+#include "plan/join_phases.hpp"
 
 namespace gf::cuda {
 
@@ -43,8 +45,13 @@ constexpr int most_boxes_in_flight = 2; ///< slabs, so that two blocks are resid
 constexpr int threads_of_rows = 768;    ///< resident threads wanted for rows: more spill; not measured yet
 constexpr int threads_of_warp_rows = 128; ///< 256: sums of 64 f32 4226 → 4147 GB/s, of 256 bf16 3688 → 3309
 constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1,024 f32 in 128 bytes 4541 → 4193 GB/s
-constexpr int short_row = 512;            ///< elements; few longer rows are folded by thread blocks
-constexpr int slabs_for_warps = 256;      ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
+constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 f32 in 64 words 0.84 → 0.79 of a copy
+constexpr int most_held_words = 64; ///< … of 32,768 f32 in 512 threads, not 1,024: 0.42 → 0.74 of a copy
+constexpr int threads_of_held = 1024; ///< resident, wanted for held rows: softmax of 64 f32 0.74 → 0.80 of a copy
+constexpr int elements_of_batch = 16; ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
+constexpr int most_shared_bytes = 200'000; ///< of a multiprocessor with 227 KiB, the rest is for states
+constexpr int short_row = 512;             ///< elements; few longer rows are folded by thread blocks
+constexpr int slabs_for_warps = 256;       ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
 constexpr int blocks_for_warps = 4096;  ///< of longer rows; on an H100 1,000 of 10,000 f32 2755 → 2074 GB/s by warps
 constexpr int most_warps_of_row = 32;   ///< a thread block's
 constexpr int small_tile = 32;          ///< elements of a tile's side: a warp
@@ -97,6 +104,15 @@ int state_words(const Sweep& sweep, int width) {
     return words;
 }
 
+/// The same for the phase that has the most.
+int most_state_words(const Sweep& sweep, int width) {
+    std::vector<int> words(static_cast<std::size_t>(phase_count(sweep)));
+    for (const Fold& f : sweep.folds)
+        words[static_cast<std::size_t>(f.phase)] +=
+            f.monoid->traits(f.element, f.accumulator, f.mask.valid()).thread_words(width);
+    return *std::ranges::max_element(words);
+}
+
 /// Words of a slab in flight: its elements (unpacked if many folds use them), the addresses of gathered elements,
 /// coordinates, and values that are live during the subroutines of 64-bit quotients and exponentials.
 int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) {
@@ -110,8 +126,8 @@ int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide) 
             words += 2 * width;
         }
     }
-    const auto is_called = [](const Instruction& i) {
-        if (!is_per_element(i) || i.opcode != Opcode::map || size_of(i.compute) < 8) return false;
+    const auto is_called = [&](const Instruction& i) {
+        if (!is_per_element(sweep, i) || i.opcode != Opcode::map || size_of(i.compute) < 8) return false;
         const bool divides = i.map == &map_op::divide || i.map == &map_op::floor_div || i.map == &map_op::remainder;
         return divides || is_elementary(i);
     };
@@ -249,6 +265,64 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
 
 namespace {
 
+/// The schedule of held rows, with or without the values of functions held.
+std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
+                                              Problems problems, bool holds_values) {
+    const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep), least = 4 / narrowest;
+    int width = std::clamp(tuned::load_bytes / widest, least, tuned::most_width);
+    if (rows.alignment * narrowest >= 4 && rows.longest <= tuned::short_row) width = std::min(rows.alignment, width);
+    while (width > least && state_words(sweep, width) > tuned::most_words_of_pack) width /= 2;
+    const FoldOrder longest = fold_order(rows.longest);
+    const std::int64_t elements = longest.slabs > 1 ? slab_elements : longest.folded; // of a slab
+    const int packs = int(std::bit_ceil(std::uint64_t((elements + width - 1) / width)));
+    Schedule chosen{.problems = problems, .course = Course::held_rows, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
+    chosen.holds_values = holds_values;
+    chosen.slabs = int(rows.slabs);
+    chosen.several_blocks = longest.blocks > 1;
+    chosen.several_slabs = rows.slabs > 1 || chosen.several_blocks;
+    chosen.row_threads = std::min(packs, 32);
+    // Warps share a slab until each thread holds few words of it. Blocks of more than 512 threads have 64 registers a
+    // thread: they spill, so their threads would rather hold more words.
+    const int lane_packs = packs / chosen.row_threads;
+    const int words_of_pack = held_layout(plan, sweep, holds_values).bytes * width / 4;
+    const auto is_worth = [&] {
+        const int held = lane_packs / chosen.slab_warps * chosen.slabs * words_of_pack;
+        const std::int64_t doubled = 2 * chosen.slab_warps * longest.blocks; // warps of a row
+        return held > tuned::held_words && doubled <= tuned::most_warps_of_row &&
+               (held > tuned::most_held_words || doubled <= tuned::most_warps_of_row / 2);
+    };
+    while (chosen.slab_warps < lane_packs && is_worth()) chosen.slab_warps *= 2;
+    const auto warps = int(chosen.slab_warps * longest.blocks); // of a row
+    chosen.row_packs = lane_packs / chosen.slab_warps;
+    if (warps > tuned::most_warps_of_row || chosen.row_packs > 32) return {}; // threads exchange as many packs' states
+    chosen.threads = warps == 1 ? tuned::threads_of_warp_rows : 32 * warps * std::max(4 / warps, 1);
+    // A batch of packs is in registers; more are in shared memory.
+    const int batch = std::max(tuned::elements_of_batch / width, 1);
+    const int lanes = most_state_words(sweep, width);
+    const int used = (calls_functions(sweep) ? 5 : 3) * tuned::own_registers / 2;
+    const auto registers_with = [&](int in_flight) {
+        return used + in_flight * (words_of_pack + words_of_place) + (chosen.several_slabs ? in_flight : 1) * lanes +
+               most_state_words(sweep, 1) * int(std::bit_width(unsigned(chosen.row_packs))) +
+               (problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
+    };
+    const int of_threads = std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread);
+    chosen.in_flight = std::min(batch, chosen.several_slabs || warps > 1 ? chosen.row_packs : batch);
+    while (chosen.in_flight > 1 && registers_with(chosen.in_flight) > of_threads) chosen.in_flight /= 2;
+    if (registers_with(chosen.in_flight) > of_threads) return {}; // it would spill
+    const bool in_registers = chosen.row_packs <= chosen.in_flight && !chosen.several_slabs;
+    chosen.packs = in_registers && warps == 1 ? chosen.in_flight : chosen.row_packs;
+    chosen.windows_in_flight = std::max(chosen.in_flight / 2, 1);
+    chosen.shared_bytes = in_registers ? 0 : 4 * chosen.slabs * chosen.packs * words_of_pack * chosen.threads;
+    if (chosen.shared_bytes > tuned::most_shared_bytes) return {};
+    const int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
+    // The estimate of registers is high. A kernel that spills is compiled for fewer resident blocks (PlanLoader).
+    const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));
+    chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
+                                 tuned::threads_of_functions / chosen.threads);
+    return chosen;
+}
+
 /// The flat schedule of a sweep that folds nothing. Such sweeps are fastest in many small blocks; their slabs are not
 /// part of any order. With elementary functions, starting blocks takes a tenth of the time, so each block has several
 /// slabs, and as many as possible are resident.
@@ -274,6 +348,14 @@ int stored_bytes(const Plan& plan, const Sweep& sweep) {
 }
 
 } // namespace
+
+std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems) {
+    if (rows.shortest == 0) return {};
+    const Table<ValueId, bool> held = held_values(sweep);
+    if (std::ranges::find(held, true) != held.end())
+        if (auto chosen = schedule_of_held_rows(rows, plan, sweep, problems, true)) return chosen;
+    return schedule_of_held_rows(rows, plan, sweep, problems, false);
+}
 
 TileFacts tile_facts(const Plan& plan, const Sweep& sweep) {
     TileFacts facts;
@@ -366,7 +448,7 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 }
 
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
-    const bool has_windows = schedule.course == Course::warp_rows || !shifts(plan, sweep); // rows by warps never shift
+    const bool has_windows = is_of_warps(schedule.course) || !shifts(plan, sweep); // rows by warps never shift
     schedule.realigns = schedule.course != Course::boxes && reads_in_order(plan, sweep) && has_windows;
     return schedule;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <gridfold/fusion/plan.hpp>
 
@@ -39,6 +40,11 @@ struct Schedule {
     int row_packs = 1;           ///< packs of a thread in one row
     bool several_slabs = false;  ///< blocks of rows have several slabs
     bool several_blocks = false; ///< rows have several blocks
+    // Of held rows (device/held_rows.cuh), besides.
+    int slab_warps = 1;        ///< warps that share a slab
+    int slabs = 1;             ///< of a block of a row
+    int shared_bytes = 0;      ///< dynamic, of a thread block
+    bool holds_values = false; ///< functions of elements are computed in one phase and held for later ones
     // Of all courses again.
     int collects = 1;     ///< most blocks whose states one thread collects
     int slabs_of_map = 1; ///< slabs of a block in a kernel that folds nothing
@@ -60,9 +66,11 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
                          std::int64_t blocks = 0);
 /// What is known of the rows of folds that keep the leading dims alone.
 struct RowFacts {
-    std::int64_t longest = 0; ///< elements
-    std::int64_t blocks = 0;  ///< of all rows
-    int alignment = 1;        ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
+    std::int64_t longest = 0;  ///< elements
+    std::int64_t blocks = 0;   ///< of all rows
+    int alignment = 1;         ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
+    std::int64_t shortest = 1; ///< elements
+    std::int64_t slabs = 1;    ///< the most of a block
 };
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {
@@ -75,6 +83,8 @@ TileFacts tile_facts(const Plan& plan, const Sweep& sweep);
 Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles, Problems problems);
 /// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
 Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule);
+/// The schedule of a joined sweep (plan/join_phases.hpp), if registers can hold such rows.
+std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems);
 /// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
 /// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer

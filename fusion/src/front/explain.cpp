@@ -10,6 +10,9 @@
 #include <gridfold/core/device_text.hpp>
 #include <gridfold/fusion/order.hpp>
 
+#include "plan/format_id.hpp"
+#include "plan/join_phases.hpp"
+
 namespace gf::detail {
 namespace {
 
@@ -167,6 +170,11 @@ std::string explain(const Plan& plan, std::string_view device, std::string_view 
     fmt::format_to(out, "device {}: {}\n", device, why);
     for (std::size_t i = 0; i < plan.sweeps.size(); ++i)
         explain_sweep(out, plan, i, i < facts.size() ? &facts[i] : nullptr);
+    const bool on_gpu = !facts.empty() && !facts[0].source.empty();
+    for (const plan::Chain& chain : on_gpu ? plan::find_chains(plan) : std::vector<plan::Chain>{})
+        fmt::format_to(out,
+                       "sweeps {}: one kernel runs them where a thread block can hold a row of {}, and reads it once\n",
+                       fmt::join(chain, ", "), dims_text(plan, plan.sweeps[chain[0]].dims));
     return text;
 }
 

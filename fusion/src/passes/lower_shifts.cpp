@@ -129,6 +129,7 @@ private:
             Node copy = node;
             copy.name.clear();
             std::vector<NodeId> nodes;
+            nodes.reserve(operands.size());
             for (const Shifted& operand : operands) nodes.push_back(find(operand));
             return made_.append(copy, nodes);
         }

@@ -131,6 +131,7 @@ Plan fuse(const Graph& graph, const FuseOptions& options) {
             },
             pass.run);
     }
+    forms.plan_.may_join = options.fuse;
     return std::move(forms.plan_);
 }
 

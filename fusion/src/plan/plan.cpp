@@ -16,6 +16,19 @@ std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Instruc
     return values;
 }
 
+std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Sweep&, const Instruction&)) {
+    std::vector<ValueId> values;
+    for (const ValueId v : sweep.code.ids())
+        if (when(sweep, sweep.code[v])) values.push_back(v);
+    return values;
+}
+
+bool is_per_element(const Sweep& sweep, const Instruction& i) { return !i.domain.empty() && !is_per_result(sweep, i); }
+
+bool is_per_result(const Sweep& sweep, const Instruction& i) {
+    return i.phase > 0 && !i.domain.empty() && i.domain == kept_dims(sweep);
+}
+
 DimSet dim_set(const Sweep& sweep, std::span<const DimId> dims) {
     DimSet set;
     for (std::size_t position = 0; position < sweep.dims.size(); ++position)

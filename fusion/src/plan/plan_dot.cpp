@@ -39,7 +39,7 @@ void write_sweep(std::ostream& out, const Plan& plan, SweepId number) {
         const Instruction& instruction = sweep.code[value];
         out << fmt::format("    {} [label={}{}];\n", value_name(value),
                            in_quotes(fmt::format("{}\n{}", action_of(plan, instruction), to_text(instruction.type))),
-                           is_per_element(instruction) ? "" : ", style=dashed");
+                           is_per_element(sweep, instruction) ? "" : ", style=dashed");
         for (const ValueId operand : instruction.operands)
             if (operand.valid()) out << fmt::format("    {} -> {};\n", value_name(operand), value_name(value));
         if (instruction.opcode == Opcode::finalize)

@@ -104,7 +104,7 @@ private:
         }
     }
 
-    void print_values(std::string_view section, const Sweep& sweep, bool (*when)(const Instruction&)) {
+    void print_values(std::string_view section, const Sweep& sweep, auto when) {
         const std::vector<ValueId> values = values_where(sweep, when);
         if (!values.empty()) line("  {}", section);
         for (const ValueId value : values) print_instruction(sweep, value, sweep.code[value]);

@@ -52,8 +52,8 @@ constexpr OpcodeForm opcode_forms[] = {
 
 class PlanVerifier {
 public:
-    explicit PlanVerifier(const Plan& plan)
-        : plan_(plan), stored_in_(plan.arrays.size()), yielded_in_(plan.scalars.size()) {}
+    PlanVerifier(const Plan& plan, Phases phases)
+        : plan_(plan), phases_(phases), stored_in_(plan.arrays.size()), yielded_in_(plan.scalars.size()) {}
 
     void verify() {
         for (const Array& array : plan_.arrays) verify_array(array);
@@ -65,9 +65,11 @@ public:
             verify_sweep(plan_.sweeps[sweep]);
         }
         sweep_ = {};
-        for (const ArrayId a : plan_.arrays.ids())
+        for (const ArrayId a : plan_.arrays.ids()) {
+            if (phases_ == Phases::several && plan_.arrays[a].role == ArrayRole::temporary) continue;
             require((plan_.arrays[a].role == ArrayRole::input) == !stored_in_[a].valid(),
                     "every array but an input is stored");
+        }
         for (const SweepId sweep : yielded_in_) require(sweep.valid(), "every scalar is yielded");
         verify_outputs();
     }
@@ -166,7 +168,7 @@ private:
         }
         require(i.domain == domain, "an instruction has the domain of its opcode");
         require(i.phase == phase, "an instruction has the phase of its opcode");
-        if (i.domain.empty() || i.phase == 0) return;
+        if (i.domain.empty() || i.phase == 0 || phases_ == Phases::several) return;
         require(i.domain == kept_dims(sweep),
                 "a value that varies along dims that its sweep folds waits for no fold of its sweep");
         require(i.opcode != Opcode::map || i.map == &map_op::select,
@@ -274,7 +276,7 @@ private:
             phase = std::max(phase, mask.phase);
         }
         require(fold.phase == phase, "a fold has the phase of what it folds");
-        require(fold.phase == 0, "a sweep has one phase of folds");
+        require(fold.phase == 0 || phases_ == Phases::several, "a sweep has one phase of folds");
         require(fold.kept == kept_dims(sweep), "the folds of a sweep keep the same dims");
         require(fold.kept.empty() || !(fold.kept == DimSet::first(sweep.dims.size())), "a fold folds some dim");
         for (std::size_t d = sweep.dims.size(); d < sizeof(unsigned) * 8; ++d)
@@ -289,9 +291,9 @@ private:
         require(touched_.insert(store.array).second && !stored_in_[store.array].valid(),
                 "an array is stored once, and not loaded beside");
         stored_in_[store.array] = sweep_;
-        const bool of_results = !value.domain.empty() && value.phase > 0;
-        require(of_results ||
-                    (!sweep.dims.empty() && value.phase == 0 && value.domain == DimSet::first(sweep.dims.size())),
+        const bool of_results = is_per_result(sweep, value);
+        require(of_results || (!sweep.dims.empty() && (value.phase == 0 || phases_ == Phases::several) &&
+                               value.domain == DimSet::first(sweep.dims.size())),
                 "a store covers the domain, or the results of folds");
         std::vector<DimId> dims = array.dims; // an output's, in any order
         std::sort(dims.begin(), dims.end());
@@ -335,6 +337,7 @@ private:
     }
 
     const Plan& plan_;
+    const Phases phases_;
     Table<ArrayId, SweepId> stored_in_;
     Table<ScalarId, SweepId> yielded_in_;
     SweepId sweep_; ///< being verified
@@ -346,6 +349,6 @@ private:
 
 } // namespace
 
-void verify(const Plan& plan) { PlanVerifier(plan).verify(); }
+void verify(const Plan& plan, Phases phases) { PlanVerifier(plan, phases).verify(); }
 
 } // namespace gf::plan

@@ -38,6 +38,7 @@ namespace gf::emulator {
 
 inline constexpr int success = 0;
 inline constexpr int capture_global = 0;
+inline constexpr unsigned most_shared_bytes = 232'448; ///< of a launch
 
 struct ThreadState {
     std::vector<CUctx_st*> contexts; ///< the current one last

@@ -73,6 +73,7 @@ EXPORT int cuDeviceGetName(char* name, int bytes, int) {
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
     *value = attribute == gf::driver::capability_major       ? ::capability_major
              : attribute == gf::driver::multiprocessor_count ? ::multiprocessors
+             : attribute == gf::driver::most_shared_bytes    ? int(most_shared_bytes)
                                                              : 0;
     return gate();
 }
@@ -166,6 +167,11 @@ EXPORT int cuModuleUnload(CUmod_st* module) { return destroy(module); }
 EXPORT int cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const char* name) {
     *function = &module->function;
     return std::strcmp(name, "gridfold_sweep") == 0 ? gate() : not_found;
+}
+EXPORT int cuFuncSetAttribute(CUfunc_st*, int attribute, int value) {
+    const bool is_valid =
+        attribute == gf::driver::function_shared_bytes && value >= 0 && unsigned(value) <= most_shared_bytes;
+    return is_valid ? gate() : invalid_value;
 }
 EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st*) {
     Control& c = control();

@@ -107,7 +107,7 @@ EXPORT int cuLaunchKernelEx(const LaunchConfig* config, CUfunc_st* function, voi
     if (code != success) return code;
     KernelCall call;
     if (!is_one(config->grid_y, config->grid_z) || !is_one(config->block_y, config->block_z) ||
-        config->shared_bytes != 0)
+        config->shared_bytes > most_shared_bytes)
         return invalid_value;
     // Overlapping is permitted, not required: kernels do not overlap here.
     for (unsigned i = 0; i < config->attribute_count; ++i)

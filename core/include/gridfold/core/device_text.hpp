@@ -26,6 +26,8 @@ std::string_view places_text();
 std::string_view exchange_text();
 std::string_view rows_text();
 std::string_view warp_rows_text();
+std::string_view divisor_text();
+std::string_view held_rows_text();
 std::string_view positions_text();
 std::string_view boxes_text();
 std::string_view tiles_text();
@@ -54,9 +56,12 @@ inline std::string device_text() {
                    parts_text(), combine_text(), publish_text(), flat_text()});
 }
 
-/// The texts that follow in kernels that fold some dims: rows, rows by warps, or boxes.
+/// The texts that follow in kernels that fold some dims: rows, rows by warps, held rows, or boxes.
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
 inline std::string warp_rows_course_text() { return joined({places_text(), exchange_text(), warp_rows_text()}); }
+inline std::string held_rows_course_text() {
+    return warp_rows_course_text() + joined({divisor_text(), held_rows_text()});
+}
 inline std::string boxes_course_text() {
     return joined({places_text(), exchange_text(), positions_text(), boxes_text()});
 }

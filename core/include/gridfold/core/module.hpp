@@ -45,7 +45,11 @@ private:
 
 KernelFacts facts_of(KernelView kernel, int device);
 
-/// One launch: a one-dimensional grid of one-dimensional blocks, no dynamic shared memory. `parameters` holds the
+/// Lets launches of a kernel have so much dynamic shared memory: needed for more than 48 KiB. At most
+/// Device::shared_bytes with the kernel's static shared memory.
+void allow_shared_bytes(KernelView kernel, int device, int bytes);
+
+/// One launch: a one-dimensional grid of one-dimensional blocks. `parameters` holds the
 /// address of each parameter's value; addresses and values are read only during the call that takes the Launch.
 struct Launch {
     KernelView kernel;
@@ -56,6 +60,7 @@ struct Launch {
     /// (griddepcontrol.wait, in every thread that accesses memory of others). Requires kernels_may_overlap(). Updates
     /// of a GraphExec do not change it.
     bool may_overlap = false;
+    std::uint32_t shared_bytes = 0; ///< dynamic shared memory of a block
 };
 
 /// True if a kernel of this device can start while the previous kernel of its stream ends.

@@ -66,7 +66,7 @@ struct Step {
     DimId dim;
     std::int64_t offset;
     bool wraps;
-    friend auto operator<=>(const Step&, const Step&) = default;
+    friend auto operator<=>(const Step&, const Step&) = default; // NOLINT(modernize-use-nullptr): a false positive
 };
 
 /// One instruction. Its id in Sweep::code is its value's. Values are never f16 or bf16: they are f32 that hold a number
@@ -106,9 +106,8 @@ struct Fold {
     friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-/// Writes a value that varies along all dims of the sweep, or a value of phase 1 that varies along the dims that its
-/// folds keep, to an array with the same dims, in any order. f16 and bf16 arrays narrow it. No sweep loads an array
-/// that it stores.
+/// Writes a value of elements that varies along all dims of the sweep, or a value of results, to an array with the same
+/// dims, in any order. f16 and bf16 arrays narrow it. No sweep loads an array that it stores.
 struct Store {
     ValueId value;
     ArrayId array;
@@ -125,9 +124,9 @@ struct Yield {
 /// One traversal of one domain: loads → maps → folds and stores. One generated kernel.
 ///
 /// Each value states the dims it varies along and the folds that must be complete before it: a map has the dims of all
-/// its operands and the highest of their phases. The backends run one phase of folds, which all keep the same dims: so
-/// a value is computed once before the elements, for each element, or after the folds: once, or where they keep dims
-/// for each result.
+/// its operands and the highest of their phases. All folds of a sweep keep the same dims: so a value is computed once
+/// before the elements, for each element, or after folds: once, or where they keep dims for each result. Only the
+/// sweeps that join_phases() makes have several phases of folds, or values of elements that wait for folds.
 struct Sweep {
     std::vector<DimId> dims; ///< the domain, increasing; empty = one element
     int stage = 0;
@@ -195,19 +194,21 @@ struct Plan {
     Table<ScalarId, Scalar> scalars;
     Table<SweepId, Sweep> sweeps;
     std::vector<Output> outputs;
+    bool may_join = true; ///< backends may join sweeps of the same rows; not in a plan with a sweep for each node
 };
 
 /// True if the value is computed once, before any element.
 inline bool is_once_before(const Instruction& i) { return i.domain.empty() && i.phase == 0; }
-/// True if the value is computed for each element.
-inline bool is_per_element(const Instruction& i) { return !i.domain.empty() && i.phase == 0; }
-/// True if the value is computed for each result of folds that keep dims.
-inline bool is_per_result(const Instruction& i) { return !i.domain.empty() && i.phase > 0; }
 /// True if the value is computed once, from complete folds.
 inline bool is_after_folds(const Instruction& i) { return i.domain.empty() && i.phase > 0; }
+/// True if the value is computed for each element.
+bool is_per_element(const Sweep& sweep, const Instruction& i);
+/// True if the value is computed for each result of folds that keep dims.
+bool is_per_result(const Sweep& sweep, const Instruction& i);
 
 /// The values of the sweep for which `when` holds, increasing.
 std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Instruction&));
+std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Sweep&, const Instruction&));
 
 /// The dims as a set of the sweep's dims, without those that the sweep lacks.
 DimSet dim_set(const Sweep& sweep, std::span<const DimId> dims);

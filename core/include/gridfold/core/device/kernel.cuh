@@ -16,6 +16,9 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int packs = 1;               ///< of a thread, in the course of rows by warps; a power of 2
     static constexpr int row_threads = 32;        ///< there: threads that fold a row; a power of 2, at most a warp
     static constexpr int row_packs = 1;           ///< there: packs of a thread in one row; a power of 2
+    static constexpr int slab_warps = 1;          ///< warps that share a slab of a held row; a power of 2
+    static constexpr int slabs = 1;               ///< most slabs of a block of a held row
+    static constexpr int held_words = 0;          ///< of a pack of a held row, in shared memory
     static constexpr bool several_slabs = false;  ///< there: blocks of rows may have several slabs
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
     static constexpr bool finishes = false;       ///< it folds or yields: one thread calls finish(states, tag) once

@@ -129,6 +129,53 @@ GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[2]) {
     asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(p), "r"(w[0]), "r"(w[1]) : "memory");
 }
 
+extern __shared__ __align__(16) unsigned char dynamic_shared[];
+/// The dynamic shared memory of a block: `bytes` that its launch gives. `word` is a number of a word, a multiple of N.
+template <int bytes> struct DynamicShared {
+    template <int N> GRIDFOLD_FN static void put(u32 word, const u32 (&w)[N]) { at<N>(word) = words_of(w); }
+    template <int N> GRIDFOLD_FN static void get(u32 word, u32 (&w)[N]) {
+        const Words<N> from = at<N>(word);
+#pragma unroll
+        for (int i = 0; i < N; ++i) w[i] = from.word[i];
+    }
+
+    /// Copies N words from p, a multiple of their bytes. The thread may get them after await_copies().
+    template <int N> GRIDFOLD_FN static void copy(u32 word, const void* p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        const u32 to = u32(__cvta_generic_to_shared(dynamic_shared + 4 * word));
+        if constexpr (N == 4)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(p) : "memory");
+        else
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(p), "n"(4 * N) : "memory");
+#else
+        u32 w[N];
+        load_bytes(w, p);
+        put(word, w);
+#endif
+    }
+
+private:
+    template <int N> struct alignas(4 * N) Words {
+        u32 word[N];
+    };
+    template <int N> GRIDFOLD_FN static Words<N> words_of(const u32 (&w)[N]) {
+        Words<N> words;
+#pragma unroll
+        for (int i = 0; i < N; ++i) words.word[i] = w[i];
+        return words;
+    }
+    template <int N> GRIDFOLD_FN static Words<N>& at(u32 word) {
+        return *reinterpret_cast<Words<N>*>(dynamic_shared + 4 * word);
+    }
+};
+
+/// Waits for the thread's copies to shared memory.
+GRIDFOLD_FN void await_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 #else
 
 GRIDFOLD_FN u32 thread_index() { return emulator::thread_index(); }
@@ -149,6 +196,28 @@ private:
     inline static const char declaration = 0; // its address names this memory
     template <bool writes> GRIDFOLD_FN static void* at(u32 i) {
         return emulator::shared(&declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T), writes);
+    }
+};
+
+GRIDFOLD_FN void await_copies() {}
+template <int bytes> struct DynamicShared {
+    template <int N> GRIDFOLD_FN static void put(u32 word, const u32 (&w)[N]) {
+        __builtin_memcpy(at(word, N, true), w, sizeof(w));
+    }
+    template <int N> GRIDFOLD_FN static void get(u32 word, u32 (&w)[N]) {
+        __builtin_memcpy(w, at(word, N, false), sizeof(w));
+    }
+
+    template <int N> GRIDFOLD_FN static void copy(u32 word, const void* p) {
+        u32 w[N];
+        emulator::load_bytes(w, p, sizeof(w));
+        put(word, w);
+    }
+
+private:
+    inline static const char declaration = 0;
+    GRIDFOLD_FN static void* at(u32 word, u32 words, bool writes) {
+        return emulator::shared(&declaration, bytes, 4 * word, 4 * words, writes);
     }
 };
 

@@ -55,6 +55,18 @@ template <class Kernel> struct SharingRow {
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
 };
 
+/// Where a batch of packs comes from, and what is done with it after its slab number `turn` is folded: here, it is
+/// loaded from arrays, and nothing is done.
+template <class Kernel> struct FromArrays {
+    template <class Rows, int count>
+    GRIDFOLD_FN void load(const Rows& rows, typename Kernel::Loads (&loads)[count], int begin, i32 from, u32) const {
+        rows.load_packs(loads, begin, from);
+    }
+    /// Sets what the loads of a pack have besides arrays.
+    GRIDFOLD_FN void complete(typename Kernel::Loads&, int) const {}
+    template <int count> GRIDFOLD_FN void done(typename Kernel::Loads (&)[count], int, u32) const {}
+};
+
 /// A thread's packs, and how its warp folds and combines them.
 template <class Kernel> struct WarpRows {
     using States = RowStates<typename Kernel::Folds>;
@@ -62,22 +74,24 @@ template <class Kernel> struct WarpRows {
     using Loads = typename Kernel::Loads;
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
-    static constexpr i32 slab = 32 * row_packs * width; ///< elements, with several_slabs
+    static constexpr i32 slab = 32 * row_packs * width * Kernel::slab_warps; ///< elements, with several_slabs
     static constexpr int rows_of_warp = 32 / threads * (packs / row_packs);
     /// Packs whose states threads exchange: of rows that as many threads fold, or of one row.
     static constexpr int group = smaller(packs, threads);
 
     const Kernel& kernel;
-    u32 thread; ///< the thread's number among those of its row
-    i64 first;  ///< the row of its first pack
-    i32 block;  ///< the block of the rows
+    u32 thread;   ///< the thread's number among those of its row
+    i64 first;    ///< the row of its first pack
+    i32 block;    ///< the block of the rows
+    i32 warp = 0; ///< the warp's number among the slab_warps of a slab
 
     GRIDFOLD_FN i64 row(int pack) const {
         return first + pack / row_packs * (32 / threads); // defect: row of pack
     }
     /// The number, within the slab, of the pack's first element.
     GRIDFOLD_FN i32 index(int pack) const {
-        return (pack % row_packs * 32 + i32(thread)) * width; // defect: index of pack
+        const i32 pack_of_slab = pack % row_packs + (Kernel::slab_warps > 1 ? warp * row_packs : 0);
+        return (pack_of_slab * 32 + i32(thread)) * width; // defect: index of pack
     }
     /// The number of elements, at most `width`, of a pack of the slab that begins at element `from` of the row.
     GRIDFOLD_FN i32 elements_of(int pack, i32 from) const {
@@ -138,8 +152,18 @@ template <class Kernel> struct WarpRows {
         }
     }
 
-    /// The origin that the lanes of a pack's row share: its block's first element.
-    GRIDFOLD_FN void share(States& states, int pack) const {
+    /// Gathers the elements of a pack that are read by coordinates.
+    GRIDFOLD_FN void gather_pack(Loads& loads, int pack, i32 from) const {
+        const i32 elements = elements_of(pack, from);
+        if (elements == width)
+            gather<true>(kernel, loads, element(pack, from), width);
+        else if (elements > 0)
+            gather<false>(kernel, loads, element(pack, from), elements);
+    }
+
+    /// The origin that the lanes of a pack's row share: its block's first element. `complete(loads)` sets what the
+    /// element's loads have besides arrays.
+    template <class Complete> GRIDFOLD_FN void share(States& states, int pack, const Complete& complete) const {
         Kernel::Folds::each([&](auto f) {
             if constexpr (decltype(f)::of_block) states.template origin<decltype(f)>() = 0.0;
         });
@@ -147,10 +171,11 @@ template <class Kernel> struct WarpRows {
         Loads loads;
         typename Kernel::Stored stored;
         load<false, false>(kernel, loads, row(pack) * kernel.elements + block * slab, 1); // defect: head of row
+        complete(loads);
         kernel.element(loads, SharingRow<Kernel>{states, stored});
     }
     /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
-    GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, const Loads& loads, int pack, i32 from, u32 turn) const {
+    GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, u32 turn) const {
         const i32 elements = elements_of(pack, from);
         if (elements == width)
             fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
@@ -208,17 +233,20 @@ template <class Kernel> struct WarpRows {
         }
     }
     /// Folds packs [begin, begin + count), loaded at once, and combines them in groups; calls then(number, states) with
-    /// the first pack's number of each.
-    template <int count, class Then> GRIDFOLD_FN void fold_batch(int begin, const Then& then) const {
+    /// the first pack's number of each. `source`: as FromArrays.
+    template <int count, class Source, class Then>
+    GRIDFOLD_FN void fold_batch(int begin, const Source& source, const Then& then) const {
         constexpr int group_of_batch = smaller(count, group);
         constexpr int rows = (count + row_packs - 1) / row_packs;
         Loads loads[count];
         i32 from = block * slab;
-        load_packs(loads, begin, from);
+        source.load(*this, loads, begin, from, 0);
         States heads[rows]; // their origins
         if constexpr (Kernel::Folds::shares)
 #pragma unroll
-            for (int r = 0; r < rows; ++r) share(heads[r], begin + r * row_packs);
+            for (int r = 0; r < rows; ++r)
+                share(heads[r], begin + r * row_packs,
+                      [&](Loads& head) { source.complete(head, begin + r * row_packs); });
         const auto start = [&](States& states, Lanes<Kernel>& lanes, int u) {
             clear<Kernel>(lanes);
             Kernel::Folds::each([&](auto f) {
@@ -236,6 +264,7 @@ template <class Kernel> struct WarpRows {
                 fold_pack(lanes, loads[u], begin + u, from, 0);
                 end_pack(states, lanes, begin + u, from, 1);
             });
+            source.done(loads, begin, 0);
         } else {
             States states[count];
             Lanes<Kernel> lanes[count];
@@ -247,10 +276,11 @@ template <class Kernel> struct WarpRows {
             while (true) {
 #pragma unroll
                 for (int u = 0; u < count; ++u) fold_pack(lanes[u], loads[u], begin + u, from, turns);
+                source.done(loads, begin, turns);
                 ++turns;
                 if (from + step >= kernel.elements) break; // defect: next slab of row
                 from += step;
-                load_packs(loads, begin, from);
+                source.load(*this, loads, begin, from, turns);
             }
             for_each_group([&](int u, States& of_pack) {
                 of_pack = states[u];
@@ -267,12 +297,12 @@ template <class Kernel> struct WarpRows {
     }
     /// Folds all packs, one group, in_flight at a time, and combines them as exchange_all does: pending[level] holds
     /// the states of 2^level batches until as many follow.
-    GRIDFOLD_FN void fold_batches(States& states) const {
+    template <class Source> GRIDFOLD_FN void fold_batches(States& states, const Source& source) const {
         constexpr int batches = group / in_flight;
         States pending[batches]; // of which the levels are used
 #pragma unroll 1
         for (int b = 0; b < batches; ++b) {
-            fold_batch<in_flight>(b * in_flight, [&](int, const States& of_batch) { states = of_batch; });
+            fold_batch<in_flight>(b * in_flight, source, [&](int, const States& of_batch) { states = of_batch; });
             combine_batch<0, batches>(pending, states, b);
         }
     }
@@ -309,46 +339,53 @@ template <class Kernel> struct WarpRows {
     GRIDFOLD_FN void fold([[maybe_unused]] Closed& closed) const {
         static_assert(row_packs <= group, "a group has whole rows");
         if constexpr (in_flight >= group) {
-            fold_batch<packs>(0, [&](int pack, States& states) {
+            fold_batch<packs>(0, FromArrays<Kernel>{}, [&](int pack, States& states) {
                 combine_group(states);
                 finish_group(states, pack, closed);
             });
         } else {
             static_assert(packs == group, "several groups are in flight together");
             States states;
-            fold_batches(states);
+            fold_batches(states, FromArrays<Kernel>{});
             combine_group(states);
             finish_group(states, 0, closed);
         }
     }
 
-private:
-    /// The elements of the block of a row.
-    GRIDFOLD_FN i64 elements_of_block() const {
+    /// The elements of block `number` of a row.
+    GRIDFOLD_FN i64 elements_of_block(i32 number) const {
         if constexpr (!Kernel::several_blocks) return kernel.elements;
         const i64 slabs = kernel.elements / slab, blocks = kernel.part_blocks; // whole slabs
-        const i64 whole = slabs / blocks + (block < slabs % blocks);
-        return whole * slab + (block == slabs % blocks ? kernel.elements % slab : 0); // defect: elements of block
+        const i64 whole = slabs / blocks + (number < slabs % blocks);
+        return whole * slab + (number == slabs % blocks ? kernel.elements % slab : 0); // defect: elements of block
+    }
+    /// True if this thread has the states of a row of the group that begins with a pack; sets the row's number.
+    GRIDFOLD_FN bool has_row(int first_pack, i64& number) const {
+        number = row(first_pack + int(thread));
+        const bool is_first = thread < group && thread % row_packs == 0; // defect: rows of threads
+        return is_first && number < kernel.results;                      // defect: rows that are not there
     }
     GRIDFOLD_FN void close(States& states, Closed& closed) const {
         Kernel::Folds::each([&](auto f) {
             using F = decltype(f);
             if constexpr (F::of_block)
-                F::of(closed)[0] = F::Monoid::close(F::of(states), states.template origin<F>(), elements_of_block());
+                F::of(closed)[0] =
+                    F::Monoid::close(F::of(states), states.template origin<F>(), elements_of_block(block));
             else
                 F::of(closed)[0] = F::of(states);
         });
     }
+
+private:
     /// Finishes the rows of a group, whose first pack is given; with several blocks, closes the block's states only.
     GRIDFOLD_FN void finish_group(States& states, int first_pack, Closed& closed) const {
-        const bool has_row = thread < group && thread % row_packs == 0; // defect: rows of threads
-        const i64 number = row(first_pack + int(thread));
-        if (!has_row || number >= kernel.results) return; // defect: rows that are not there
+        i64 number;
+        if (!has_row(first_pack, number)) return;
         close(states, closed);
         if constexpr (!Kernel::several_blocks) kernel.finish(closed, number);
     }
     template <bool whole>
-    GRIDFOLD_FN void fold_elements_of(Lanes<Kernel>& lanes, const Loads& loads, int pack, i32 from, i32 elements,
+    GRIDFOLD_FN void fold_elements_of(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, i32 elements,
                                       u32 turn) const {
         typename Kernel::Stored stored;
         typename Kernel::Folds::template Packs<width> whole_pack;

@@ -1,0 +1,308 @@
+// The course of held rows: sweeps with several phases, such as softmax. Threads load the elements of a row once, and
+// hold them from the first phase to the last: one batch of packs in registers, more in shared memory, where each thread
+// has words of its own. A warp has several short rows or a long one; the blocks and slabs of longer rows are shared out
+// among the warps of a thread block. Depends on warp_rows.cuh and divisor.cuh.
+//
+// The generated text defines the Kernel as for rows by warps, but for element(Loads&, at), finish(), Folds and stores.
+// Those are members of a struct for each phase, which derives from it, as gather() is: a phase reads the elements that
+// it needs by coordinates, which are not held.
+//   Kept                          the values of a row that later phases read; Loads has them as `kept`
+//   Held                          the values of elements that later phases read; Loads has them as `held`
+//   keeps                         the phase's finish() sets values of Kept
+//   finish(states, result, kept)  writes a row's results, and sets its values
+//   each_got(visit, loads)        visits the packs of Loads that the phase takes from shared memory, each with its
+//                                 first word among the held_words of a pack
+//   each_put(visit, loads)        the same for the values of Held that it adds
+// The Kernel itself has the same for what is loaded: each_loaded(visit, of) visits packs of Loads, or arrays.
+// A row has at most part_blocks * slabs slabs; each of them is shared by slab_warps warps.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// The value of another lane of the warp. All threads of the warp must call it.
+template <class T> GRIDFOLD_FN T shuffle_from(const T& value, u32 lane) {
+    return shuffle_xor(value, warp_lane() ^ lane);
+}
+
+/// The shared memory of a thread block's warps: an origin of a fold, and the values of the rows whose first warp it is.
+template <class Fold, int warps> using WarpOrigins = Shared<f64, warps, -1 - Fold::word>;
+template <class Kept, int warps> using WarpKept = Shared<Kept, warps, 0>;
+
+/// True if the packs of a thread are one batch, which registers hold.
+template <class Kernel>
+inline constexpr bool in_registers = Kernel::packs <= Kernel::in_flight && !Kernel::several_slabs;
+
+/// The packs that a thread holds.
+template <class Kernel, bool = in_registers<Kernel>> struct HeldPacks {
+    using Loads = typename Kernel::Loads;
+    Loads packs[Kernel::packs];
+
+    GRIDFOLD_FN void fill(const WarpRows<Kernel>& rows) { rows.load_packs(packs, 0, 0); }
+    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, u32) const { loads = packs[pack]; }
+    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, u32) { packs[pack] = loads; }
+};
+template <class Kernel> struct HeldPacks<Kernel, false> {
+    using Loads = typename Kernel::Loads;
+    static constexpr int slots = Kernel::slabs * Kernel::packs;
+    using Memory = DynamicShared<4 * slots * Kernel::held_words * Kernel::threads>;
+
+    /// Loads all packs of the rows: all at once if arrays are aligned, else one batch after the other.
+    GRIDFOLD_FN void fill(const WarpRows<Kernel>& rows) {
+        constexpr int batch = smaller(Kernel::in_flight, Kernel::packs);
+        const i32 step = i32(rows.kernel.part_blocks) * rows.slab;
+        i32 from = rows.block * rows.slab;
+        u32 turn = 0;
+        do {
+            if (rows.kernel.aligned) {
+#pragma unroll
+                for (int u = 0; u < Kernel::packs; ++u)
+                    if (rows.elements_of(u, from) > 0)
+                        Kernel::each_loaded(
+                            [&](const auto* p, int first) {
+                                copy_pack(p + rows.element(u, from), slot_of(u, turn) + first); // defect: copied
+                            },
+                            rows.kernel);
+            } else {
+#pragma unroll 1
+                for (int begin = 0; begin < Kernel::packs; begin += batch) {
+                    Loads loads[batch];
+                    rows.load_packs(loads, begin, from);
+#pragma unroll
+                    for (int u = 0; u < batch; ++u)
+                        Kernel::each_loaded(
+                            [&](const auto& of, int first) { put_pack(of, slot_of(begin + u, turn) + first); },
+                            loads[u]);
+                }
+            }
+            from += step;
+            ++turn;
+        } while (Kernel::several_slabs && from < rows.kernel.elements); // defect: next slab to hold
+        await_copies();
+    }
+    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, u32 turn) const {
+        Phase::each_got([&](auto& of, int first) { get_pack(of, slot_of(pack, turn) + first); }, loads);
+    }
+    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, u32 turn) {
+        Phase::each_put([&](const auto& of, int first) { put_pack(of, slot_of(pack, turn) + first); }, loads);
+    }
+
+private:
+    GRIDFOLD_FN static u32 slot_of(int pack, u32 turn) { return (turn * Kernel::packs + pack) * Kernel::held_words; }
+    /// The thread's first word of `words` words. Neighbouring threads have neighbouring words.
+    GRIDFOLD_FN static u32 word_of(u32 place, u32 words) {
+        return place * Kernel::threads + thread_index() * words; // defect: word of a thread
+    }
+    template <class T, int N> GRIDFOLD_FN static void get_pack(Pack<T, N>& of, u32 place) {
+        constexpr int words = Pack<T, N>::bytes / 4;
+#pragma unroll
+        for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
+            Memory::get(word_of(place + i, words), reinterpret_cast<u32(&)[words]>(of.word[i])); // defect: held piece
+    }
+    template <class T> GRIDFOLD_FN static void copy_pack(const T* p, u32 place) {
+        constexpr int words = Pack<T, Kernel::width>::bytes / 4;
+#pragma unroll
+        for (int i = 0; i < int(sizeof(T)) * Kernel::width / 4; i += words)
+            Memory::template copy<words>(word_of(place + i, words), reinterpret_cast<const char*>(p) + 4 * i);
+    }
+    template <class T, int N> GRIDFOLD_FN static void put_pack(const Pack<T, N>& of, u32 place) {
+        constexpr int words = Pack<T, N>::bytes / 4;
+#pragma unroll
+        for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
+            Memory::put(word_of(place + i, words), reinterpret_cast<const u32(&)[words]>(of.word[i]));
+    }
+};
+
+/// The rows of a thread, which share its warp or several warps with other threads.
+template <class Kernel> struct HeldRows {
+    using Loads = typename Kernel::Loads;
+    using Kept = typename Kernel::Kept;
+    static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, rows = packs / row_packs;
+    static constexpr int in_flight = smaller(Kernel::in_flight, packs);
+    static constexpr int warps = Kernel::threads / 32, slab_warps = Kernel::slab_warps;
+    static constexpr bool is_of_warp = slab_warps == 1 && !Kernel::several_blocks;
+    static_assert(rows == 1 || in_registers<Kernel>, "several rows are one batch");
+
+    const Kernel& kernel;
+    u32 thread; ///< as in WarpRows
+    i64 first;  ///< …
+    i32 block;  ///< …
+    i32 warp;   ///< …
+    HeldPacks<Kernel> held;
+    Kept kept[rows]; ///< of each row
+
+    GRIDFOLD_FN void fill() { held.fill({kernel, thread, first, block, warp}); }
+
+    /// Where a phase's batches come from, and what it does with them: see FromArrays.
+    template <class Phase> struct Source {
+        HeldRows& rows;
+
+        GRIDFOLD_FN void complete(Loads& loads, int pack) const {
+            loads.kept = rows.kept[HeldRows::rows == 1 ? 0 : pack / row_packs]; // defect: kept of packs
+        }
+        template <int count>
+        GRIDFOLD_FN void load(const WarpRows<Phase>& place, Loads (&loads)[count], int begin, i32 from,
+                              u32 turn) const {
+#pragma unroll
+            for (int u = 0; u < count; ++u) {
+                if (in_registers<Kernel> || place.elements_of(begin + u, from) > 0)
+                    rows.held.template get<Phase>(loads[u], begin + u, turn);
+                if constexpr (Phase::rank > 0) place.gather_pack(loads[u], begin + u, from);
+                complete(loads[u], begin + u);
+            }
+        }
+        template <int count> GRIDFOLD_FN void done(Loads (&loads)[count], int begin, u32 turn) const {
+#pragma unroll
+            for (int u = 0; u < count; ++u) rows.held.template put<Phase>(loads[u], begin + u, turn);
+        }
+    };
+
+    /// Folds, maps and stores the rows' elements as one phase does.
+    template <class Phase> GRIDFOLD_FN void run() {
+        const Phase phase{kernel};
+        const WarpRows<Phase> place{phase, thread, first, block, warp};
+        const Source<Phase> source{*this};
+        if constexpr (Phase::Folds::words == 0) {
+            map(place, source);
+        } else if constexpr (in_flight == packs) {
+            place.template fold_batch<packs>(
+                0, source, [&](int pack, typename WarpRows<Phase>::States& states) { finish(place, pack, states); });
+        } else {
+            static_assert(packs == WarpRows<Phase>::group, "packs in flight one after the other are of one row");
+            typename WarpRows<Phase>::States states;
+            place.fold_batches(states, source);
+            finish(place, 0, states);
+        }
+    }
+
+private:
+    /// Maps and stores.
+    template <class Phase, class Source>
+    GRIDFOLD_FN void map(const WarpRows<Phase>& place, const Source& source) const {
+        const i32 step = i32(kernel.part_blocks) * WarpRows<Phase>::slab;
+        i32 from = block * WarpRows<Phase>::slab;
+        u32 turn = 0;
+        do {
+#pragma unroll 1
+            for (int begin = 0; begin < packs; begin += in_flight) {
+                Loads loads[in_flight];
+                Lanes<Phase> none;
+                source.load(place, loads, begin, from, turn);
+#pragma unroll
+                for (int u = 0; u < in_flight; ++u) place.fold_pack(none, loads[u], begin + u, from, turn);
+            }
+            from += step;
+            ++turn;
+        } while (Kernel::several_slabs && from < kernel.elements); // defect: next slab to map
+    }
+
+    /// Combines and finishes the rows of a group of packs, and passes their values to their threads.
+    template <class Phase>
+    GRIDFOLD_FN void finish(const WarpRows<Phase>& place, int pack, typename WarpRows<Phase>::States& states) {
+        place.combine_group(states);
+        if constexpr (is_of_warp)
+            finish_in_warp(place, pack, states);
+        else
+            finish_in_block(place, states);
+    }
+    template <class Phase>
+    GRIDFOLD_FN void finish_in_warp(const WarpRows<Phase>& place, int pack, typename WarpRows<Phase>::States& states) {
+        constexpr int group = WarpRows<Phase>::group;
+        Kept own = kept[pack / row_packs];
+#pragma unroll
+        for (int u = row_packs; u < group; u += row_packs)
+            own = chosen(i32(thread) == u, own, kept[(pack + u) / row_packs]); // defect: kept of row
+        i64 number;
+        if (place.has_row(pack, number)) {
+            typename Phase::Folds::template States<1> closed;
+            place.close(states, closed);
+            place.kernel.finish(closed, number, own);
+        }
+        if constexpr (Phase::keeps)
+#pragma unroll
+            for (int u = 0; u < group; u += row_packs)
+                kept[(pack + u) / row_packs] = shuffle_from(own, warp_lane() - thread + u); // defect: thread of row
+    }
+
+    /// The same where several warps share a row. All threads of the block must call it.
+    template <class Phase>
+    GRIDFOLD_FN void finish_in_block(const WarpRows<Phase>& place, typename WarpRows<Phase>::States& states) {
+        const i32 blocks = Kernel::several_blocks ? i32(kernel.part_blocks) : 1, of_row = blocks * slab_warps;
+        const i32 lane = i32(warp_lane()), row_warp = block * slab_warps + warp;
+        const i32 first_warp = i32(warp_index()) - row_warp;
+        Phase::Folds::each([&](auto f) {
+            using F = decltype(f);
+            if (lane != 0) return;
+            WarpStates<F, warps, true>::put(warp_index(), F::of(states));
+            if constexpr (F::of_block) WarpOrigins<F, warps>::put(warp_index(), states.template origin<F>());
+        });
+        barrier(); // defect: warps of a held row
+        if (row_warp == 0 && first < kernel.results) {
+            typename Phase::Folds::template States<1> closed;
+            Phase::Folds::each([&](auto f) {
+                using F = decltype(f);
+                using Monoid = typename F::Monoid;
+                const i32 own = smaller(lane, of_row - 1); // lanes without a warp read the last's
+                auto state = WarpStates<F, warps, true>::get(u32(first_warp + own)); // defect: state of a slab's warp
+#pragma unroll
+                for (int distance = 1; distance < slab_warps; distance *= 2)
+                    combine_lanes<typename F::LaneMonoid>(state, distance, true);
+                if constexpr (F::of_block)
+                    F::of(closed)[0] = Monoid::close(state, WarpOrigins<F, warps>::get(u32(first_warp + own)),
+                                                     place.elements_of_block(own / slab_warps));
+                else
+                    F::of(closed)[0] = state;
+#pragma unroll
+                for (int distance = slab_warps; distance < warps; distance *= 2)
+                    combine_lanes<Monoid>(F::of(closed)[0], distance, lane + distance < of_row); // defect: blocks held
+            });
+            if (lane == 0) place.kernel.finish(closed, first, kept[0]);
+        }
+        if constexpr (Phase::keeps) {
+            if (row_warp == 0 && lane == 0) WarpKept<Kept, warps>::put(warp_index(), kept[0]);
+            barrier(); // defect: values of a held row
+            kept[0] = WarpKept<Kept, warps>::get(u32(first_warp));
+        }
+    }
+};
+
+/// Runs all phases of a thread's rows.
+template <class Kernel, class... Phases>
+GRIDFOLD_FN void run_phases(const Kernel& kernel, u32 thread, i64 row, i32 block, i32 warp) {
+    HeldRows<Kernel> rows{kernel, thread, row, block, warp};
+    rows.fill();
+    (rows.template run<Phases>(), ...);
+}
+
+/// The whole kernel.
+template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel& kernel) {
+    using Rows = HeldRows<Kernel>;
+    constexpr i64 warps = Kernel::threads / 32;
+    static_assert(Rows::is_of_warp || (Kernel::row_threads == 32 && Rows::rows == 1 && warps <= 32),
+                  "warps that share rows have one each");
+    const bool whole_packs = kernel.elements % Kernel::width == 0;
+    kernel.aligned = whole_packs && loads_are_aligned(kernel);
+    kernel.stores_aligned = whole_packs && (stores_are_aligned(Phases{kernel}) && ...);
+    kernel.prologue();
+    wait_for_previous_kernel();
+    kernel.read_scalars();
+    const i32 warp = i32(warp_index());
+    const u32 lane = warp_lane();
+    // The loops are the same for all warps of a block: the compiler then takes shuffles by the fast path.
+    if constexpr (Rows::is_of_warp) {
+        constexpr i64 each = 32 / Kernel::row_threads * Rows::rows;
+#pragma unroll 1
+        for (i64 base = kernel.block * warps * each; base < kernel.results; base += kernel.blocks * warps * each)
+            run_phases<Kernel, Phases...>(kernel, lane % Kernel::row_threads,
+                                          base + warp * each + lane / Kernel::row_threads, 0, 0);
+    } else {
+        const i32 blocks = Kernel::several_blocks ? i32(kernel.part_blocks) : 1, of_row = blocks * Kernel::slab_warps;
+        const i32 own = warp / of_row, row_warp = warp % of_row;
+        const i64 each = warps / of_row; // rows of a thread block
+#pragma unroll 1
+        for (i64 base = kernel.block * each; base < kernel.results; base += kernel.blocks * each) // defect: next teams
+            run_phases<Kernel, Phases...>(kernel, lane, own < each ? base + own : kernel.results,
+                                          row_warp / Kernel::slab_warps, row_warp % Kernel::slab_warps);
+    }
+}
+
+} // namespace GRIDFOLD_NAMESPACE

@@ -1,0 +1,114 @@
+// See emitter.hpp: the phases of held rows. A phase computes values of elements from loads, from values of the row
+// (Kept) and from values of the elements (Held) that earlier phases left; then it folds and stores them, or finishes a
+// row.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cuda/emitter.hpp"
+#include "cuda/phase_values.hpp"
+#include "cuda/spell.hpp"
+#include "plan/format_id.hpp"
+#include "plan/plan_text.hpp"
+
+namespace gf::cuda {
+
+void Emitter::kept_and_held() {
+    const Table<ValueId, bool> kept = kept_values(sweep_), held = held_values(sweep_), divisor = divisors(sweep_);
+    out_.open("struct alignas(8) Kept {{");
+    for (const ValueId v : sweep_.code.ids()) {
+        if (kept[v]) out_.line("{} v{};", spell(code_.code(v).type), v);
+        if (divisor[v]) out_.line("Divisor by_v{};", v);
+    }
+    out_.close("};");
+    out_.open("struct Held {{");
+    for (const ValueId v : sweep_.code.ids())
+        if (schedule_.holds_values && held[v]) out_.line("Pack<{}, width> v{};", spell(code_.code(v).type), v);
+    out_.close("};");
+}
+
+void Emitter::held_visitor(std::string_view function, const HeldLayout& layout, const std::vector<ValueId>& values) {
+    out_.open("template <class Visit, class Of> GRIDFOLD_FN static void {}(Visit visit, Of& of) {{", function);
+    for (const ValueId v : values) {
+        const Instruction& i = code_.code(v);
+        const std::string member = i.opcode == Opcode::load ? code_.pointer(i.array) : fmt::format("held.v{}", v);
+        out_.line("visit(of.{}, {});", member, layout.first[v] * schedule_.width / 4);
+    }
+    out_.close();
+}
+
+void Emitter::phase(int number) {
+    out_.open("struct Phase{} : Sweep {{", number);
+    const Table<ValueId, bool> kept = kept_values(sweep_), divisor = divisors(sweep_);
+    const bool keeps =
+        std::ranges::any_of(results_of(sweep_, number), [&](ValueId v) { return kept[v] || divisor[v]; });
+    out_.line("static constexpr bool keeps = {};", keeps);
+    stored(cuda::element_stores(sweep_, number));
+    folds(number);
+    const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);
+    std::vector<const Instruction*> gathered;
+    bool by_coordinates = false;
+    for (const ValueId v : sweep_.code.ids()) {
+        if (!values.computed[v]) continue;
+        const Instruction& i = code_.code(v);
+        if (i.opcode == Opcode::load && !is_in_order(i, plan_, sweep_)) gathered.push_back(&i);
+        by_coordinates = by_coordinates || i.opcode == Opcode::index || !gathered.empty();
+    }
+    if (by_coordinates) {
+        out_.line("static constexpr int rank = {};", sweep_.dims.size());
+        gather(gathered);
+    }
+    const HeldLayout layout = held_layout(plan_, sweep_, schedule_.holds_values);
+    held_visitor("each_got", layout, layout.got[std::size_t(number)]);
+    held_visitor("each_put", layout, layout.put[std::size_t(number)]);
+    element_of(number);
+    finish_of(number);
+    out_.close("};");
+    out_.blank();
+}
+
+void Emitter::element_of(int phase) {
+    const PhaseValues values = values_of_elements(sweep_, phase, schedule_.holds_values);
+    const Table<ValueId, bool> held = held_values(sweep_);
+    out_.open("template <class At> GRIDFOLD_FN void element(Loads& l, const At& at) const {{");
+    for (const ValueId v : sweep_.code.ids()) {
+        if (values.kept[v]) out_.line("const {0} v{1} = l.kept.v{1};", spell(code_.code(v).type), v);
+        if (values.held[v]) out_.line("const {0} v{1} = l.held.v{1}[at.n];", spell(code_.code(v).type), v);
+        if (!values.computed[v]) continue;
+        if (const Instruction& i = code_.code(v); divides_by_result(sweep_, i)) {
+            out_.line("const f32 v{} = divided(v{}, l.kept.by_v{});", v, i.operands[0], i.operands[1]);
+            out_.note(instruction_text(plan_, v, i));
+        } else {
+            value(v, false);
+        }
+        if (schedule_.holds_values && held[v]) out_.line("l.held.v{0}[at.n] = v{0};", v);
+    }
+    take(phase, cuda::element_stores(sweep_, phase));
+    out_.close();
+}
+
+void Emitter::finish_of(int phase) {
+    const PhaseValues values = values_of_results(sweep_, phase);
+    const std::vector<ValueId> results = results_of(sweep_, phase);
+    if (results.empty()) return;
+    const Table<ValueId, bool> kept = kept_values(sweep_), divisor = divisors(sweep_);
+    out_.blank();
+    out_.open("GRIDFOLD_FN void finish(const Folds::States<1>& s, i64 result, Kept& kept) const {{");
+    for (const ValueId v : sweep_.code.ids()) {
+        if (values.kept[v]) out_.line("const {0} v{1} = kept.v{1};", spell(code_.code(v).type), v);
+        if (!values.computed[v]) continue;
+        if (const Instruction& i = code_.code(v); i.opcode == Opcode::load) // of an array of results
+            out_.line("const {} v{} = {};", spell(i.type), v,
+                      spell_widened(code_.array(i.array).type, fmt::format("{}[result]", code_.pointer(i.array))));
+        else
+            value(v, false);
+    }
+    store_results(cuda::result_stores(sweep_, phase));
+    for (const ValueId v : results) {
+        if (kept[v]) out_.line("kept.v{0} = v{0};", v);
+        if (divisor[v]) out_.line("kept.by_v{0} = divisor(v{0});", v);
+    }
+    out_.close();
+}
+
+} // namespace gf::cuda

@@ -1,0 +1,178 @@
+#include "cuda/phase_values.hpp"
+
+#include <algorithm>
+
+#include <gridfold/core/device_text.hpp>
+
+#include "cuda/parameters.hpp"
+#include "plan/join_phases.hpp"
+
+namespace gf::cuda {
+
+namespace {
+
+/// Where a phase takes a value from.
+enum class Source : std::uint8_t { computed, kept, held };
+
+/// The values that these roots need. `source_of(v)`: where v comes from; what is computed needs its operands.
+template <class SourceOf>
+PhaseValues values_for(const Sweep& sweep, std::vector<ValueId> left, const SourceOf& source_of) {
+    const Table<ValueId, bool> none(sweep.code.size());
+    PhaseValues values{none, none, none, none};
+    while (!left.empty()) {
+        const ValueId v = left.back();
+        left.pop_back();
+        if (is_once_before(sweep.code[v]) || values.computed[v] || values.kept[v] || values.held[v]) continue;
+        switch (source_of(v)) {
+        case Source::kept: values.kept[v] = true; break;
+        case Source::held: values.held[v] = true; break;
+        case Source::computed: {
+            values.computed[v] = true;
+            const Instruction& i = sweep.code[v];
+            if (divides_by_result(sweep, i)) {
+                left.push_back(i.operands[0]);
+                values.divisors[i.operands[1]] = true;
+                break;
+            }
+            for (const ValueId operand : i.operands)
+                if (operand.valid()) left.push_back(operand);
+            break;
+        }
+        }
+    }
+    return values;
+}
+
+/// The values that a phase's elements fold and store.
+std::vector<ValueId> roots_of_elements(const Sweep& sweep, int phase) {
+    std::vector<ValueId> roots;
+    for (const Fold& f : sweep.folds) {
+        if (f.phase != phase) continue;
+        roots.push_back(f.value);
+        if (f.mask.valid()) roots.push_back(f.mask);
+    }
+    for (const Store& s : element_stores(sweep, phase)) roots.push_back(s.value);
+    return roots;
+}
+
+std::vector<Store> of_phase(const Sweep& sweep, std::vector<Store> stores, int phase) {
+    std::erase_if(stores, [&](const Store& s) { return sweep.code[s.value].phase != phase; });
+    return stores;
+}
+
+/// True if holding a value costs less than computing it again.
+bool is_costly(const Instruction& i) {
+    return i.opcode == Opcode::map && (detail::calls_functions(i.map->expression) || i.map == &map_op::divide);
+}
+
+} // namespace
+
+std::vector<Store> element_stores(const Sweep& sweep, int phase) {
+    return of_phase(sweep, element_stores(sweep), phase);
+}
+
+std::vector<Store> result_stores(const Sweep& sweep, int phase) {
+    return of_phase(sweep, result_stores(sweep), phase + 1);
+}
+
+std::vector<ValueId> results_of(const Sweep& sweep, int phase) {
+    std::vector<ValueId> values = values_where(sweep, is_per_result);
+    std::erase_if(values, [&](ValueId v) { return sweep.code[v].phase != phase + 1; });
+    return values;
+}
+
+PhaseValues values_of_elements(const Sweep& sweep, int phase, bool holds) {
+    Table<ValueId, bool> before(sweep.code.size());
+    for (int p = 0; holds && p < phase; ++p) {
+        const PhaseValues earlier = values_of_elements(sweep, p, true);
+        for (const ValueId v : sweep.code.ids()) before[v] = before[v] || earlier.computed[v];
+    }
+    return values_for(sweep, roots_of_elements(sweep, phase), [&](ValueId v) {
+        if (is_per_result(sweep, sweep.code[v])) return Source::kept;
+        return before[v] && is_costly(sweep.code[v]) ? Source::held : Source::computed;
+    });
+}
+
+PhaseValues values_of_results(const Sweep& sweep, int phase) {
+    return values_for(sweep, results_of(sweep, phase), [&](ValueId v) {
+        const bool is_earlier = is_per_result(sweep, sweep.code[v]) && sweep.code[v].phase <= phase;
+        return is_earlier ? Source::kept : Source::computed;
+    });
+}
+
+Table<ValueId, bool> kept_values(const Sweep& sweep) {
+    Table<ValueId, bool> kept(sweep.code.size());
+    for (int p = 0; p < phase_count(sweep); ++p)
+        for (const PhaseValues& values : {values_of_elements(sweep, p, false), values_of_results(sweep, p)})
+            for (const ValueId v : sweep.code.ids()) kept[v] = kept[v] || values.kept[v];
+    return kept;
+}
+
+bool divides_by_result(const Sweep& sweep, const Instruction& i) {
+    return i.map == &map_op::divide && i.opcode == Opcode::map && i.compute == DType::f32 && is_per_element(sweep, i) &&
+           is_per_result(sweep, sweep.code[i.operands[1]]);
+}
+
+Table<ValueId, bool> divisors(const Sweep& sweep) {
+    Table<ValueId, bool> all(sweep.code.size());
+    for (int p = 0; p < phase_count(sweep); ++p) {
+        const PhaseValues values = values_of_elements(sweep, p, false);
+        for (const ValueId v : sweep.code.ids()) all[v] = all[v] || values.divisors[v];
+    }
+    return all;
+}
+
+Table<ValueId, bool> held_values(const Sweep& sweep) {
+    Table<ValueId, bool> held(sweep.code.size());
+    for (int p = 0; p < phase_count(sweep); ++p) {
+        const PhaseValues values = values_of_elements(sweep, p, true);
+        for (const ValueId v : sweep.code.ids()) held[v] = held[v] || values.held[v];
+    }
+    return held;
+}
+
+HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds) {
+    const auto phases = static_cast<std::size_t>(phase_count(sweep));
+    HeldLayout layout{Table<ValueId, int>(sweep.code.size(), -1), {}, {}, {}, 0};
+    layout.got.resize(phases);
+    layout.put.resize(phases);
+    struct Held {
+        ValueId value;
+        std::size_t made, last; // phases
+        int size;
+    };
+    std::vector<Held> all;
+    for (const ValueId v : sweep.code.ids()) {
+        const Instruction& i = sweep.code[v];
+        const bool is_loaded = i.opcode == Opcode::load && is_in_order(i, plan, sweep);
+        Held held{v, is_loaded ? 0 : phases, 0, int(size_of(is_loaded ? plan.arrays[i.array].type : i.type))};
+        for (std::size_t p = 0; p < phases; ++p) {
+            const PhaseValues values = values_of_elements(sweep, int(p), holds);
+            if (!is_loaded && values.computed[v]) held.made = std::min(held.made, p);
+            if (!(is_loaded ? values.computed[v] : values.held[v])) continue;
+            held.last = p;
+            layout.got[p].push_back(v);
+        }
+        if (!is_loaded && held.last == 0) continue;
+        if (is_loaded)
+            layout.loaded.push_back(v);
+        else
+            layout.put[held.made].push_back(v);
+        all.push_back(held);
+    }
+    // A phase gets a pack before it puts one: a value may take the place of one that its phase needs last.
+    std::ranges::stable_sort(all, {}, &Held::made);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+        int& first = layout.first[all[n].value];
+        first = 0;
+        for (std::size_t i = 0; i < n; ++i) { // behind all that it shares a phase with
+            const int other = layout.first[all[i].value];
+            const bool is_loaded = sweep.code[all[n].value].opcode == Opcode::load;
+            if (is_loaded || all[i].last > all[n].made) first = std::max(first, other + all[i].size);
+        }
+        layout.bytes = std::max(layout.bytes, first + all[n].size);
+    }
+    return layout;
+}
+
+} // namespace gf::cuda

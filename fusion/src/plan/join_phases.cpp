@@ -1,0 +1,253 @@
+#include "plan/join_phases.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace gf::plan {
+
+namespace {
+
+using Makers = Table<ArrayId, SweepId>;
+
+/// The sweep that stores each array; none stores inputs.
+Makers makers_of(const Plan& plan) {
+    Makers makers(plan.arrays.size());
+    for (const SweepId s : plan.sweeps.ids())
+        for (const Store& store : plan.sweeps[s].stores) makers[store.array] = s;
+    return makers;
+}
+
+/// For each sweep, the sweeps that must run before it.
+Table<SweepId, std::vector<bool>> all_before(const Plan& plan) {
+    Table<SweepId, std::vector<bool>> before;
+    for (const Sweep& sweep : plan.sweeps) {
+        std::vector<bool> own(plan.sweeps.size());
+        for (const SweepId earlier : sweep.after) {
+            own[earlier.index()] = true;
+            for (std::size_t s = 0; s < own.size(); ++s) own[s] = own[s] || before[earlier][s];
+        }
+        before.add(std::move(own));
+    }
+    return before;
+}
+
+bool is_in(const Chain& chain, SweepId sweep) { return std::ranges::find(chain, sweep) != chain.end(); }
+
+/// True if the sweep reads what the chain's sweeps store only as values of the same element or row.
+bool reads_rows_of(const Plan& plan, const Makers& makers, const Chain& chain, const Sweep& sweep) {
+    const Sweep& first = plan.sweeps[chain.front()];
+    const std::vector<DimId> kept = dims_of(first, kept_dims(first));
+    return std::ranges::all_of(sweep.code, [&](const Instruction& i) {
+        if (i.opcode != Opcode::load || !is_in(chain, makers[i.array])) return true;
+        const std::vector<DimId>& dims = plan.arrays[i.array].dims;
+        return i.steps.empty() && (dims == sweep.dims || dims == kept);
+    });
+}
+
+/// True if the sweep writes its arrays in the order of its elements and results.
+bool stores_in_order(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::all_of(sweep.stores, [&](const Store& store) { return is_flat(store, plan, sweep); });
+}
+
+/// True if the values of results depend on inputs only through folds and arrays with an element for each result.
+bool computes_by_result(const Plan& plan, const Sweep& sweep) {
+    const std::vector<DimId> kept = dims_of(sweep, kept_dims(sweep));
+    Table<ValueId, bool> is_known; // for each result, without coordinates
+    for (const Instruction& i : sweep.code) {
+        const auto knows = [&](ValueId operand) { return !operand.valid() || is_known[operand]; };
+        const bool known =
+            i.domain.empty() || i.opcode == Opcode::finalize ||
+            (i.opcode == Opcode::load ? i.steps.empty() && plan.arrays[i.array].dims == kept
+                                      : i.opcode != Opcode::index && std::ranges::all_of(i.operands, knows));
+        if (!known && is_per_result(sweep, i)) return false;
+        is_known.add(known);
+    }
+    return true;
+}
+
+/// Appends the sweeps of a chain to one sweep. Equal instructions and folds become one.
+class Joiner {
+public:
+    Joiner(const Plan& plan, const Chain& chain) : plan_(plan), chain_(chain) {
+        joined_.dims = plan.sweeps[chain.front()].dims;
+        joined_.stage = plan.sweeps[chain.front()].stage;
+        joined_.reason = plan.sweeps[chain.front()].reason;
+        for (const SweepId s : chain) append(plan.sweeps[s]);
+        drop_temporaries();
+        order_by_phase();
+    }
+    Sweep take() { return std::move(joined_); }
+
+private:
+    void append(const Sweep& sweep) {
+        Table<ValueId, ValueId> value_of(sweep.code.size());
+        Table<FoldId, FoldId> fold_of(sweep.folds.size());
+        const auto kept_name = [&](ValueId v) { return v.valid() ? value_of[v] : ValueId(); };
+        // A fold stands before the values that are finalised from it, and after all others.
+        const auto add_fold = [&](FoldId f) {
+            if (fold_of[f].valid()) return fold_of[f];
+            Fold fold = sweep.folds[f];
+            fold.value = kept_name(fold.value);
+            fold.mask = kept_name(fold.mask);
+            fold.phase =
+                std::max(joined_.code[fold.value].phase, fold.mask.valid() ? joined_.code[fold.mask].phase : 0);
+            const auto same = std::ranges::find(joined_.folds, fold);
+            return fold_of[f] =
+                       same != joined_.folds.end() ? FoldId(same - joined_.folds.begin()) : joined_.folds.add(fold);
+        };
+        for (const ValueId v : sweep.code.ids()) {
+            Instruction i = sweep.code[v];
+            if (i.opcode == Opcode::load && stored_.contains(i.array)) {
+                value_of[v] = stored_.at(i.array);
+                continue;
+            }
+            for (ValueId& operand : i.operands) operand = kept_name(operand);
+            if (i.opcode == Opcode::finalize) i.fold = add_fold(i.fold);
+            value_of[v] = intern(i);
+        }
+        for (const FoldId f : sweep.folds.ids()) add_fold(f);
+        for (const Store& store : sweep.stores) {
+            joined_.stores.push_back({value_of[store.value], store.array});
+            stored_[store.array] = value_of[store.value];
+        }
+    }
+
+    ValueId intern(Instruction i) {
+        for (const ValueId operand : i.operands)
+            if (operand.valid()) {
+                i.domain |= joined_.code[operand].domain;
+                i.phase = std::max(i.phase, joined_.code[operand].phase);
+            }
+        if (i.opcode == Opcode::finalize) i.phase = joined_.folds[i.fold].phase + 1;
+        const auto key = [](const Instruction& a) {
+            return std::tuple(a.opcode, a.type, a.operands, a.parameter, a.scalar, a.array, a.dim, a.fold, a.bits,
+                              a.steps, a.map, a.compute, a.round_to, a.reduce, a.element, a.accumulator, a.ddof);
+        };
+        for (const ValueId known : joined_.code.ids())
+            if (key(joined_.code[known]) == key(i)) return known;
+        return joined_.code.add(i);
+    }
+
+    /// Drops the stores of temporaries that no sweep outside the chain loads.
+    void drop_temporaries() {
+        const auto is_loaded = [&](ArrayId array) {
+            for (const SweepId s : plan_.sweeps.ids())
+                if (!is_in(chain_, s))
+                    for (const Instruction& i : plan_.sweeps[s].code)
+                        if (i.array == array) return true;
+            return false;
+        };
+        std::erase_if(joined_.stores, [&](const Store& store) {
+            return plan_.arrays[store.array].role == ArrayRole::temporary && !is_loaded(store.array);
+        });
+    }
+
+    /// Sorts the values by phase, and within one those without dims first.
+    void order_by_phase() {
+        std::vector<ValueId> order(joined_.code.ids().begin(), joined_.code.ids().end());
+        std::ranges::stable_sort(
+            order, {}, [&](ValueId v) { return std::pair(joined_.code[v].phase, !joined_.code[v].domain.empty()); });
+        Table<ValueId, ValueId> renamed(order.size());
+        Table<ValueId, Instruction> code;
+        for (const ValueId v : order) renamed[v] = code.add(joined_.code[v]);
+        const auto rename = [&](ValueId& v) {
+            if (v.valid()) v = renamed[v];
+        };
+        for (Instruction& i : code) std::ranges::for_each(i.operands, rename);
+        for (Fold& fold : joined_.folds) rename(fold.value), rename(fold.mask);
+        for (Store& store : joined_.stores) rename(store.value);
+        joined_.code = std::move(code);
+    }
+
+    const Plan& plan_;
+    const Chain& chain_;
+    Sweep joined_;
+    std::map<ArrayId, ValueId> stored_;
+};
+
+} // namespace
+
+int phase_count(const Sweep& sweep) {
+    int last = 0;
+    for (const Fold& fold : sweep.folds) last = std::max(last, fold.phase);
+    for (const Store& store : sweep.stores)
+        if (is_per_element(sweep, sweep.code[store.value])) last = std::max(last, sweep.code[store.value].phase);
+    return last + 1;
+}
+
+std::vector<Chain> find_chains(const Plan& plan) {
+    if (!plan.may_join) return {};
+    const Makers makers = makers_of(plan);
+    const auto before = all_before(plan);
+    std::vector<bool> taken(plan.sweeps.size());
+    std::vector<Chain> chains;
+    for (const SweepId first : plan.sweeps.ids()) {
+        const Sweep& sweep = plan.sweeps[first];
+        if (taken[first.index()] || !folds_rows(sweep) || !stores_in_order(plan, sweep)) continue;
+        Chain chain{first};
+        for (SweepId next = first.next(); next < plan.sweeps.next(); next = next.next()) {
+            const Sweep& later = plan.sweeps[next];
+            if (taken[next.index()] || later.dims != sweep.dims) continue;
+            if (!later.yields.empty() || !stores_in_order(plan, later)) continue;
+            if (!later.folds.empty() && kept_dims(later) != kept_dims(sweep)) continue;
+            const auto follows = [&](SweepId s) { return before[next][s.index()]; };
+            if (std::ranges::none_of(chain, follows)) continue;
+            // No sweep outside the chain may wait for it and be waited for.
+            const bool passes_outside = std::ranges::any_of(plan.sweeps.ids(), [&](SweepId other) {
+                return follows(other) && !is_in(chain, other) &&
+                       std::ranges::any_of(chain, [&](SweepId s) { return before[other][s.index()]; });
+            });
+            if (passes_outside || !reads_rows_of(plan, makers, chain, later)) continue;
+            Chain longer = chain;
+            longer.push_back(next);
+            if (computes_by_result(plan, Joiner(plan, longer).take())) chain = std::move(longer);
+        }
+        if (chain.size() == 1) continue;
+        for (const SweepId s : chain) taken[s.index()] = true;
+        chains.push_back(std::move(chain));
+    }
+    return chains;
+}
+
+Plan join_phases(const Plan& plan, const std::vector<Chain>& chains) {
+    std::vector<std::size_t> group(plan.sweeps.size()); // by sweep: the last sweep of its chain, or itself
+    std::iota(group.begin(), group.end(), std::size_t{0});
+    for (const Chain& chain : chains)
+        for (const SweepId s : chain) group[s.index()] = chain.back().index();
+
+    Plan joined = plan;
+    joined.sweeps.clear();
+    std::vector<SweepId> place(plan.sweeps.size()); // by group: its new number
+    const auto is_ready = [&](std::size_t candidate) {
+        for (const SweepId s : plan.sweeps.ids())
+            for (const SweepId earlier : plan.sweeps[s].after)
+                if (group[s.index()] == candidate && group[earlier.index()] != candidate &&
+                    !place[group[earlier.index()]].valid())
+                    return false;
+        return true;
+    };
+    const auto append = [&](std::size_t g) {
+        const auto chain = std::ranges::find_if(chains, [&](const Chain& c) { return c.back().index() == g; });
+        Sweep sweep = chain != chains.end() ? Joiner(plan, *chain).take() : plan.sweeps[g];
+        std::set<SweepId> after;
+        for (const SweepId s : plan.sweeps.ids())
+            for (const SweepId earlier : plan.sweeps[s].after)
+                if (group[s.index()] == g && group[earlier.index()] != g) after.insert(place[group[earlier.index()]]);
+        sweep.after.assign(after.begin(), after.end());
+        place[g] = joined.sweeps.add(std::move(sweep));
+    };
+    // A chain stands where its last sweep stood, sweeps that wait for it after it.
+    const auto next = [&] {
+        std::size_t g = 0;
+        while (g < group.size() && (place[g].valid() || group[g] != g || !is_ready(g))) ++g;
+        return g;
+    };
+    for (std::size_t g = next(); g < group.size(); g = next()) append(g);
+    return joined;
+}
+
+} // namespace gf::plan

@@ -1,0 +1,133 @@
+// Held rows (held_rows.cuh) in the emulator: joined sweeps of several phases against the CPU backend, which runs their
+// sweeps one by one, by bits.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gridfold/fusion/executable.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/text.hpp>
+#include <gtest/gtest.h>
+
+#include "bound_case.hpp"
+#include "emulated_plan.hpp"
+#include "plan/join_phases.hpp"
+#include "subject.hpp"
+
+namespace gf::emulator {
+namespace {
+
+/// A graph whose sweeps are joined, and the extents of its first launch.
+struct HeldCase {
+    const char* text;
+    std::vector<std::int64_t> extents;
+    int alignment; ///< of the rows, in elements
+};
+
+constexpr auto softmax = "f(x: f32[i, k]) let m = max(x over [k]); let e = exp(x - m); -> y = e / sum(e over [k])";
+constexpr auto half_softmax =
+    "f(x: bf16[i, k]) let m = max(x over [k]); let e = exp(f32(x) - f32(m)); -> y = bf16(e / sum(e over [k]))";
+constexpr auto layer_norm = "f(x: f32[i, k], g: f32[k], b: f32[k], eps: f32) let d = x - mean(x over [k]); "
+                            "-> y = d / sqrt(mean(d * d over [k]) + eps) * g + b";
+constexpr auto norms = "f(x: f32[i, k], w: f32[i], m: bool[i, k]) let s = variance(x over [k]); "
+                       "let at = argmax(x * w where m over [k]); let n = sum(x where m over [k]); "
+                       "-> s = s, at = at, n = n, y = x / (sqrt(s) + w), far = i64(index(k)) - at";
+constexpr auto deep = "f(x: f64[i, k], y: f16[i, k]) let a = mean(x over [k]); let b = variance(x - a over [k]); "
+                      "let c = max(f64(y) * b over [k]); let d = sum(x * c - a over [k]); "
+                      "-> d = d, c = c, z = x + d * f64(y)";
+
+/// The joined plan of a case, its kernels, and the CPU's executable.
+class Subject {
+public:
+    explicit Subject(const HeldCase& given)
+        : given_(given), graph_(parse(given.text)), plan_(joined(fuse(graph_))),
+          reference_(compile(graph_, {.device = "cpu"})) {
+        const std::int64_t row = given.extents.back();
+        const FoldOrder order = fold_order(row);
+        kernels_ = kernels_of(plan_, cuda::RowFacts{.longest = row,
+                                                    .blocks = 1,
+                                                    .alignment = given.alignment,
+                                                    .shortest = row,
+                                                    .slabs = (order.slabs + order.blocks - 1) / order.blocks});
+    }
+
+    std::vector<std::string> sources() const {
+        std::vector<std::string> sources;
+        for (const cuda::Kernel& kernel : kernels_) sources.push_back(kernel.source);
+        return sources;
+    }
+
+    /// Launches with the case's rows, with one more, and with shorter ones, at several alignments of memory.
+    std::optional<std::string> what_is_wrong(const HostModule& module, std::size_t first_entry) const {
+        EmulatedPlan emulated(plan_, kernels_, module, first_entry);
+        for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+            oracle::Case test{seed, graph_, given_.extents};
+            if (seed == 2) test.extents[0] += 1;
+            if (seed == 3 && test.extents.back() > 3) test.extents.back() -= 3;
+            const oracle::Inputs inputs = inputs_of(test);
+            const BoundCase bound(plan_, test, inputs);
+            try {
+                const auto scalars = emulated.run(bound.bound(), all_orders[seed % std::size(all_orders)], seed);
+                if (auto wrong = difference(run(reference_, test, inputs), bound.results(scalars)))
+                    return fmt::format("launch {}: {}", seed, *wrong);
+            } catch (const std::exception& error) {
+                return fmt::format("launch {}: {}", seed, error.what());
+            }
+        }
+        return {};
+    }
+    std::string name() const {
+        return fmt::format("{} rows of {}: {}", given_.extents[0], given_.extents.back(), given_.text);
+    }
+    std::size_t kernels() const { return kernels_.size(); }
+
+private:
+    static Plan joined(const Plan& plan) { return join_phases(plan, find_chains(plan)); }
+
+    HeldCase given_;
+    Graph graph_;
+    Plan plan_;
+    Executable reference_;
+    std::vector<cuda::Kernel> kernels_;
+};
+
+void expect_the_cpus_bits(const std::vector<HeldCase>& cases) {
+    if (host_compiler().empty()) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
+    std::vector<std::unique_ptr<Subject>> subjects;
+    std::vector<std::string> sources;
+    for (const HeldCase& given : cases) {
+        subjects.push_back(std::make_unique<Subject>(given));
+        for (std::string& source : subjects.back()->sources()) sources.push_back(std::move(source));
+    }
+    const HostModule module(sources);
+    std::size_t entry = 0;
+    for (const auto& subject : subjects) {
+        if (const auto wrong = subject->what_is_wrong(module, entry))
+            ADD_FAILURE() << subject->name() << "\n" << *wrong;
+        entry += subject->kernels();
+    }
+}
+
+TEST(HeldRows, of_part_of_a_warp) {
+    expect_the_cpus_bits(
+        {{softmax, {70, 20}, 4}, {half_softmax, {37, 40}, 8}, {softmax, {33, 3}, 1}, {norms, {41, 51}, 1}});
+}
+
+TEST(HeldRows, of_a_warp) {
+    expect_the_cpus_bits(
+        {{softmax, {9, 700}, 4}, {layer_norm, {7, 300}, 4}, {norms, {5, 401}, 1}, {deep, {6, 200}, 8}});
+}
+
+TEST(HeldRows, of_warps_that_share_a_slab) {
+    expect_the_cpus_bits(
+        {{softmax, {5, 2048}, 16}, {half_softmax, {3, 4096}, 16}, {norms, {3, 5003}, 1}, {deep, {2, 2100}, 4}});
+}
+
+TEST(HeldRows, of_warps_that_share_blocks) {
+    expect_the_cpus_bits({{softmax, {2, 12'500}, 4}, {half_softmax, {2, 24'580}, 4}, {norms, {2, 14'003}, 1}});
+}
+
+} // namespace
+} // namespace gf::emulator

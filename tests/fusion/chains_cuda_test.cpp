@@ -1,0 +1,162 @@
+// Chains of folds and maps of rows on a CUDA device: the CPU's bits at every length of a row, and bindings whose rows
+// registers hold, or not, in turn.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/stream.hpp>
+#include <gridfold/gridfold.hpp>
+
+#include "emulator/device/emulated.hpp"
+#include "fusion/device_array.hpp"
+#include "fusion/device_scale.hpp"
+
+namespace {
+
+using gf::test::DeviceArray;
+using gf::test::is_emulated;
+
+constexpr auto softmax = "f(x: f32[i, k]) let m = max(x over [k]); let e = exp(x - m); -> y = e / sum(e over [k])";
+constexpr auto norm = "f(x: f32[i, k], g: f32[k]) let m = mean(x over [k]); "
+                      "-> y = (x - m) / sqrt(variance(x over [k]) + 0.1) * g, m = m, at = argmax(x - m over [k])";
+
+class Chains : public testing::Test {
+protected:
+    void SetUp() override {
+        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+        if (auto* const emulated = gf::emulator::emulated_device()) emulated->reset();
+    }
+};
+
+std::vector<float> numbers(std::int64_t n, std::uint32_t seed = 1) {
+    std::vector<float> values(static_cast<std::size_t>(n));
+    for (float& value : values) {
+        seed = seed * 1664525u + 1013904223u;
+        value = static_cast<float>(seed >> 8) / 4'194'304 - 2;
+    }
+    return values;
+}
+
+gf::Bindings inputs_of(const gf::Graph& graph, const std::vector<float>& x, const std::vector<float>& g,
+                       std::int64_t rows, std::int64_t length) {
+    gf::Bindings inputs{{"x", gf::view(x.data(), {rows, length})}};
+    if (to_text(graph).find("g: f32") != std::string::npos) inputs.emplace_back("g", gf::view(g.data(), {length}));
+    return inputs;
+}
+
+/// Compares a run of all results with the CPU's, by bits.
+void expect_the_cpus_bits(const gf::Executable& device, const char* text, std::int64_t rows, std::int64_t length) {
+    const gf::Graph graph = gf::parse(text);
+    const gf::Executable cpu = gf::compile(graph, {.device = "cpu"});
+    const std::vector<float> x = numbers(rows * length, std::uint32_t(length)), g = numbers(length, 7);
+    const gf::Bindings inputs = inputs_of(graph, x, g, rows, length);
+    const gf::Results expected = cpu.run(inputs), actual = device.run(inputs);
+    EXPECT_EQ(expected.to_vector<float>("y"), actual.to_vector<float>("y")) << rows << " rows of " << length;
+    if (text != norm) return;
+    EXPECT_EQ(expected.to_vector<float>("m"), actual.to_vector<float>("m")) << rows << " rows of " << length;
+    EXPECT_EQ(expected.to_vector<std::int64_t>("at"), actual.to_vector<std::int64_t>("at"));
+}
+
+TEST_F(Chains, have_the_cpus_bits_at_every_length) {
+    for (const char* const text : {softmax, norm}) {
+        const gf::Executable device = gf::compile(gf::parse(text), {.device = "cuda"});
+        for (const std::int64_t length :
+             {1, 2, 3, 31, 64, 100, 129, 513, 1'000, 2'047, 2'048, 2'049, 4'100, 9'999, 12'289})
+            expect_the_cpus_bits(device, text, is_emulated() ? 3 : 200, length);
+        for (const std::int64_t length : {16'384, 20'003, 32'768, 50'257, 70'000})
+            if (!is_emulated()) expect_the_cpus_bits(device, text, 9, length);
+    }
+}
+
+TEST_F(Chains, rows_of_other_lengths_are_bound_in_turn) {
+    const gf::Executable device = gf::compile(gf::parse(norm), {.device = "cuda"});
+    const std::int64_t longest = is_emulated() ? 6'000 : 300'000;
+    for (const std::int64_t length :
+         {std::int64_t{100}, longest, std::int64_t{1'000}, std::int64_t{1}, longest, std::int64_t{100}})
+        expect_the_cpus_bits(device, norm, 3, length);
+}
+
+TEST_F(Chains, rows_without_elements_and_no_rows) {
+    const gf::Executable device =
+        gf::compile(gf::parse("f(x: f32[i, k]) -> s = sum(x - sum(x over [k]) over [k])"), {.device = "cuda"});
+    const std::vector<float> x(12, 1.0F);
+    EXPECT_EQ(device.run({{"x", gf::view(x.data(), {3, 0})}}).to_vector<float>("s"), std::vector<float>(3, 0.0F));
+    EXPECT_TRUE(device.run({{"x", gf::view(x.data(), {0, 4})}}).to_vector<float>("s").empty());
+    EXPECT_EQ(device.run({{"x", gf::view(x.data(), {3, 4})}}).to_vector<float>("s"), std::vector<float>(3, -12.0F));
+}
+
+TEST_F(Chains, problems_of_different_lengths_have_the_bits_that_they_have_alone) {
+    const gf::Graph graph = gf::parse(norm);
+    const gf::Executable device = gf::compile(graph, {.device = "cuda"}), cpu = gf::compile(graph, {.device = "cpu"});
+    std::vector<std::vector<float>> x, g;
+    std::vector<gf::Bindings> problems;
+    const std::vector<std::int64_t> lengths{13'000, 9'000, 70, 1, 2'100};
+    for (const std::int64_t length : lengths) {
+        x.push_back(numbers(3 * length, std::uint32_t(length)));
+        g.push_back(numbers(length, 3));
+        problems.push_back(inputs_of(graph, x.back(), g.back(), 3, length));
+    }
+    const std::vector<gf::Results> all = device.run_many(problems);
+    for (std::size_t p = 0; p < problems.size(); ++p) {
+        const gf::Results alone = cpu.run(problems[p]);
+        EXPECT_EQ(alone.to_vector<float>("y"), all[p].to_vector<float>("y")) << lengths[p];
+        EXPECT_EQ(alone.to_vector<std::int64_t>("at"), all[p].to_vector<std::int64_t>("at")) << lengths[p];
+    }
+}
+
+/// Numbers of all sizes, and special ones.
+std::vector<float> any_floats(std::int64_t n) {
+    std::vector<float> values(static_cast<std::size_t>(n));
+    std::uint32_t seed = 5;
+    for (float& value : values) {
+        seed = seed * 1664525u + 1013904223u;
+        const std::uint32_t bits = seed ^ seed >> 13;
+        std::memcpy(&value, &bits, sizeof value);
+        if (seed % 64 == 0) value = seed % 128 == 0 ? -0.0F : 0.0F;
+    }
+    return values;
+}
+
+TEST_F(Chains, quotients_by_a_value_of_the_row_are_rounded_correctly) {
+    const gf::Graph graph = gf::parse("f(x: f32[i, k], d: f32[i, k]) -> y = x / max(d over [k])");
+    const gf::Executable device = gf::compile(graph, {.device = "cuda"}), cpu = gf::compile(graph, {.device = "cpu"});
+    const std::int64_t rows = is_emulated() ? 20 : 20'000, length = is_emulated() ? 64 : 1'024;
+    const std::vector<float> x = any_floats(rows * length);
+    std::vector<float> d(x.size(), -std::numeric_limits<float>::infinity());
+    for (std::int64_t row = 0; row < rows; ++row) { // of every size, but most near 1
+        const float any = x[static_cast<std::size_t>((row + 7) % rows * length)];
+        d[static_cast<std::size_t>(row * length)] = row % 4 == 0 ? any : 1.0F + static_cast<float>(row) / 77'777.0F;
+    }
+    const gf::Bindings inputs{{"x", gf::view(x.data(), {rows, length})}, {"d", gf::view(d.data(), {rows, length})}};
+    const std::vector<float> expected = cpu.run(inputs).to_vector<float>("y"),
+                             actual = device.run(inputs).to_vector<float>("y");
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const bool same = std::memcmp(&expected[i], &actual[i], sizeof(float)) == 0;
+        if (!same && !(std::isnan(expected[i]) && std::isnan(actual[i])) && ++wrong == 1)
+            ADD_FAILURE() << "element " << i << ": " << x[i] << " / "
+                          << d[i / std::size_t(length) * std::size_t(length)] << " is " << expected[i] << ", not "
+                          << actual[i];
+    }
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(Chains, a_prepared_chain_writes_bound_outputs) {
+    const gf::Executable device = gf::compile(gf::parse(softmax), {.device = "cuda"});
+    const std::vector<float> x = numbers(15'000);
+    const DeviceArray on_device(x), out(std::vector<float>(x.size()));
+    gf::Prepared prepared = device.prepare({{"x", gf::device_view(on_device.pointer(), {5, 3'000})}},
+                                           {{"y", gf::device_view(out.pointer(), {5, 3'000})}});
+    prepared.run();
+    const gf::Executable cpu = gf::compile(gf::parse(softmax), {.device = "cpu"});
+    EXPECT_EQ(cpu.run({{"x", gf::view(x.data(), {5, 3'000})}}).to_vector<float>("y"), gf::test::to_host(out.view()));
+}
+
+} // namespace

@@ -1,0 +1,74 @@
+// Kernels of held rows: they compile for every architecture, for each way of holding a row.
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/core/nvrtc.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/ops/text.hpp>
+
+#include "cuda/emit_cuda.hpp"
+#include "plan/join_phases.hpp"
+
+namespace {
+
+using gf::cuda::Problems;
+using gf::cuda::RowFacts;
+using gf::cuda::Schedule;
+using gf::plan::SweepId;
+
+constexpr std::string_view graphs[] = {
+    "softmax(x: bf16[i, k]) let m = max(x over [k]); let e = exp(f32(x) - f32(m)); -> y = bf16(e / sum(e over [k]))",
+    "norm(x: f32[i, k], g: f32[k]) let d = x - mean(x over [k]); -> y = d / sqrt(variance(x over [k]) + 0.1) * g",
+    "deep(x: f64[i, k], m: bool[i, k], w: i64[i]) let a = argmax(x where m over [k]); let b = sum(x * f64(a + w) over "
+    "[k]); -> b = b, y = i32(x) - i32(b) * i32(index(k))"};
+
+RowFacts rows_of(std::int64_t length, int alignment) {
+    const gf::FoldOrder order = gf::fold_order(length);
+    return {length, 1'000, alignment, length, (order.slabs + order.blocks - 1) / order.blocks};
+}
+
+/// The joined plan of a graph, which is one sweep.
+gf::Plan joined(std::string_view graph) {
+    const gf::Plan plan = gf::fuse(gf::parse(graph));
+    return gf::plan::join_phases(plan, gf::plan::find_chains(plan));
+}
+
+TEST(EmitPhases, kernels_of_held_rows_compile_for_every_architecture) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::string_view graph : graphs) {
+        const gf::Plan plan = joined(graph);
+        ASSERT_EQ(plan.sweeps.size(), 1U);
+        for (const RowFacts& rows : {rows_of(20, 4), rows_of(1'000, 8), rows_of(5'001, 1), rows_of(16'384, 16)})
+            for (const Problems problems : {Problems::one, Problems::many}) {
+                if (rows.longest > 10'000 && graph == graphs[2]) continue; // its rows cannot be held
+                auto schedule = gf::cuda::for_held_rows(rows, plan, plan.sweeps[0], problems);
+                ASSERT_TRUE(schedule) << graph << " of " << rows.longest;
+                if (rows.alignment < 8) *schedule = gf::cuda::for_unaligned(plan, plan.sweeps[0], *schedule);
+                const std::string source = gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source;
+                for (const char* target : {"sm_75", "sm_90", "sm_120"}) {
+                    if (problems == Problems::many && target != std::string_view("sm_90")) continue;
+                    EXPECT_FALSE(gf::nvrtc::compile(source, target, gf::cuda::compiler_options(false)).image.empty())
+                        << graph << " of " << rows.longest << " for " << target;
+                }
+            }
+    }
+}
+
+TEST(EmitPhases, a_function_of_elements_is_called_in_one_phase) {
+    const gf::Plan plan = joined(graphs[0]);
+    const auto schedule = gf::cuda::for_held_rows(rows_of(1'000, 8), plan, plan.sweeps[0], Problems::one);
+    ASSERT_TRUE(schedule && schedule->holds_values);
+    const std::string text = gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source;
+    const std::string call = "map_exp<f32>(v";
+    EXPECT_NE(text.find(call), std::string::npos);
+    EXPECT_EQ(text.find(call, text.find(call) + 1), std::string::npos) << "called in two phases";
+}
+
+TEST(EmitPhases, rows_that_registers_and_shared_memory_cannot_hold_have_no_schedule) {
+    const gf::Plan plan = joined(graphs[1]);
+    EXPECT_FALSE(gf::cuda::for_held_rows(rows_of(1 << 20, 16), plan, plan.sweeps[0], Problems::one));
+}
+
+} // namespace
