@@ -14,6 +14,7 @@ void add_sixteen(Suite& suite);     ///< sixteen statistics of four columns
 void add_many(Suite& suite);        ///< five statistics of many short columns
 void add_rows(Suite& suite);        ///< one function of each row of a matrix
 void add_dims(Suite& suite);        ///< folds over some dims: rows, columns, channels
+void add_chains(Suite& suite);      ///< softmax and norms of rows
 void add_zscore(Suite& suite);      ///< an array result
 void add_functions(Suite& suite);   ///< elementary functions of a column
 void add_round_trip(Suite& suite);  ///< the time of a small call on the host
@@ -29,6 +30,7 @@ inline void add_workloads(Suite& suite) {
     add_many(suite);
     add_rows(suite);
     add_dims(suite);
+    add_chains(suite);
     add_zscore(suite);
     add_functions(suite);
     add_round_trip(suite);
