@@ -56,9 +56,10 @@ TEST(JoinPhases, values_of_rows_are_computed_once_a_row) {
     const Plan plan = joined("f(x: f32[i, k], w: f32[i]) -> y = x * sqrt(mean(x over [k]) + w)");
     ASSERT_EQ(plan.sweeps.size(), 1U);
     const plan::Sweep& sweep = plan.sweeps[0];
-    for (const Instruction& i : sweep.code) {
-        if (i.map != nullptr && i.map->name == "sqrt") EXPECT_TRUE(is_per_result(sweep, i));
-    }
+    for (const Instruction& i : sweep.code)
+        if (i.map != nullptr && i.map->name == "sqrt") {
+            EXPECT_TRUE(is_per_result(sweep, i));
+        }
 }
 
 TEST(JoinPhases, columns_and_whole_folds_are_no_chains) {
