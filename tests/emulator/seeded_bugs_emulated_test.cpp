@@ -78,7 +78,7 @@ struct UnderTest {
 /// blocks, the second short; channels of two blocks whose slabs are kept dims, and whose slabs are cut along a folded
 /// one, with states that pass through shared memory in windows; small parts that share tiles, the last not full, and
 /// larger ones of a batch; rows without elements; then rows by warps: short ones side by side, aligned and not; longer
-/// ones of a warp; and of four warps each; then held rows of part of a warp, of a warp, and of several.
+/// ones of a warp; and of four warps each.
 std::vector<UnderTest> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -104,8 +104,6 @@ std::vector<UnderTest> graphs_under_test() {
     const char* none = "g(x: f32[i, j]) -> s = sum(x over [j])";
     const char* short_rows =
         "g(x: f32[i, j]) -> m = mean(x over [j]), v = variance(x over [j]), at = argmax(x over [j])";
-    const char* held = "g(x: f32[i, j], w: f32[j]) let d = x - mean(x over [j]); let v = variance(d over [j]); "
-                       "-> v = v, at = argmax(d * v over [j]), y = exp(d) / sum(exp(d) over [j]) * w";
     const char* beside_in_rows = "g(x: f16[i, j], y: f16[i, j]) -> s = sum(x + y over [j])";
     return {{{4, parse(sum), {17'000}}},
             {{misaligned_seed(), parse(sum), {17'000}}},
@@ -131,11 +129,7 @@ std::vector<UnderTest> graphs_under_test() {
             {{misaligned_seed(), parse(rows), {41, 51}}, cuda::RowFacts{51, 41, 4}},
             {{aligned_seed(), parse(rows), {9, 700}}, cuda::RowFacts{700, 1000, 16}},
             {{misaligned_seed(), parse(rows), {3, 1101}}, cuda::RowFacts{1101, 1000, 1}},
-            {{aligned_seed(), parse(rows), {1, 12'500}}, cuda::RowFacts{12'500, 5000, 16}},
-            {{aligned_seed(), parse(held), {70, 20}}, cuda::RowFacts{20, 70, 4, 20, 1}},
-            {{misaligned_seed(), parse(held), {6, 700}}, cuda::RowFacts{700, 6, 1, 700, 1}},
-            {{aligned_seed(), parse(held), {2, 5'000}}, cuda::RowFacts{5'000, 2, 8, 5'000, 3}},
-            {{aligned_seed(), parse(held), {2, 12'500}}, cuda::RowFacts{12'500, 2, 4, 12'500, 2}}};
+            {{aligned_seed(), parse(rows), {1, 12'500}}, cuda::RowFacts{12'500, 5000, 16}}};
 }
 
 /// Numbers without special values, different for each launch.

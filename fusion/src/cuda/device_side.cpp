@@ -217,7 +217,7 @@ Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, s
 } // namespace
 
 bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound& bound, Joins joins) {
-    if (loaded.joined != chains_to_join(loader, loaded.problems, bound, joins)) return false; // defect: joined
+    if (loaded.joined != chains_to_join(loader, loaded.problems, bound, joins)) return false;
     const PlanOfBound of_bound(*loaded.plan, bound);
     const Plan& plan = *of_bound;
     return std::ranges::all_of(plan.sweeps.ids(), [&](SweepId id) {

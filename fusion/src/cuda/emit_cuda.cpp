@@ -100,7 +100,7 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     const Schedule& schedule = kernel.schedule;
     if (is_of_warps(schedule.course) && order.slabs > 0) {
         if (schedule.several_blocks || schedule.slab_warps > 1)
-            return schedule.threads / 32 / (order.blocks * schedule.slab_warps); // defect: rows of a block
+            return schedule.threads / 32 / (order.blocks * schedule.slab_warps);
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
     }
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;

@@ -59,7 +59,7 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
                     if (rows.elements_of(u, from) > 0)
                         Kernel::each_loaded(
                             [&](const auto* p, int first) {
-                                copy_pack(p + rows.element(u, from), slot_of(u, turn) + first); // defect: copied
+                                copy_pack(p + rows.element(u, from), slot_of(u, turn) + first);
                             },
                             rows.kernel);
             } else {
@@ -76,7 +76,7 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
             }
             from += step;
             ++turn;
-        } while (Kernel::several_slabs && from < rows.kernel.elements); // defect: next slab to hold
+        } while (Kernel::several_slabs && from < rows.kernel.elements);
         await_copies();
     }
     template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, u32 turn) const {
@@ -89,14 +89,12 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
 private:
     GRIDFOLD_FN static u32 slot_of(int pack, u32 turn) { return (turn * Kernel::packs + pack) * Kernel::held_words; }
     /// The thread's first word of `words` words. Neighbouring threads have neighbouring words.
-    GRIDFOLD_FN static u32 word_of(u32 place, u32 words) {
-        return place * Kernel::threads + thread_index() * words; // defect: word of a thread
-    }
+    GRIDFOLD_FN static u32 word_of(u32 place, u32 words) { return place * Kernel::threads + thread_index() * words; }
     template <class T, int N> GRIDFOLD_FN static void get_pack(Pack<T, N>& of, u32 place) {
         constexpr int words = Pack<T, N>::bytes / 4;
 #pragma unroll
         for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
-            Memory::get(word_of(place + i, words), reinterpret_cast<u32(&)[words]>(of.word[i])); // defect: held piece
+            Memory::get(word_of(place + i, words), reinterpret_cast<u32(&)[words]>(of.word[i]));
     }
     template <class T> GRIDFOLD_FN static void copy_pack(const T* p, u32 place) {
         constexpr int words = Pack<T, Kernel::width>::bytes / 4;
@@ -137,7 +135,7 @@ template <class Kernel> struct HeldRows {
         HeldRows& rows;
 
         GRIDFOLD_FN void complete(Loads& loads, int pack) const {
-            loads.kept = rows.kept[HeldRows::rows == 1 ? 0 : pack / row_packs]; // defect: kept of packs
+            loads.kept = rows.kept[HeldRows::rows == 1 ? 0 : pack / row_packs];
         }
         template <int count>
         GRIDFOLD_FN void load(const WarpRows<Phase>& place, Loads (&loads)[count], int begin, i32 from,
@@ -192,7 +190,7 @@ private:
             }
             from += step;
             ++turn;
-        } while (Kernel::several_slabs && from < kernel.elements); // defect: next slab to map
+        } while (Kernel::several_slabs && from < kernel.elements);
     }
 
     /// Combines and finishes the rows of a group of packs, and passes their values to their threads.
@@ -210,7 +208,7 @@ private:
         Kept own = kept[pack / row_packs];
 #pragma unroll
         for (int u = row_packs; u < group; u += row_packs)
-            own = chosen(i32(thread) == u, own, kept[(pack + u) / row_packs]); // defect: kept of row
+            own = chosen(i32(thread) == u, own, kept[(pack + u) / row_packs]);
         i64 number;
         if (place.has_row(pack, number)) {
             typename Phase::Folds::template States<1> closed;
@@ -220,7 +218,7 @@ private:
         if constexpr (Phase::keeps)
 #pragma unroll
             for (int u = 0; u < group; u += row_packs)
-                kept[(pack + u) / row_packs] = shuffle_from(own, warp_lane() - thread + u); // defect: thread of row
+                kept[(pack + u) / row_packs] = shuffle_from(own, warp_lane() - thread + u);
     }
 
     /// The same where several warps share a row. All threads of the block must call it.
@@ -235,14 +233,14 @@ private:
             WarpStates<F, warps, true>::put(warp_index(), F::of(states));
             if constexpr (F::of_block) WarpOrigins<F, warps>::put(warp_index(), states.template origin<F>());
         });
-        barrier(); // defect: warps of a held row
+        barrier();
         if (row_warp == 0 && first < kernel.results) {
             typename Phase::Folds::template States<1> closed;
             Phase::Folds::each([&](auto f) {
                 using F = decltype(f);
                 using Monoid = typename F::Monoid;
                 const i32 own = smaller(lane, of_row - 1); // lanes without a warp read the last's
-                auto state = WarpStates<F, warps, true>::get(u32(first_warp + own)); // defect: state of a slab's warp
+                auto state = WarpStates<F, warps, true>::get(u32(first_warp + own));
 #pragma unroll
                 for (int distance = 1; distance < slab_warps; distance *= 2)
                     combine_lanes<typename F::LaneMonoid>(state, distance, true);
@@ -253,13 +251,13 @@ private:
                     F::of(closed)[0] = state;
 #pragma unroll
                 for (int distance = slab_warps; distance < warps; distance *= 2)
-                    combine_lanes<Monoid>(F::of(closed)[0], distance, lane + distance < of_row); // defect: blocks held
+                    combine_lanes<Monoid>(F::of(closed)[0], distance, lane + distance < of_row);
             });
             if (lane == 0) place.kernel.finish(closed, first, kept[0]);
         }
         if constexpr (Phase::keeps) {
             if (row_warp == 0 && lane == 0) WarpKept<Kept, warps>::put(warp_index(), kept[0]);
-            barrier(); // defect: values of a held row
+            barrier();
             kept[0] = WarpKept<Kept, warps>::get(u32(first_warp));
         }
     }
@@ -299,7 +297,7 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
         const i32 own = warp / of_row, row_warp = warp % of_row;
         const i64 each = warps / of_row; // rows of a thread block
 #pragma unroll 1
-        for (i64 base = kernel.block * each; base < kernel.results; base += kernel.blocks * each) // defect: next teams
+        for (i64 base = kernel.block * each; base < kernel.results; base += kernel.blocks * each)
             run_phases<Kernel, Phases...>(kernel, lane, own < each ? base + own : kernel.results,
                                           row_warp / Kernel::slab_warps, row_warp % Kernel::slab_warps);
     }
