@@ -1,5 +1,7 @@
 // PTX and CUDA's built-in variables and functions are used only in device text that the host compiler skips, and every
 // function there has a twin for the host: otherwise the emulator would not run the same kernel as a GPU.
+#include <algorithm>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
@@ -87,7 +89,9 @@ Sides of_all_device_text() {
 
 TEST(Twins, functions_are_there_for_the_device_and_for_the_host) {
     const Sides sides = of_all_device_text();
-    EXPECT_EQ(sides.device, sides.host);
+    std::vector<std::string> of_one_side;
+    std::ranges::set_symmetric_difference(sides.device, sides.host, std::back_inserter(of_one_side));
+    EXPECT_EQ(of_one_side, std::vector<std::string>{});
     EXPECT_TRUE(sides.device.contains("store_relaxed_system/2"));
     EXPECT_TRUE(sides.device.contains("load_relaxed/3"));
     EXPECT_TRUE(sides.device.contains("minimum/2"));

@@ -42,7 +42,8 @@ TEST(JoinPhases, softmax_is_one_sweep_of_three_phases_that_loads_once) {
 
 TEST(JoinPhases, a_function_that_two_sweeps_compute_is_one_value) {
     int calls = 0;
-    for (const Instruction& i : joined(softmax).sweeps[0].code) calls += i.map != nullptr && i.map->name == "exp";
+    const Plan plan = joined(softmax);
+    for (const Instruction& i : plan.sweeps[0].code) calls += i.map != nullptr && i.map->name == "exp";
     EXPECT_EQ(calls, 1);
 }
 

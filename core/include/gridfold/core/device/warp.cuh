@@ -132,7 +132,12 @@ GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[2]) {
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 /// The dynamic shared memory of a block: `bytes` that its launch gives. `word` is a number of a word, a multiple of N.
 template <int bytes> struct DynamicShared {
-    template <int N> GRIDFOLD_FN static void put(u32 word, const u32 (&w)[N]) { at<N>(word) = words_of(w); }
+    template <int N> GRIDFOLD_FN static void put(u32 word, const u32 (&w)[N]) {
+        Words<N> words;
+#pragma unroll
+        for (int i = 0; i < N; ++i) words.word[i] = w[i];
+        at<N>(word) = words;
+    }
     template <int N> GRIDFOLD_FN static void get(u32 word, u32 (&w)[N]) {
         const Words<N> from = at<N>(word);
 #pragma unroll
@@ -158,12 +163,6 @@ private:
     template <int N> struct alignas(4 * N) Words {
         u32 word[N];
     };
-    template <int N> GRIDFOLD_FN static Words<N> words_of(const u32 (&w)[N]) {
-        Words<N> words;
-#pragma unroll
-        for (int i = 0; i < N; ++i) words.word[i] = w[i];
-        return words;
-    }
     template <int N> GRIDFOLD_FN static Words<N>& at(u32 word) {
         return *reinterpret_cast<Words<N>*>(dynamic_shared + 4 * word);
     }
@@ -202,10 +201,10 @@ private:
 GRIDFOLD_FN void await_copies() {}
 template <int bytes> struct DynamicShared {
     template <int N> GRIDFOLD_FN static void put(u32 word, const u32 (&w)[N]) {
-        __builtin_memcpy(at(word, N, true), w, sizeof(w));
+        __builtin_memcpy(at<N, true>(word), w, sizeof(w));
     }
     template <int N> GRIDFOLD_FN static void get(u32 word, u32 (&w)[N]) {
-        __builtin_memcpy(w, at(word, N, false), sizeof(w));
+        __builtin_memcpy(w, at<N, false>(word), sizeof(w));
     }
 
     template <int N> GRIDFOLD_FN static void copy(u32 word, const void* p) {
@@ -216,7 +215,7 @@ template <int bytes> struct DynamicShared {
 
 private:
     inline static const char declaration = 0;
-    GRIDFOLD_FN static void* at(u32 word, u32 words, bool writes) {
+    template <int words, bool writes> GRIDFOLD_FN static void* at(u32 word) {
         return emulator::shared(&declaration, bytes, 4 * word, 4 * words, writes);
     }
 };
