@@ -423,6 +423,20 @@ TEST(EmitCuda, kernels_that_write_out_of_order_or_read_shifted_compile_for_every
             }
 }
 
+// PTX orders no load of the read-only path after griddepcontrol.wait, and ptxas does move some before it.
+TEST(EmitCuda, kernels_do_not_read_arrays_by_the_read_only_path) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const std::string_view graph :
+         {cubes, dozen, std::string_view("after(t: f64[n], u: bool[n]) -> s = max(t), y = u16(u)"), kept[1], kept[3],
+          out_of_order[0], out_of_order[1]}) {
+        const std::string source = emit(graph).source;
+        const std::string ptx = gf::nvrtc::compile(source, "compute_90", gf::cuda::compiler_options(false)).image;
+        EXPECT_TRUE(holds(ptx, "griddepcontrol.wait;")) << graph;
+        EXPECT_TRUE(holds(ptx, "ld.global")) << graph;
+        EXPECT_FALSE(holds(ptx, "ld.global.nc")) << graph;
+    }
+}
+
 TEST(EmitCuda, what_folds_nothing_takes_tiles_where_an_array_runs_across_the_rows) {
     using gf::cuda::Course;
     const auto of = [](std::string_view graph) { return schedule(graph); };

@@ -93,30 +93,29 @@ GRIDFOLD_FN void store_relaxed_system(u64* p, u64 word) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory"); // defect: to host
 }
 
-// Wide loads use the read-only path: a sweep never writes what it reads (outputs may not overlap inputs). The assembly
-// is volatile, so that no load moves before wait_for_previous_kernel().
+// Wide loads. The assembly is volatile, so that the compiler moves no load before wait_for_previous_kernel(). They do
+// not use the read-only path (ld.global.nc): ptxas moves its loads before that wait, where the previous kernel may
+// still write what they read (bench/NOTES.md).
 GRIDFOLD_FN void load_bytes(u32 (&w)[4], const void* p) {
-    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "l"(p));
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(p));
 }
 GRIDFOLD_FN void load_bytes(u32 (&w)[2], const void* p) {
-    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(p));
 }
 GRIDFOLD_FN void load_bytes(u32 (&w)[1], const void* p) { w[0] = *static_cast<const u32*>(p); }
 /// load_bytes(w, p) if `wanted`, else w is unspecified.
 GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[4], const void* p) {
-    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %5, 0; @wanted ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %5, 0; @wanted ld.global.v4.u32 {%0, %1, %2, %3}, [%4]; }"
                  : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
                  : "l"(p), "r"(int(wanted)));
 }
 GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[2], const void* p) {
-    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %3, 0; @wanted ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
+    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %3, 0; @wanted ld.global.v2.u32 {%0, %1}, [%2]; }"
                  : "=r"(w[0]), "=r"(w[1])
                  : "l"(p), "r"(int(wanted)));
 }
 GRIDFOLD_FN void load_bytes_if(bool wanted, u32 (&w)[1], const void* p) {
-    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %2, 0; @wanted ld.global.nc.u32 %0, [%1]; }"
+    asm volatile("{ .reg .pred wanted; setp.ne.s32 wanted, %2, 0; @wanted ld.global.u32 %0, [%1]; }"
                  : "=r"(w[0])
                  : "l"(p), "r"(int(wanted)));
 }
