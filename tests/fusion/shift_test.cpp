@@ -105,6 +105,28 @@ TEST_F(Shift, is_folded_like_any_value) {
     EXPECT_EQ(r.to_vector<std::int64_t>("hot"), (std::vector<std::int64_t>{1, 2}));
 }
 
+// A sweep reads x both in order and moved, along the folded dim and along the kept one.
+TEST_F(Shift, stands_beside_the_array_itself_in_rows_of_any_length) {
+    const gf::Executable exe = compile("f(x: i32[i, k]) let d = x - shift(x, k, -1, edge = 7); "
+                                       "-> d = d, up = x - shift(x, i, 1, edge = wrap), s = sum(d * x over [k])");
+    for (const auto& [rows, length] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {5, 6}, {3, 300}, {4, 5000}, {3, 5001}, {3, 20'000}, {2, 70'003}}) {
+        const std::size_t n = std::size_t(rows * length), each = std::size_t(length);
+        Numbers x(n), d(n), up(n);
+        std::vector<std::int64_t> sums(std::size_t(rows), 0);
+        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<std::int32_t>(i * i % 1013);
+        for (std::size_t i = 0; i < n; ++i) {
+            d[i] = x[i] - (i % each == 0 ? 7 : x[i - 1]);
+            up[i] = x[i] - x[(i + each) % n];
+            sums[i / each] += std::int64_t{d[i]} * x[i];
+        }
+        const gf::Results r = exe.run({{"x", gf::view(x.data(), {rows, length})}});
+        EXPECT_EQ(r.to_vector<std::int32_t>("d"), d) << rows << " of " << length;
+        EXPECT_EQ(r.to_vector<std::int32_t>("up"), up) << rows << " of " << length;
+        EXPECT_EQ(r.to_vector<std::int64_t>("s"), sums) << rows << " of " << length;
+    }
+}
+
 TEST_F(Shift, of_the_results_of_a_fold_and_of_which_are_empty) {
     const gf::Executable exe =
         compile("f(x: i32[i, j]) let low = min(x where x < 0 over [j]); "

@@ -185,7 +185,13 @@ void Emitter::members() {
         out_.note(code_.note(p));
     }
     for (const ValueId v : values_where(sweep_, is_once_before)) out_.line("{} v{};", spell(code_.code(v).type), v);
-    if (by_coordinates_ && dims_of_row_ > 0) out_.line("i64 row[{}];", dims_of_row_);
+    if (by_coordinates_ && dims_of_row_ > 0) {
+        out_.line("i64 row[{}];", dims_of_row_);
+        for (const ArrayId a : moving_gathers()) {
+            out_.line("const {}* {};", spell_stored(code_.array(a).type), gathered_from(a));
+            out_.note(fmt::format("{} from its first row on", code_.array(a).name));
+        }
+    }
     out_.blank();
 }
 
@@ -279,7 +285,7 @@ void Emitter::gather(const std::vector<const Instruction*>& loads) {
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
     for (const Instruction* load : loads)
         if (!is_read_across(load->array))
-            out_.line("l.{}[n] = {}[{}];", code_.gathered(*load), code_.pointer(load->array),
+            out_.line("l.{}[n] = {}[{}];", code_.gathered(*load), gathered_from(load->array),
                       code_.offset(load->array, load->steps));
     for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));
     out_.close();
@@ -340,8 +346,23 @@ void Emitter::begin() {
     out_.open("GRIDFOLD_FN void begin(i64 number) {{");
     out_.line("const Coordinates<{}> at(number, row_extents);", dims_of_row_);
     out_.line("for (int d = 0; d < {}; ++d) row[d] = at.at[d];", dims_of_row_);
+    for (const ArrayId a : moving_gathers()) out_.line("{} = {};", gathered_from(a), code_.pointer(a));
     out_.close();
     out_.blank();
+}
+
+/// The gathered arrays that are read in order, too, in the course of rows: their pointers move from row to row.
+std::vector<ArrayId> Emitter::moving_gathers() const {
+    std::vector<ArrayId> all;
+    for (const ArrayId a : code_.arrays())
+        if (dims_of_row_ > 0 && reads_in_order(plan_, sweep_, a) && gathers(plan_, sweep_, a)) all.push_back(a);
+    return all;
+}
+
+/// The pointer that a gathered array's coordinates count from.
+std::string Emitter::gathered_from(ArrayId a) const {
+    const std::vector<ArrayId> moving = moving_gathers();
+    return (std::ranges::find(moving, a) != moving.end() ? "first_" : "") + code_.pointer(a);
 }
 
 void Emitter::element() {

@@ -53,6 +53,8 @@ private:
     void across();
     /// begin(): the coordinates of a row.
     void begin();
+    std::vector<ArrayId> moving_gathers() const;
+    std::string gathered_from(ArrayId a) const;
     /// One element: its values, folds and stores.
     void element();
     /// Folds and stores an element's values, of one phase.

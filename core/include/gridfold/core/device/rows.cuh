@@ -4,7 +4,8 @@
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
 //   i64 elements, results, part_blocks   elements of a row, the number of rows, and the blocks that fold one
 //   u64* workspace                       PartSlots of each row if part_blocks > 1
-//   begin(row)                           if rank > 0: sets what gather() needs of the row's coordinates
+//   begin(row)                           if rank > 0: sets what gather() needs: the row's coordinates, and pointers to
+//                                        arrays that are read in order, too, before they move to the row
 //   finish(states, result)               writes a row's result
 #pragma once
 
@@ -55,10 +56,10 @@ template <class Kernel> GRIDFOLD_FN void fold_row(const Kernel& kernel, i64 numb
     Kernel row = kernel;
     row.block = block;
     row.blocks = u32(kernel.part_blocks);
+    if constexpr (Kernel::rank > 0) row.begin(number);
     const auto begin = [&](auto*& p) { p += number * kernel.elements; }; // defect: row begins
     Kernel::each_array(begin, row);
     Kernel::each_store(begin, row);
-    if constexpr (Kernel::rank > 0) row.begin(number);
     row.aligned = loads_are_aligned(row);
     row.stores_aligned = stores_are_aligned(row);
     Lanes<Kernel> lanes;
