@@ -75,6 +75,16 @@ TEST(JoinPhases, a_sweep_of_the_rows_results_between_two_keeps_them_apart) {
     EXPECT_TRUE(chains_of("f(x: f32[i, k]) -> y = x - mean(max(x over [k]))").empty());
 }
 
+TEST(JoinPhases, chains_that_would_wait_for_each_other_are_not_both_joined) {
+    const Plan plan = fused("f(x: f32[i, k], y: f32[i, j]) let mx = max(x over [k]); let my = max(y over [j]); "
+                            "-> a = sum(exp(x - mx + my) over [k]), b = sum(exp(y - my + mx) over [j])");
+    const std::vector<Chain> chains = plan::find_chains(plan);
+    ASSERT_EQ(chains.size(), 1U);
+    const Plan joined = plan::join_phases(plan, chains);
+    plan::verify(joined, plan::Phases::several);
+    EXPECT_EQ(joined.sweeps.size(), plan.sweeps.size() - 1);
+}
+
 TEST(JoinPhases, a_sweep_with_other_kept_dims_is_left_out) {
     const Plan plan =
         fused("f(x: f32[i, k]) let d = x - mean(x over [k]); -> r = sum(d * d over [k]), c = max(d over [i])");

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include <gridfold/core/error.hpp>
+
 namespace gf::plan {
 
 namespace {
@@ -169,6 +171,44 @@ private:
     std::map<ArrayId, ValueId> stored_;
 };
 
+/// By sweep: the last sweep of its chain, or itself.
+std::vector<std::size_t> groups_of(const Plan& plan, const std::vector<Chain>& chains) {
+    std::vector<std::size_t> group(plan.sweeps.size());
+    std::iota(group.begin(), group.end(), std::size_t{0});
+    for (const Chain& chain : chains)
+        for (const SweepId s : chain) group[s.index()] = chain.back().index();
+    return group;
+}
+
+/// The groups in an order in which each comes after all that it waits for: a chain where its last sweep stood, sweeps
+/// that wait for it after it. Groups that wait for each other are left out.
+std::vector<std::size_t> order_of(const Plan& plan, const std::vector<std::size_t>& group) {
+    std::vector<std::set<std::size_t>> before(group.size());
+    for (const SweepId s : plan.sweeps.ids())
+        for (const SweepId earlier : plan.sweeps[s].after)
+            if (group[s.index()] != group[earlier.index()]) before[group[s.index()]].insert(group[earlier.index()]);
+    std::vector<bool> is_placed(group.size());
+    std::vector<std::size_t> order;
+    const auto is_ready = [&](std::size_t g) {
+        return std::ranges::all_of(before[g], [&](std::size_t earlier) { return is_placed[earlier]; });
+    };
+    const auto next = [&] {
+        std::size_t g = 0;
+        while (g < group.size() && (is_placed[g] || group[g] != g || !is_ready(g))) ++g;
+        return g;
+    };
+    for (std::size_t g = next(); g < group.size(); g = next()) {
+        is_placed[g] = true;
+        order.push_back(g);
+    }
+    return order;
+}
+
+/// True if no group is left out of the order.
+bool are_all(const std::vector<std::size_t>& order, const std::vector<std::size_t>& group) {
+    return order.size() == std::set<std::size_t>(group.begin(), group.end()).size();
+}
+
 } // namespace
 
 int phase_count(const Sweep& sweep) {
@@ -196,14 +236,14 @@ std::vector<Chain> find_chains(const Plan& plan) {
             if (!later.folds.empty() && kept_dims(later) != kept_dims(sweep)) continue;
             const auto follows = [&](SweepId s) { return before[next][s.index()]; };
             if (std::ranges::none_of(chain, follows)) continue;
-            // No sweep outside the chain may wait for it and be waited for.
-            const bool passes_outside = std::ranges::any_of(plan.sweeps.ids(), [&](SweepId other) {
-                return follows(other) && !is_in(chain, other) &&
-                       std::ranges::any_of(chain, [&](SweepId s) { return before[other][s.index()]; });
-            });
-            if (passes_outside || !reads_rows_of(plan, makers, chain, later)) continue;
+            if (!reads_rows_of(plan, makers, chain, later)) continue;
             Chain longer = chain;
             longer.push_back(next);
+            // No sweep or chain outside of it may wait for it and be waited for.
+            std::vector<Chain> with_it = chains;
+            with_it.push_back(longer);
+            const std::vector<std::size_t> group = groups_of(plan, with_it);
+            if (!are_all(order_of(plan, group), group)) continue;
             if (computes_by_result(plan, Joiner(plan, longer).take())) chain = std::move(longer);
         }
         if (chain.size() == 1) continue;
@@ -214,23 +254,12 @@ std::vector<Chain> find_chains(const Plan& plan) {
 }
 
 Plan join_phases(const Plan& plan, const std::vector<Chain>& chains) {
-    std::vector<std::size_t> group(plan.sweeps.size()); // by sweep: the last sweep of its chain, or itself
-    std::iota(group.begin(), group.end(), std::size_t{0});
-    for (const Chain& chain : chains)
-        for (const SweepId s : chain) group[s.index()] = chain.back().index();
-
+    const std::vector<std::size_t> group = groups_of(plan, chains);
     Plan joined = plan;
     joined.sweeps.clear();
     std::vector<SweepId> place(plan.sweeps.size()); // by group: its new number
-    const auto is_ready = [&](std::size_t candidate) {
-        for (const SweepId s : plan.sweeps.ids())
-            for (const SweepId earlier : plan.sweeps[s].after)
-                if (group[s.index()] == candidate && group[earlier.index()] != candidate &&
-                    !place[group[earlier.index()]].valid())
-                    return false;
-        return true;
-    };
-    const auto append = [&](std::size_t g) {
+    const std::vector<std::size_t> order = order_of(plan, group);
+    for (const std::size_t g : order) {
         const auto chain = std::ranges::find_if(chains, [&](const Chain& c) { return c.back().index() == g; });
         Sweep sweep = chain != chains.end() ? Joiner(plan, *chain).take() : plan.sweeps[g];
         std::set<SweepId> after;
@@ -239,14 +268,8 @@ Plan join_phases(const Plan& plan, const std::vector<Chain>& chains) {
                 if (group[s.index()] == g && group[earlier.index()] != g) after.insert(place[group[earlier.index()]]);
         sweep.after.assign(after.begin(), after.end());
         place[g] = joined.sweeps.add(std::move(sweep));
-    };
-    // A chain stands where its last sweep stood, sweeps that wait for it after it.
-    const auto next = [&] {
-        std::size_t g = 0;
-        while (g < group.size() && (place[g].valid() || group[g] != g || !is_ready(g))) ++g;
-        return g;
-    };
-    for (std::size_t g = next(); g < group.size(); g = next()) append(g);
+    }
+    if (!are_all(order, group)) throw InternalError("chains wait for each other: " + plan.graph_text);
     return joined;
 }
 
