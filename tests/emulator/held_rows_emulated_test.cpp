@@ -38,6 +38,15 @@ constexpr auto deep = "f(x: f64[i, k], y: f16[i, k]) let a = mean(x over [k]); l
                       "let c = max(f64(y) * b over [k]); let d = sum(x * c - a over [k]); "
                       "-> d = d, c = c, z = x + d * f64(y)";
 
+// A variance of what is held: its origin is of a row's first element.
+constexpr auto of_held = "f(x: f32[i, k]) let e = exp(x - max(x over [k])); let s = sum(e over [k]); "
+                         "-> v = variance(e / s over [k]), m = mean(e * e over [k])";
+// What is held has another size than what it could take the place of.
+constexpr auto masked_softmax = "f(z: bool[i, k], x: f32[i, k]) let m = max(x where z over [k]); let e = exp(x - m); "
+                                "-> y = e / sum(e where z over [k])";
+constexpr auto mixed_softmax = "f(h: f16[i, k], x: f32[i, k]) let a = f32(h) + x; let e = exp(a - max(a over [k])); "
+                               "-> y = e / sum(e over [k])";
+
 /// The joined plan of a case, its kernels, and the CPU's executable.
 class Subject {
 public:
@@ -123,6 +132,17 @@ TEST(HeldRows, of_a_warp) {
 TEST(HeldRows, of_warps_that_share_a_slab) {
     expect_the_cpus_bits(
         {{softmax, {5, 2048}, 16}, {half_softmax, {3, 4096}, 16}, {norms, {3, 5003}, 1}, {deep, {2, 2100}, 4}});
+}
+
+TEST(HeldRows, of_which_functions_are_held) {
+    expect_the_cpus_bits({{of_held, {9, 20}, 4},
+                          {of_held, {5, 2048}, 16},
+                          {of_held, {2, 14'003}, 1},
+                          {masked_softmax, {9, 700}, 4},
+                          {masked_softmax, {3, 5003}, 1},
+                          {masked_softmax, {3, 4096}, 16},
+                          {mixed_softmax, {3, 4096}, 16},
+                          {mixed_softmax, {2, 14'003}, 1}});
 }
 
 TEST(HeldRows, of_warps_that_share_blocks) {

@@ -122,6 +122,18 @@ Table<ValueId, bool> divisors(const Sweep& sweep) {
     return all;
 }
 
+bool may_hold_values(const Sweep& sweep) {
+    // A shared origin is computed from a row's first element as it was loaded.
+    for (const Fold& fold : sweep.folds) {
+        const bool shares = fold.monoid->traits(fold.element, fold.accumulator, fold.mask.valid()).of_block;
+        if (!shares) continue;
+        const PhaseValues values = values_of_elements(sweep, fold.phase, true);
+        if (std::ranges::find(values.held, true) != values.held.end()) return false;
+    }
+    const Table<ValueId, bool> held = held_values(sweep);
+    return std::ranges::find(held, true) != held.end();
+}
+
 Table<ValueId, bool> held_values(const Sweep& sweep) {
     Table<ValueId, bool> held(sweep.code.size());
     for (int p = 0; p < phase_count(sweep); ++p) {
@@ -160,17 +172,21 @@ HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds) {
             layout.put[held.made].push_back(v);
         all.push_back(held);
     }
-    // A phase gets a pack before it puts one: a value may take the place of one that its phase needs last.
+    // A phase gets a pack before it puts one: a value may take the place of one that its phase needs last, if it has the
+    // same size. A place's words are shared out among threads by size: of another size they would be other threads'.
     std::ranges::stable_sort(all, {}, &Held::made);
     for (std::size_t n = 0; n < all.size(); ++n) {
-        int& first = layout.first[all[n].value];
-        first = 0;
-        for (std::size_t i = 0; i < n; ++i) { // behind all that it shares a phase with
-            const int other = layout.first[all[i].value];
-            const bool is_loaded = sweep.code[all[n].value].opcode == Opcode::load;
-            if (is_loaded || all[i].last > all[n].made) first = std::max(first, other + all[i].size);
+        const bool is_loaded = sweep.code[all[n].value].opcode == Opcode::load;
+        int place = layout.bytes; // behind all others
+        for (std::size_t i = 0; i < n && !is_loaded; ++i) {
+            const int of_other = layout.first[all[i].value];
+            const bool is_free = std::ranges::all_of(all.begin(), all.begin() + std::ptrdiff_t(n), [&](const Held& h) {
+                return layout.first[h.value] != of_other || h.last <= all[n].made;
+            });
+            if (all[i].size == all[n].size && is_free) place = std::min(place, of_other);
         }
-        layout.bytes = std::max(layout.bytes, first + all[n].size);
+        layout.first[all[n].value] = place;
+        layout.bytes = std::max(layout.bytes, place + all[n].size);
     }
     return layout;
 }

@@ -34,6 +34,8 @@ bool divides_by_result(const Sweep& sweep, const Instruction& i);
 Table<ValueId, bool> divisors(const Sweep& sweep);
 /// The values of elements that later phases need, if they are held.
 Table<ValueId, bool> held_values(const Sweep& sweep);
+/// True if there are such values, and they may be held.
+bool may_hold_values(const Sweep& sweep);
 
 /// What a thread holds of each element from one phase to the next: of arrays that are read in order, and held values.
 struct HeldLayout {

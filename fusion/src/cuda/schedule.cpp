@@ -351,8 +351,7 @@ int stored_bytes(const Plan& plan, const Sweep& sweep) {
 
 std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems) {
     if (rows.shortest == 0) return {};
-    const Table<ValueId, bool> held = held_values(sweep);
-    if (std::ranges::find(held, true) != held.end())
+    if (may_hold_values(sweep))
         if (auto chosen = schedule_of_held_rows(rows, plan, sweep, problems, true)) return chosen;
     return schedule_of_held_rows(rows, plan, sweep, problems, false);
 }
