@@ -148,6 +148,19 @@ TEST_F(Chains, quotients_by_a_value_of_the_row_are_rounded_correctly) {
     EXPECT_EQ(wrong, 0);
 }
 
+// The first sweep reads neighbours in other rows, which the last one overwrites.
+TEST_F(Chains, a_chain_in_place_reads_neighbouring_rows_before_they_are_written) {
+    const gf::Graph graph =
+        gf::parse("f(x: f32[i, k]) let s = sum(x * shift(x, i, 1, edge = wrap) over [k]); -> y = x / s");
+    const std::vector<float> x = numbers(40 * 701);
+    const DeviceArray in_place(x);
+    const auto view = gf::device_view(in_place.pointer(), {40, 701});
+    gf::compile(graph, {.device = "cuda"}).run({{"x", view}}, {{"y", view}});
+    const gf::Executable cpu = gf::compile(graph, {.device = "cpu"});
+    EXPECT_EQ(cpu.run({{"x", gf::view(x.data(), {40, 701})}}).to_vector<float>("y"),
+              gf::test::to_host(in_place.view()));
+}
+
 TEST_F(Chains, a_prepared_chain_writes_bound_outputs) {
     const gf::Executable device = gf::compile(gf::parse(softmax), {.device = "cuda"});
     const std::vector<float> x = numbers(15'000);

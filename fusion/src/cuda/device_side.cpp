@@ -183,6 +183,17 @@ const Sweep& joined_sweep(const Plan& plan) {
     return *std::ranges::find_if(plan.sweeps, [](const Sweep& sweep) { return phase_count(sweep) > 1; });
 }
 
+/// True if the sweep writes in place an array that it gathers: other rows may still need what a row overwrites.
+bool overwrites_gathers(const Plan& plan, const Sweep& sweep, const Bound& bound) {
+    for (const ArrayId a : loaded_arrays(sweep))
+        for (std::size_t p = 0; p < bound.count && gathers(plan, sweep, a); ++p) {
+            const BoundProblem problem = problem_of(plan, bound, p);
+            for (const Store& store : sweep.stores)
+                if (problem.arrays[a.index()].address == problem.arrays[store.array.index()].address) return true;
+        }
+    return false;
+}
+
 /// The schedule of a chain's joined sweep for what is bound, if its rows can be held. A value of a row is read by the
 /// number of the row: not through strides.
 std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chain, Problems problems,
@@ -193,6 +204,7 @@ std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chai
     const Sweep& sweep = joined_sweep(plan);
     for (const ArrayId a : loaded_arrays(sweep))
         if (plan.arrays[a].strided && plan.arrays[a].dims.size() < sweep.dims.size()) return {};
+    if (overwrites_gathers(plan, sweep, bound)) return {};
     const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems);
     constexpr int of_states = 8192; // more than a kernel's static shared memory
     return chosen && chosen->shared_bytes + of_states <= loader.shared_bytes() ? chosen : std::nullopt;
