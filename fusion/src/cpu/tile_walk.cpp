@@ -92,6 +92,8 @@ void TileWalk::choose(std::span<const std::int64_t> extents) {
     tiles_ = 0;
     if (!may_be_better_ || workers_.empty()) return;
     const std::vector<DimId>& dims = body_.sweep().dims;
+    // The product of the other extents may overflow.
+    if (std::ranges::any_of(dims, [&](DimId dim) { return extents[dim.index()] == 0; })) return;
     std::int64_t inner = 1;
     column_ = dims.size() - 1;
     for (std::size_t d = dims.size(); d-- > 0;) {
@@ -100,7 +102,6 @@ void TileWalk::choose(std::span<const std::int64_t> extents) {
         inner *= extent_[d];
         if (extent_[column_] == 1) column_ = d; // the innermost dim with neighbours
     }
-    if (inner == 0) return;
     row_ = crossing_dim();
     if (row_ == column_) return;
     const auto most = static_cast<std::int64_t>(std::min(program_.tile, most_of_tile));
