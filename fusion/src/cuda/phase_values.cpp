@@ -172,8 +172,8 @@ HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds) {
             layout.put[held.made].push_back(v);
         all.push_back(held);
     }
-    // A phase gets a pack before it puts one: a value may take the place of one that its phase needs last, if it has the
-    // same size. A place's words are shared out among threads by size: of another size they would be other threads'.
+    // A phase gets a pack before it puts one: a value may take the place of one that its phase needs last, if it has
+    // the same size. Threads share out a place's words by size: those of another size would be other threads'.
     std::ranges::stable_sort(all, {}, &Held::made);
     for (std::size_t n = 0; n < all.size(); ++n) {
         const bool is_loaded = sweep.code[all[n].value].opcode == Opcode::load;
