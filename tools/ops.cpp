@@ -64,8 +64,26 @@ std::string_view words_of(ResultRule rule) {
     case ResultRule::floating: return f32_or_f64;
     case ResultRule::index: return "i64";
     case ResultRule::boolean: return "bool";
+    case ResultRule::payload: return "the last operand's type";
     }
     return "";
+}
+
+std::string_view words_of(OperandRule rule) {
+    switch (rule) {
+    case OperandRule::own: return "any type";
+    case OperandRule::promoted: return "any types, promoted as in NumPy 2";
+    case OperandRule::floating: return "any types, promoted; f64 for bool and integers";
+    case OperandRule::payload: return "any types";
+    }
+    return "";
+}
+
+/// "sum(a)", "covariance(a, b, ddof = 0)"
+std::string as_call(const ReduceOp& row) {
+    constexpr std::string_view operands[] = {"a", "a, b", "a, b, c"};
+    return fmt::format("{}({}{})", row.name, operands[row.monoid->operands - 1],
+                       row.argument == ReduceArgument::none ? "" : fmt::format(", {} = 0", to_text(row.argument)));
 }
 
 struct Operator {
@@ -96,7 +114,9 @@ std::string as_call(const MapOp& map) {
 /// The result of the reduction if its mask accepts nothing.
 std::string of_nothing(const ReduceOp& row) {
     const auto given = [&](std::string_view type) {
-        const Graph graph = parse(fmt::format("f(x: {}[n]) -> y = {}(x where x > x)", type, row.name));
+        constexpr std::string_view operands[] = {"x", "x, x", "x, x, x"};
+        const Graph graph = parse(
+            fmt::format("f(x: {}[n]) -> y = {}({} where x > x)", type, row.name, operands[row.monoid->operands - 1]));
         const std::int32_t element = 0; // 0 in f32, too
         const View one(const_cast<std::int32_t*>(&element), *dtype_from_text(type), {1}, Memory::host, false);
         return scalar_text(compile(graph, {.device = "cpu"}).run({{"x", one}}).entries().front());
@@ -114,6 +134,9 @@ constexpr std::string_view other_functions[][3] = {
     {"f32", "f32(a), i64(a), …", "a converted to that type; floats saturate on the way to integers, and NaN gives 0"},
     {"index", "index(n)", "the index along the dim n, as i64"},
     {"extent", "extent(n)", "the extent of the dim n, as i64; where no value has the name, n alone means the same"},
+    {"dot", "dot(a, b)", "sum(a * b), with the same attributes"},
+    {"top_k", "top_k(a, rank)",
+     "the largest elements in descending order, along a dim of fixed extent, at most 16; attributes as largest"},
     {"shift", "shift(x, n, -1, edge = 0)",
      "element i - 1 along n, for any offset; outside of n a number, clamp (the nearest element) or wrap (from the "
      "other end)"},
@@ -133,13 +156,14 @@ std::string describe(const MapOp& map) {
 }
 
 std::string describe(const ReduceOp& row) {
-    return fmt::format("{}(a), a reduction: {}\n"
-                       "  operands         any type; where = mask (bool){}{}\n"
+    return fmt::format("{}, a reduction: {}\n"
+                       "  operands         {}; where = mask (bool){}{}\n"
                        "  accumulates in   {}\n"
                        "  gives            {}\n"
                        "  all masked out   {}\n"
                        "  an extent of 0   {}\n",
-                       row.name, row.doc, row.takes_ddof ? "; ddof = integer" : "",
+                       as_call(row), row.doc, words_of(row.monoid->rule),
+                       row.argument == ReduceArgument::none ? "" : fmt::format("; {} = integer", to_text(row.argument)),
                        row.on_empty == OnEmpty::undefined ? "; otherwise = number, instead of the last two lines" : "",
                        words_of(row.accumulator), words_of(row.result), of_nothing(row), of_no_extent(row));
 }
@@ -235,9 +259,9 @@ std::string ops_page() {
             "| reduction | accumulates in | result | all masked out | extent of 0 | gives |\n"
             "| --- | --- | --- | --- | --- | --- |\n";
     for (const ReduceOp* const row : all_reductions())
-        text += table_line({code(fmt::format("{}(a{})", row->name, row->takes_ddof ? ", ddof = 0" : "")),
-                            std::string(words_of(row->accumulator)), std::string(words_of(row->result)),
-                            of_nothing(*row), std::string(of_no_extent(*row)), std::string(row->doc)});
+        text += table_line({code(as_call(*row)), std::string(words_of(row->accumulator)),
+                            std::string(words_of(row->result)), of_nothing(*row), std::string(of_no_extent(*row)),
+                            std::string(row->doc)});
     return text;
 }
 

@@ -1,5 +1,5 @@
 // See batched.hpp. Emptiness (emptiness.hpp) decides what else must vary: an operand passes it on only to a map with
-// the same dims, so an operand that may be empty gets the dim where its map does.
+// the same dims, or to a `choose`, so an operand that may be empty gets the dim where its map does.
 #include <gridfold/ops/batched.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Builders of maps, casts, shifts, constants and reductions, and the rules that they check.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <gridfold/core/view.hpp>
 #include <gridfold/ops/dag.hpp>
@@ -28,6 +29,12 @@ NodeId add_constant(Dag& dag, std::uint64_t bits, DType type) {
     return detail::add_node(dag, node, {});
 }
 
+Value add_index(Dag& dag, DimId dim) {
+    Node index{.kind = NodeKind::index, .type = DType::i64, .dims = {dim}, .name = {}};
+    index.dim = dim;
+    return dag.value(detail::add_node(dag, index, {}));
+}
+
 NodeId add_cast(Dag& dag, NodeId node, DType type) {
     Node cast{.kind = NodeKind::cast, .type = type, .dims = domain_of(dag[node.index()]), .name = {}};
     return detail::add_node(dag, cast, std::array{node});
@@ -53,6 +60,52 @@ Dag& graph_of(const MapOp& row, std::span<const Operand> operands) {
     return *dag;
 }
 
+/// The graph of a reduction's operands. Throws InvalidGraph for another number of them than it has, and for values of
+/// several graphs.
+Dag& graph_of(const ReduceOp& row, std::span<const Value> values) {
+    const auto count = static_cast<std::size_t>(row.monoid->operands);
+    const auto subject = [&](std::size_t slot) {
+        return count == 1 ? fmt::format("the operand of {}", row.name)
+                          : fmt::format("operand {} of {}", slot + 1, row.name);
+    };
+    for (std::size_t slot = 0; slot < values.size(); ++slot)
+        if (!values[slot].valid()) throw refusal(subject(slot), null_value_rule, "assign it first");
+    if (values.size() != count)
+        throw refusal(row.name,
+                      fmt::format("it folds {} operand{}, and got {}", count, count == 1 ? "" : "s", values.size()),
+                      "give as many");
+    for (std::size_t slot = 1; slot < values.size(); ++slot)
+        if (values[slot].dag() != values[0].dag())
+            throw refusal(fmt::format("{}, {}", subject(slot), in_words(values[slot])),
+                          "the operands of a reduction must be of one graph, and this is of another",
+                          "build both in one graph");
+    return *values[0].dag();
+}
+
+/// The first of a reduction's operands that has the dims of all. Throws InvalidGraph if none has.
+const Value& widest(const ReduceOp& row, std::span<const Value> values) {
+    const auto has_all = [&](const Value& value) {
+        const std::vector<DimId> dims = domain_of(node_of(value));
+        return std::ranges::all_of(
+            values, [&](const Value& other) { return std::ranges::includes(dims, domain_of(node_of(other))); });
+    };
+    const auto found = std::ranges::find_if(values, has_all);
+    if (found != values.end()) return *found;
+    throw refusal(fmt::format("{} of {} and {}", row.name, in_words(values[0]), in_words(values[1])),
+                  "one operand of a reduction has the dims of all", "broadcast one first, as in x + 0 * y");
+}
+
+/// The value, which has some of the dims of `like`, with all of them.
+Value broadcast(Value value, const Value& like) {
+    std::vector<DimId> lacking;
+    std::ranges::set_difference(domain_of(node_of(like)), domain_of(node_of(value)), std::back_inserter(lacking));
+    for (const DimId dim : lacking) {
+        const Value everywhere = map(map_op::greater_equal, {add_index(*value.dag(), dim), Literal(0)});
+        value = map(map_op::select, {everywhere, value, value});
+    }
+    return value;
+}
+
 /// The dims of the value that a reduction over `over` keeps; over nothing, none. Throws InvalidGraph unless `over`
 /// lists dims of the value, each once.
 std::vector<DimId> dims_to_keep(const Value& value, const ReduceOp& row, const std::vector<Dim>& over) {
@@ -74,13 +127,29 @@ std::vector<DimId> dims_to_keep(const Value& value, const ReduceOp& row, const s
     return dims;
 }
 
+/// Throws InvalidGraph unless the reduction takes the argument with this value; any takes 0.
+void check_argument(const ReduceOp& row, ReduceArgument argument, int value) {
+    const int most = argument == ReduceArgument::rank ? max_rank_of_largest : std::numeric_limits<int>::max();
+    if (value == 0 || (row.argument == argument && value > 0 && value <= most)) return;
+    const std::string subject = fmt::format("{} with {} {}", row.name, to_text(argument), value);
+    if (row.argument == argument)
+        throw refusal(subject,
+                      argument == ReduceArgument::rank ? fmt::format("a rank is from 0 to {}", most)
+                                                       : "ddof is not negative",
+                      "choose another");
+    throw refusal(subject,
+                  argument == ReduceArgument::rank ? "only largest takes a rank"
+                                                   : "only variance, stddev and covariance take a ddof",
+                  "leave it out");
+}
+
 /// The bytes of ReduceOptions::otherwise in the type of the result. Throws InvalidGraph if the reduction has no use for
 /// it, or the type does not hold it.
 std::uint64_t otherwise_bits(const ReduceOp& row, const ReduceOptions& options, DType result) {
     const std::string subject = fmt::format("{} with otherwise = {}", row.name, to_text(*options.otherwise));
     if (row.on_empty == OnEmpty::value)
         throw refusal(subject, fmt::format("{} has a result where nothing is folded", row.name), "leave it out");
-    if (!options.where)
+    if (!options.where && row.argument != ReduceArgument::rank)
         throw refusal(subject, "it is the result where a mask accepts nothing, and there is no mask",
                       "add the mask, or leave it out");
     try {
@@ -235,8 +304,9 @@ Value shift(Value value, Dim dim, std::int64_t offset, const Edge& edge) {
     return dag.value(detail::add_node(dag, node, std::array{value.node()}));
 }
 
-Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
-    if (!value.valid()) throw refusal(fmt::format("the operand of {}", row.name), null_value_rule, "assign it first");
+Value reduce(const ReduceOp& row, std::span<const Value> values, const ReduceOptions& options) {
+    Dag& dag = graph_of(row, values);
+    const Value& value = widest(row, values);
     if (options.by || options.groups != 0)
         throw refusal(fmt::format("{} of {}", row.name, in_words(value)),
                       "grouped reductions are not supported yet in this version: `by` and `groups` must be left out",
@@ -244,20 +314,65 @@ Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
     detail::check_defined_once(row);
     std::vector<DimId> kept = dims_to_keep(value, row, options.over);
     if (options.where) check_mask(value, row, *options.where);
-    if (options.ddof < 0 || (options.ddof != 0 && !row.takes_ddof))
-        throw refusal(fmt::format("{} with ddof {}", row.name, options.ddof),
-                      row.takes_ddof ? "ddof is not negative" : "only variance and stddev take a ddof", "leave it out");
-    Dag& dag = *value.dag();
-    const DType element = value.type();
-    Node node{.kind = NodeKind::reduce, .type = element, .dims = std::move(kept), .name = {}};
+    check_argument(row, ReduceArgument::ddof, options.ddof);
+    check_argument(row, ReduceArgument::rank, options.rank);
+    std::vector<DType> types;
+    for (const Value& operand : values) types.push_back(operand.type());
+    const ReduceTyping typing = reduce_typing(row, types, options.accumulate); // throws if the row does not take it
+    Node node{.kind = NodeKind::reduce, .type = typing.result, .dims = std::move(kept), .name = {}};
     node.reduce = &row;
-    node.accumulator = accumulator_type(row, element, options.accumulate); // throws if the row does not take it
-    node.type = result_type(row, element, options.accumulate);
+    node.accumulator = typing.accumulator;
     node.masked = options.where.has_value();
-    node.ddof = options.ddof;
+    node.argument = options.ddof + options.rank; // at most one is not 0
     if (options.otherwise) node.otherwise = otherwise_bits(row, options, node.type);
-    const std::array operands{value.node(), options.where ? options.where->node() : NodeId()};
-    return dag.value(detail::add_node(dag, node, std::span(operands).first(node.masked ? 2 : 1)));
+    // All rules have been checked: a reduction that breaks one has added no node.
+    const NodeId first_new(boost::num_vertices(dag));
+    try {
+        std::vector<NodeId> operands;
+        for (std::size_t slot = 0; slot < values.size(); ++slot)
+            operands.push_back(cast(values[slot], typing.operands[slot]).node());
+        if (&value != values.data()) operands[0] = broadcast(dag.value(operands[0]), value).node();
+        if (options.where) operands.push_back(options.where->node());
+        return dag.value(detail::add_node(dag, node, operands));
+    } catch (...) { // out of memory, with a cast added
+        detail::drop_nodes(dag, first_new);
+        throw;
+    }
+}
+
+Value top_k(Value value, Dim rank, const ReduceOptions& options) {
+    const std::string subject = fmt::format("top_k along {}", in_quotes(rank.name()));
+    if (!value.valid()) throw refusal("the operand of top_k", null_value_rule, "assign it first");
+    Dag& dag = *value.dag();
+    if (rank.dag() != &dag)
+        throw refusal(subject, "the dim must be of the value's graph", "use the Dim that its graph gave");
+    if (std::ranges::count(domain_of(node_of(value)), rank.id()) > 0)
+        throw refusal(subject, fmt::format("{} has that dim", in_words(value)),
+                      "declare a dim for the ranks: g.dim(\"rank\", 5)");
+    const std::optional<std::int64_t> extent = dag.dims[rank.id()].extent;
+    const std::int64_t count = extent.value_or(0);
+    if (count < 1 || count > max_rank_of_largest + 1)
+        throw refusal(subject,
+                      fmt::format("the dim has a fixed extent from 1 to {}, and this has {}", max_rank_of_largest + 1,
+                                  extent ? std::to_string(count) : "none"),
+                      "declare it with the number of elements: g.dim(\"rank\", 5)");
+    if (options.rank != 0) throw refusal(subject, "it has every rank of the dim", "leave the rank out");
+    const NodeId first_new(boost::num_vertices(dag));
+    try {
+        const Value index = add_index(dag, rank.id());
+        ReduceOptions of_rank = options;
+        Value elements;
+        for (of_rank.rank = static_cast<int>(count) - 1; of_rank.rank >= 0; --of_rank.rank) {
+            const Value element = reduce(reduce_op::largest, value, of_rank);
+            if (!elements.valid()) elements = element; // the last, where no rank is below it
+            const Value is_here = map(map_op::less_equal, {index, Literal(of_rank.rank)});
+            elements = map(map_op::choose, {is_here, element, elements});
+        }
+        return elements;
+    } catch (...) {
+        detail::drop_nodes(dag, first_new);
+        throw;
+    }
 }
 
 Value Graph::constant(Literal literal, DType type) {
@@ -285,10 +400,11 @@ Value Graph::shift(Value value, Dim dim, std::int64_t offset, const Edge& edge) 
     return gf::shift(value, dim, offset, edge);
 }
 
-Value Graph::reduce(const ReduceOp& row, Value value, const ReduceOptions& options) {
-    if (value.valid() && value.dag() != &dag())
-        throw refusal(in_words(value), "it is a value of another graph", "reduce it in its own graph");
-    return gf::reduce(row, value, options);
+Value Graph::reduce(const ReduceOp& row, std::span<const Value> values, const ReduceOptions& options) {
+    for (const Value& value : values)
+        if (value.valid() && value.dag() != &dag())
+            throw refusal(in_words(value), "it is a value of another graph", "reduce it in its own graph");
+    return gf::reduce(row, values, options);
 }
 
 } // namespace gf

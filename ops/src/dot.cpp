@@ -64,7 +64,7 @@ void write_dot(std::ostream& out, const Graph& graph) {
     };
     const auto write_edge = [&](std::ostream& stream, const auto& edge) {
         const Node& reader = dag[boost::target(edge, dag)];
-        if (reader.kind == NodeKind::reduce && dag[edge].slot == 1)
+        if (reader.kind == NodeKind::reduce && dag[edge].slot == reader.reduce->monoid->operands)
             stream << "[label=where, style=dashed]";
         else if (boost::in_degree(boost::target(edge, dag), dag) > 1)
             stream << "[label=" << dag[edge].slot << "]";

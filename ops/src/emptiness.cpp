@@ -4,8 +4,15 @@
 
 namespace gf {
 
+int rank_of(const Node& reduce) { return reduce.reduce->argument == ReduceArgument::rank ? reduce.argument : 0; }
+
 bool is_undefined_over_nothing(const Node& reduce) {
-    return reduce.masked && reduce.reduce->on_empty == OnEmpty::undefined; // defect: acceptance
+    const bool may_lack_elements = reduce.masked || rank_of(reduce) > 0 || reduce.otherwise;
+    return may_lack_elements && reduce.reduce->on_empty == OnEmpty::undefined; // defect: acceptance
+}
+
+const ReduceOp& acceptance_of(const Node& reduce) {
+    return reduce.reduce->argument == ReduceArgument::rank ? reduce_op::count : reduce_op::any;
 }
 
 bool result_may_be_empty(const Node& reduce) {
@@ -13,6 +20,7 @@ bool result_may_be_empty(const Node& reduce) {
 }
 
 bool passes_emptiness(const Graph& graph, const Table<NodeId, bool>& may, NodeId node, NodeId operand) {
+    if (graph.node(node).map == &map_op::choose) return may[operand];
     return may[operand] && domain_of(graph.node(operand)) == graph.node(node).dims; // defect: same dims
 }
 

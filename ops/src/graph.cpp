@@ -89,6 +89,14 @@ std::vector<NodeId> operands_of(const Dag& dag, NodeId node) {
 
 } // namespace detail
 
+std::span<const NodeId> folded_operands(const Node& reduce, std::span<const NodeId> operands) {
+    return operands.first(operands.size() - (reduce.masked ? 1 : 0));
+}
+
+NodeId mask_operand(const Node& reduce, std::span<const NodeId> operands) {
+    return reduce.masked ? operands.back() : NodeId();
+}
+
 std::vector<DimId> domain_of(const Node& node) {
     std::vector<DimId> dims = node.dims;
     std::sort(dims.begin(), dims.end());

@@ -7,6 +7,7 @@
 #include <gridfold/ops/device/monoid.cuh>
 #include <gridfold/ops/device_text.hpp>
 #include <gridfold/ops/fold_traits.hpp>
+#include <gridfold/ops/graph.hpp>
 
 namespace gf {
 namespace {
@@ -53,9 +54,18 @@ template <template <class, class> class Monoid> FoldTraits traits(DType element,
     });
 }
 
+static_assert(device::TopStates<std::uint32_t>::count == max_rank_of_largest + 1);
+
 namespace monoid_op {
-#define GRIDFOLD_MONOID_OP(name, file) \
-    constinit const MonoidOp name{#name, "", static_cast<int>(MonoidPosition::name), &traits<device::name>, nullptr};
+#define GRIDFOLD_MONOID_OP(name, file, operands, rule)                            \
+    static_assert(device::operand_count<device::name<float, float>> == operands); \
+    constinit const MonoidOp name{#name,                                          \
+                                  "",                                             \
+                                  static_cast<int>(MonoidPosition::name),         \
+                                  operands,                                       \
+                                  OperandRule::rule,                              \
+                                  &traits<device::name>,                          \
+                                  nullptr};
 #define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
@@ -82,19 +92,19 @@ namespace map_op {
 
 namespace reduce_op {
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(name, monoid, accumulator, result, on_empty, takes_ddof, needs_elements, doc, ...) \
-    static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                             \
-    constinit const ReduceOp name{#name,                                                                      \
-                                  &monoid_op::monoid,                                                         \
-                                  AccumulatorRule::accumulator,                                               \
-                                  ResultRule::result,                                                         \
-                                  OnEmpty::on_empty,                                                          \
-                                  takes_ddof,                                                                 \
-                                  needs_elements,                                                             \
-                                  doc,                                                                        \
-                                  #__VA_ARGS__,                                                               \
-                                  static_cast<int>(ReducePosition::name),                                     \
-                                  nullptr,                                                                    \
+#define GRIDFOLD_REDUCE_OP(name, monoid, accumulator, result, on_empty, argument, needs_elements, doc, ...) \
+    static_assert((OnEmpty::on_empty == OnEmpty::undefined) == (needs_elements));                           \
+    constinit const ReduceOp name{#name,                                                                    \
+                                  &monoid_op::monoid,                                                       \
+                                  AccumulatorRule::accumulator,                                             \
+                                  ResultRule::result,                                                       \
+                                  OnEmpty::on_empty,                                                        \
+                                  ReduceArgument::argument,                                                 \
+                                  needs_elements,                                                           \
+                                  doc,                                                                      \
+                                  #__VA_ARGS__,                                                             \
+                                  static_cast<int>(ReducePosition::name),                                   \
+                                  nullptr,                                                                  \
                                   nullptr};
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
@@ -102,7 +112,7 @@ namespace reduce_op {
 } // namespace reduce_op
 
 std::string_view monoid_source(const MonoidOp& row) {
-#define GRIDFOLD_MONOID_OP(name, file) \
+#define GRIDFOLD_MONOID_OP(name, file, ...) \
     if (row.builtin == static_cast<int>(MonoidPosition::name)) return detail::file##_text();
 #define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>

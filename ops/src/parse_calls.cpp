@@ -17,8 +17,8 @@ namespace {
 bool is_attribute(const Token& word, bool followed_by_equals) {
     if (word.kind != Token::Kind::name) return false;
     const bool reserved = word.text == "where" || word.text == "over" || word.text == "by" || word.text == "groups";
-    return reserved ||
-           (followed_by_equals && (word.text == "accumulate" || word.text == "ddof" || word.text == "otherwise"));
+    return reserved || (followed_by_equals && (word.text == "accumulate" || word.text == "ddof" ||
+                                               word.text == "rank" || word.text == "otherwise"));
 }
 
 } // namespace
@@ -42,8 +42,10 @@ Term Parser::parse_call(const Token& name) {
                 name.position};
     }
     if (name.text == "shift") return parse_shift(name);
+    if (name.text == "top_k") return parse_top_k(name);
     const MapOp* map = find_map(name.text);
-    const ReduceOp* reduction = find_reduction(name.text);
+    const bool is_dot = name.text == "dot";
+    const ReduceOp* reduction = is_dot ? &reduce_op::sum : find_reduction(name.text);
     if (!map && !reduction) fail_unknown_function(name);
     std::vector<Operand> operands;
     do {
@@ -51,7 +53,7 @@ Term Parser::parse_call(const Token& name) {
             fail(lexer_.peek().position, fmt::format("a function takes at most {} operands", max_arity));
         if (lexer_.peek().kind == Token::Kind::name && lexer_.peek_second().text == "=")
             fail(lexer_.peek().position,
-                 fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate, ddof "
+                 fmt::format("{} is not an attribute: they are where, over, by, groups, accumulate, ddof, rank "
                              "and otherwise",
                              in_quotes(lexer_.peek().text)),
                  lexer_.peek().text == "axis" || lexer_.peek().text == "dim"
@@ -59,10 +61,18 @@ Term Parser::parse_call(const Token& name) {
                      : "");
         operands.push_back(parse_expression().operand);
     } while (!attribute_follows() && accept(","));
-    if (reduction && operands.size() == 1) return {parse_reduction(name, *reduction, operands[0]), name.position};
+    const auto folds = is_dot ? std::size_t{2} : reduction ? static_cast<std::size_t>(reduction->monoid->operands) : 0;
+    const bool are_folded = operands.size() == folds;
+    if (is_dot && are_folded) operands = {value_at(name.position, [&] { return graph_.map(map_op::mul, operands); })};
+    if (are_folded) return {parse_reduction(name, *reduction, operands), name.position};
     if (!map)
-        fail(name.position, fmt::format("{} reduces one operand, and got {}", name.text, operands.size()),
-             fmt::format("to fold some dims, name them, as in {}(x over [k])", name.text));
+        fail(name.position,
+             fmt::format("{} reduces {} operand{}, and got {}", name.text,
+                         folds == 1 ? "one" : fmt::format("{}", folds), folds == 1 ? "" : "s", operands.size()),
+             fmt::format("to fold some dims, name them, as in {}({} over [k])", name.text,
+                         folds == 1   ? "x"
+                         : folds == 2 ? "x, y"
+                                      : "x, y, z"));
     expect(")", "an operator, ',' or ')'");
     return {value_at(name.position, [&] { return graph_.map(*map, operands); }), name.position};
 }
@@ -101,7 +111,7 @@ Edge Parser::parse_edge() {
 }
 
 void Parser::fail_unknown_function(const Token& name) const {
-    std::vector<std::string_view> known{"index", "extent", "shift"};
+    std::vector<std::string_view> known{"index", "extent", "shift", "dot", "top_k"};
     for (const MapOp* row : all_maps()) known.push_back(row->name);
     for (const ReduceOp* row : all_reductions()) known.push_back(row->name);
     for (const DType type : all_dtypes()) known.push_back(to_text(type));
@@ -150,7 +160,18 @@ std::vector<Dim> Parser::parse_known_dims(std::string_view end) {
     return dims;
 }
 
-Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const Operand& operand) {
+Term Parser::parse_top_k(const Token& name) {
+    constexpr std::string_view form = "write it as in f([n, rank = 5], x: f32[n]) -> best = top_k(x, rank)";
+    const Term operand = parse_expression();
+    expect(",", "an operator, or ',' and the dim of the ranks", form);
+    const Dim rank = take_dim();
+    const ReduceOptions options = parse_attributes();
+    if (operand.operand.literal) fail(operand.position, "top_k reduces a value, and a number has no elements", form);
+    return {value_at(name.position, [&] { return top_k(operand.operand.value, rank, options); }), name.position};
+}
+
+/// The attributes of a reduction, and its ")".
+ReduceOptions Parser::parse_attributes() {
     ReduceOptions options;
     std::vector<std::string_view> given;
     while (attribute_follows()) {
@@ -176,16 +197,26 @@ Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const Oper
             if (!options.otherwise) fail(position, "otherwise is a number", "write one, as in otherwise = 0");
         } else {
             const std::size_t position = lexer_.peek().position;
-            const std::int64_t ddof = take_integer("ddof, an integer from 0,");
-            if (ddof > std::numeric_limits<int>::max()) fail(position, "ddof does not fit 32 bits");
-            options.ddof = static_cast<int>(ddof);
+            const std::int64_t number = take_integer(fmt::format("{}, an integer from 0,", word.text));
+            if (number > std::numeric_limits<int>::max())
+                fail(position, fmt::format("{} does not fit 32 bits", word.text));
+            (word.text == "ddof" ? options.ddof : options.rank) = static_cast<int>(number);
         }
     }
-    expect(")", "an operator, ')' or one of where, over, by, groups, accumulate =, ddof = and otherwise =");
-    if (operand.literal)
-        fail(name.position, fmt::format("{} reduces a value, and a number by itself has no type", name.text),
-             "to count elements, use count of a bool value");
-    return value_at(name.position, [&] { return graph_.reduce(row, operand.value, options); });
+    expect(")", "an operator, ')' or one of where, over, by, groups, accumulate =, ddof =, rank = and otherwise =");
+    return options;
+}
+
+Value Parser::parse_reduction(const Token& name, const ReduceOp& row, const std::vector<Operand>& operands) {
+    const ReduceOptions options = parse_attributes();
+    std::vector<Value> values;
+    for (const Operand& operand : operands) {
+        if (operand.literal)
+            fail(name.position, fmt::format("{} reduces a value, and a number by itself has no type", name.text),
+                 "to count elements, use count of a bool value");
+        values.push_back(operand.value);
+    }
+    return value_at(name.position, [&] { return graph_.reduce(row, values, options); });
 }
 
 } // namespace gf::detail

@@ -75,7 +75,9 @@ private:
     std::vector<Dim> parse_folded_dims();
     /// Dims that are declared, with commas between them and "]" at the end.
     std::vector<Dim> parse_known_dims(std::string_view end);
-    Value parse_reduction(const Token& name, const ReduceOp& row, const Operand& operand);
+    Term parse_top_k(const Token& name);
+    ReduceOptions parse_attributes();
+    Value parse_reduction(const Token& name, const ReduceOp& row, const std::vector<Operand>& operands);
 
     /// Runs a builder of the graph; its errors get the place `position`.
     template <class F> auto at(std::size_t position, F&& build) -> decltype(build()) {

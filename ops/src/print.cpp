@@ -196,14 +196,18 @@ private:
             return text + ")";
         }
         case NodeKind::reduce: {
-            std::string text = fmt::format("{}({}", node.reduce->name, word(0));
-            if (node.masked) text += " where " + word(1);
+            std::string text = fmt::format("{}(", node.reduce->name);
+            std::vector<DType> types;
+            for (const NodeId operand : folded_operands(node, operands)) {
+                text += (types.empty() ? "" : ", ") + words_[operand];
+                types.push_back(graph_.node(operand).type);
+            }
+            if (node.masked) text += " where " + words_[mask_operand(node, operands)];
             text += over_text(graph_.node(operands[0]), node);
-            const DType element = graph_.node(operands[0]).type;
-            if (node.accumulator != accumulator_type(*node.reduce, element, {}) ||
-                node.type != result_type(*node.reduce, element, {}))
+            const ReduceTyping usual = reduce_typing(*node.reduce, types, {});
+            if (node.accumulator != usual.accumulator || node.type != usual.result)
                 text += fmt::format(", accumulate = {}", to_text(node.accumulator));
-            if (node.ddof != 0) text += fmt::format(", ddof = {}", node.ddof);
+            if (node.argument != 0) text += fmt::format(", {} = {}", to_text(node.reduce->argument), node.argument);
             if (node.otherwise) text += fmt::format(", otherwise = {}", number_text(node.type, *node.otherwise));
             return text + ")";
         }

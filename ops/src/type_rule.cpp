@@ -162,6 +162,15 @@ std::string_view to_text(TypeRule rule) {
     return "";
 }
 
+std::string_view to_text(ReduceArgument argument) {
+    switch (argument) {
+    case ReduceArgument::none: return "none";
+    case ReduceArgument::ddof: return "ddof";
+    case ReduceArgument::rank: return "rank";
+    }
+    return "";
+}
+
 std::string to_text(Literal literal) {
     switch (literal.kind) {
     case Literal::Kind::boolean: return literal.boolean ? "true" : "false";
@@ -252,6 +261,8 @@ std::uint64_t constant_bits(Literal literal, DType type) {
     });
 }
 
+namespace {
+
 DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> chosen) {
     const DType own = accumulator_of(row.accumulator, element);
     if (!chosen || accumulates_in(row.accumulator, element, *chosen)) return chosen.value_or(own);
@@ -262,10 +273,27 @@ DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> 
                   "leave accumulate out, or cast the operand first");
 }
 
-DType result_type(const ReduceOp& row, DType element, std::optional<DType> chosen) {
-    const DType accumulator = accumulator_type(row, element, chosen);
-    if (row.user_result) return row.user_result(element, accumulator);
-    return result_of(row.result, element, accumulator, chosen == DType::f64);
+} // namespace
+
+ReduceTyping reduce_typing(const ReduceOp& row, std::span<const DType> operands, std::optional<DType> chosen) {
+    ReduceTyping typing{};
+    DType promoted = operands[0];
+    for (const DType type : operands) promoted = promote(promoted, type);
+    switch (row.monoid->rule) {
+    case OperandRule::own:
+    case OperandRule::promoted: typing.element = promoted; break;
+    case OperandRule::floating: typing.element = is_floating(promoted) ? promoted : DType::f64; break;
+    case OperandRule::payload: typing.element = operands.size() == 1 ? DType::u64 : operands[0]; break;
+    }
+    if (row.monoid->rule == OperandRule::payload)
+        std::ranges::copy(operands, typing.operands.begin());
+    else
+        typing.operands.fill(typing.element);
+    typing.accumulator = accumulator_type(row, typing.element, chosen);
+    typing.result = row.user_result ? row.user_result(typing.element, typing.accumulator)
+                                    : result_of(row.result, typing.element, typing.accumulator, chosen == DType::f64,
+                                                operands.back());
+    return typing;
 }
 
 } // namespace gf

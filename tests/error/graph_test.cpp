@@ -274,7 +274,7 @@ TEST_F(GraphErrors, negative_ddof) {
     refuse([&] { variance(x, {.ddof = -1}); }, {"variance with ddof -1", "not negative"});
 }
 TEST_F(GraphErrors, ddof_of_a_sum) {
-    refuse([&] { sum(x, {.ddof = 1}); }, {"sum with ddof 1", "only variance and stddev"});
+    refuse([&] { sum(x, {.ddof = 1}); }, {"sum with ddof 1", "only variance, stddev and covariance"});
 }
 TEST_F(GraphErrors, accumulator_that_a_reduction_does_not_take) {
     refuse([&] { sum(x, {.accumulate = DType::boolean}); }, {"sum", "bool"});

@@ -117,20 +117,33 @@ void expect_reduction(const gf::ReduceOp& row, gf::ReduceOptions options, bool m
 
 } // namespace
 
+/// The argument that a reduction is given.
+constexpr int given(gf::ReduceArgument argument) { return argument == gf::ReduceArgument::ddof ? 1 : 0; }
+
 // The expected result of each reduction of reduce.def: its finalize tokens applied to the canonical state.
 namespace gf::device {
+#define GRIDFOLD_REDUCE_OP(...)
+#define GRIDFOLD_MONOID_OP(id, file, operands, rule_)           \
+    struct OperandsOf_##id {                                    \
+        static constexpr OperandRule rule = OperandRule::rule_; \
+    };
+#include <gridfold/ops/reduce.def>
+#undef GRIDFOLD_MONOID_OP
+#undef GRIDFOLD_REDUCE_OP
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator, result, on_empty, takes_ddof_, needs_elements, doc, ...)   \
-    struct Reduction_##id {                                                                                    \
-        static constexpr bool takes_ddof = takes_ddof_;                                                        \
+#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator, result, on_empty, argument_, needs_elements, doc, ...)     \
+    struct Reduction_##id : OperandsOf_##monoid {                                                              \
+        template <class E, class A> using Monoid = monoid<E, A>;                                               \
+        static constexpr ReduceArgument takes = ReduceArgument::argument_;                                     \
         static const ReduceOp& row() { return reduce_op::id; }                                                 \
         template <class E> using A = decltype(value_of_accumulator<E, AccumulatorRule::accumulator>());        \
         template <class E> using R = decltype(value_of_result<E, A<E>, ResultRule::result>());                 \
         template <class E> static Reduction_##id::R<E> expected(const E* x, std::int64_t n, test::Mask mask) { \
             using M = monoid<E, A<E>>;                                                                         \
-            using R = Reduction_##id::R<E>;                                                                    \
-            [[maybe_unused]] const double ddof = takes_ddof ? 1 : 0;                                           \
-            const auto s = canonical<M>(x, n, mask);                                                           \
+            return finalized<M, Reduction_##id::R<E>>(canonical<M>(x, n, mask));                               \
+        }                                                                                                      \
+        template <class M, class R> static R finalized(const typename M::State& s) {                           \
+            [[maybe_unused]] const double argument = given(takes);                                             \
             return static_cast<R>(__VA_ARGS__);                                                                \
         }                                                                                                      \
     };
@@ -140,11 +153,63 @@ namespace gf::device {
 
 namespace {
 
+template <class Reduction> gf::ReduceOptions options_of() {
+    using enum gf::ReduceArgument;
+    constexpr int value = given(Reduction::takes);
+    return {.ddof = Reduction::takes == ddof ? value : 0, .rank = Reduction::takes == rank ? value : 0};
+}
+
+/// A reduction of two operands, or of a payload, of some sizes.
+template <class Reduction, class M, class R, class E, class Second> void expect_operands() {
+    constexpr bool is_one = gf::device::operand_count<M> == 1;
+    for (const bool masked : {false, true}) {
+        gf::Graph g;
+        const gf::Dim n = g.dim("n");
+        std::vector<gf::Value> operands{g.input<E>("x", {n})};
+        if (!is_one) operands.push_back(g.input<Second>("y", {n}));
+        gf::ReduceOptions options = options_of<Reduction>();
+        if (masked) options.where = g.input<bool>("keep", {n});
+        g.output("r", gf::reduce(Reduction::row(), operands, options));
+        const auto most = static_cast<std::size_t>(sizes.back());
+        const Elements<E> x(most);
+        const Elements<Second> y(most, 3);
+        const Elements<bool> keep(most, 2);
+        for (const char* set : sets_of_this_machine()) {
+            const ChosenSet chosen(set);
+            BoundPlan run(g);
+            for (const std::int64_t size : sizes) {
+                run.extent("n", size).array("x", x.data());
+                if (!is_one) run.array("y", y.data());
+                if (masked) run.array("keep", keep.data());
+                const R right = Reduction::template finalized<M, R>(canonical<M>(
+                    gf::test::Operands<M, E, Second>{x.data(), y.data()}, size, Mask{masked ? keep.data() : nullptr}));
+                ASSERT_TRUE(same_bits(run.now().get<R>("r"), right))
+                    << Reduction::row().name << (masked ? " masked" : "") << " of " << gf::to_text(gf::dtype_of<E>)
+                    << ", " << size << " elements, " << set << ": " << +run.get<R>("r") << ", not " << +right;
+            }
+        }
+    }
+}
+
 template <class E, class Reduction> void expect_canonical(Kind kind = Kind::any) {
-    for (const bool masked : {false, true})
-        expect_reduction<E, typename Reduction::template R<E>>(
-            Reduction::row(), {.ddof = Reduction::takes_ddof ? 1 : 0}, masked,
-            [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); }, kind);
+    using enum gf::OperandRule;
+    if constexpr (Reduction::rule == floating) {
+        if constexpr (std::is_floating_point_v<E>)
+            expect_operands<Reduction, typename Reduction::template Monoid<E, double>, E, E, E>();
+        return;
+    } else if constexpr (Reduction::rule == payload) {
+        using Pair = typename Reduction::template Monoid<E, E>;
+        if constexpr (gf::device::operand_count<Pair> == 2)
+            expect_operands<Reduction, Pair, float, E, float>();
+        else
+            expect_operands<Reduction, typename Reduction::template Monoid<std::uint64_t, std::uint64_t>, E, E, E>();
+        return;
+    } else {
+        for (const bool masked : {false, true})
+            expect_reduction<E, typename Reduction::template R<E>>(
+                Reduction::row(), options_of<Reduction>(), masked,
+                [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); }, kind);
+    }
 }
 
 #define GRIDFOLD_REDUCE_OP(id, ...)                                    \
@@ -165,7 +230,7 @@ const std::vector<std::int64_t> sizes_of_blocks{5 * 2048, 700 * 2048, 700 * 2048
 
 template <class E, class Reduction> void expect_blocks() {
     expect_reduction<E, typename Reduction::template R<E>>(
-        Reduction::row(), {.ddof = Reduction::takes_ddof ? 1 : 0}, false,
+        Reduction::row(), options_of<Reduction>(), false,
         [](const E* x, std::int64_t n, Mask mask) { return Reduction::expected(x, n, mask); }, Kind::any,
         sizes_of_blocks);
 }

@@ -137,7 +137,8 @@ struct Mask {
 };
 
 /// A fold in the canonical order of order.hpp.
-template <class M, class E> typename M::State canonical(const E* x, std::int64_t n, Mask mask) {
+/// x[i]: element i, as Operands gives it for monoids of several operands.
+template <class M, class X> typename M::State canonical(const X& x, std::int64_t n, Mask mask) {
     constexpr bool of_block = requires { typename M::OfBlock; };
     const std::int64_t blocks = gf::block_count(n);
     const auto pairwise = [](std::vector<typename M::State>& states) {
@@ -152,20 +153,35 @@ template <class M, class E> typename M::State canonical(const E* x, std::int64_t
             const std::int64_t stride = blocks * gf::slab_elements;
             if constexpr (of_block)
                 if (mask.keep == nullptr) {
-                    const double origin = M::origin(x[block * gf::slab_elements]);
+                    const auto origin = device::origin_of<M>(x[block * gf::slab_elements]);
                     typename M::OfBlock::State state = M::OfBlock::identity();
-                    for (std::int64_t i = lane; i < n; i += stride) M::OfBlock::accumulate(state, x[i], origin);
+                    for (std::int64_t i = lane; i < n; i += stride)
+                        device::accumulate_in<typename M::OfBlock>(state, x[i], origin);
                     lanes.push_back(M::close(state, origin, lane < n ? (n - lane + stride - 1) / stride : 0));
                     continue;
                 }
             typename M::State& state = lanes.emplace_back(M::identity());
             for (std::int64_t i = lane; i < n; i += stride)
-                if (mask(i)) M::accumulate(state, x[i], i);
+                if (mask(i)) device::accumulate_in<M>(state, x[i], i);
         }
         of_blocks.push_back(pairwise(lanes));
     }
     return pairwise(of_blocks);
 }
+
+/// What a monoid of several operands, or of a payload, takes of element i.
+template <class M, class E, class Second> struct Operands {
+    const E* x;
+    const Second* y;
+    auto operator[](std::int64_t i) const {
+        if constexpr (device::operand_count<M> == 1)
+            return device::payload_of(x[i]);
+        else if constexpr (requires { typename M::Payload; })
+            return device::Two<E, std::uint64_t>{x[i], device::payload_of(y[i])};
+        else
+            return device::Two<E, Second>{x[i], y[i]};
+    }
+};
 
 /// Elements whose fold changes with a wrong order, a lost element or a wrong rounding.
 template <class E> struct Elements {

@@ -104,8 +104,11 @@ TEST(VerifyPlan, refuses_what_no_backend_runs_in_one_sweep) {
     });
     expect_broken("one phase of folds", [](Plan& p) { // a fold of a finalised value
         Sweep& sweep = p.sweeps[0];
-        sweep.folds.push_back(
-            {reduce_op::any.monoid, DType::boolean, DType::boolean, yield_of_empty(p).empty, ValueId(), {}, 1});
+        sweep.folds.push_back({.monoid = reduce_op::any.monoid,
+                               .element = DType::boolean,
+                               .accumulator = DType::boolean,
+                               .value = yield_of_empty(p).empty,
+                               .phase = 1});
     });
     expect_broken("the phase of what it folds", [](Plan& p) {
         Sweep& sweep = p.sweeps[0];
@@ -138,7 +141,7 @@ TEST(VerifyPlan, refuses_broken_folds_that_keep_dims) {
         "has the dims of its value",
         [&](Plan& p) { store(p, ArrayRole::output, 2).value = store(p, ArrayRole::output, 1).value; }, rows);
     expect_broken(
-        "finalised, rounded, cast or selected",
+        "finalised, rounded, cast, selected or compared",
         [](Plan& p) {
             for (Instruction& i : p.sweeps[0].code)
                 if (is_per_result(p.sweeps[0], i) && i.map == &map_op::select) {
@@ -158,7 +161,9 @@ TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {
     });
     expect_broken("folds differ", [](Plan& p) { p.sweeps[0].folds.push_back(p.sweeps[0].folds[0]); });
     expect_broken("a mask is bool", [](Plan& p) { p.sweeps[0].folds[0].mask = p.sweeps[0].folds[0].value; });
-    expect_broken("a fold takes a value", [](Plan& p) { p.sweeps[0].folds[0].value = ValueId(99); });
+    expect_broken("what a fold reads is a value", [](Plan& p) { p.sweeps[0].folds[0].value = ValueId(99); });
+    expect_broken("a fold takes its monoid's operands",
+                  [](Plan& p) { p.sweeps[0].folds[0].others[0] = p.sweeps[0].folds[0].value; });
     expect_broken("a store covers the domain",
                   [](Plan& p) { p.sweeps[1].stores[0].value = values_where(p.sweeps[1], is_once_before).at(0); });
     expect_broken("stored once", [](Plan& p) { p.sweeps[1].stores.push_back(p.sweeps[1].stores[0]); });
@@ -261,13 +266,13 @@ TEST(VerifyGraph, refuses_broken_nodes) {
     expect_broken_graph("a shift is along a dim of its value", moved, {0});
     Node sum = node_of(NodeKind::reduce, DType::f32, {});
     sum.reduce = &reduce_op::sum;
-    expect_broken_graph("a masked reduction has a mask", sum, {0, 2});
+    expect_broken_graph("a masked one a mask", sum, {0, 2});
     sum.masked = true;
     expect_broken_graph("a mask is bool", sum, {0, 0});
-    expect_broken_graph("a mask's dims", sum, {0, 2});
+    expect_broken_graph("the dims of a mask", sum, {0, 2});
     sum.masked = false;
-    sum.ddof = 1;
-    expect_broken_graph("ddof", sum, {0});
+    sum.argument = 1;
+    expect_broken_graph("an argument", sum, {0});
 }
 
 } // namespace

@@ -114,6 +114,7 @@ template <Integer T> T shift_right(T a, T b) {
     return wrap<T>(Wide(a) >> (in_range ? static_cast<int>(b) : 100));
 }
 template <class T> T select(bool a, T b, T c) { return a ? b : c; }
+template <class T> T choose(bool a, T b, T c) { return a ? b : c; }
 
 // Computed in long double and rounded once.
 #define ROUNDED_1(name, ...)                \

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -111,6 +112,66 @@ TEST(Product, MultipliesFromOne) {
     EXPECT_EQ(M::identity().product, 1);
     EXPECT_EQ(fold<M>(std::vector<int32_t>{100000, 100000, -3}).product, -30000000000);
     any_split_is_the_whole<M>(std::vector<int32_t>{3, -5, 7, 1 << 30, 11, 1 << 30});
+}
+
+TEST(Top, KeepsTheLargestInAnyOrder) {
+    using M = device::Top<int32_t, int32_t>;
+    std::vector<int32_t> x;
+    for (int i = 0; i < 100; ++i) x.push_back((i * 37 + 11) % 61 - 30);
+    any_split_is_the_whole<M>(x);
+    identity_changes_nothing<M>(x);
+    std::ranges::sort(x, std::greater());
+    const auto s = fold<M>(x);
+    for (unsigned rank = 0; rank < 16; ++rank) EXPECT_EQ(M::element(s, rank), x[rank]) << rank;
+    any_split_is_the_whole<device::Top<float, float>>(mixed);
+    any_split_is_the_whole<device::Top<double, double>>(std::vector{1.5, -inf, not_a_number, 1.5, inf, -0.0, 0.0});
+    using Float = device::Top<float, float>;
+    EXPECT_TRUE(std::isnan(Float::element(fold<Float>(mixed), 12))) << "of nine elements";
+}
+
+TEST(Ends, AreTheFirstAndTheLastInAnyOrder) {
+    const std::vector<uint64_t> x{7, 3, 9, ~uint64_t{0}};
+    using First = device::First<uint64_t, uint64_t>;
+    using Last = device::Last<uint64_t, uint64_t>;
+    any_split_is_the_whole<First>(x);
+    any_split_is_the_whole<Last>(x);
+    identity_changes_nothing<First>(x);
+    identity_changes_nothing<Last>(x);
+    EXPECT_EQ(fold<First>(x).payload, 7u);
+    EXPECT_EQ(fold<Last>(x).payload, ~uint64_t{0});
+}
+
+TEST(AtExtreme, HasThePayloadOfTheIndexThatArgExtremeHas) {
+    using M = device::AtMax<float, float>;
+    auto forwards = M::identity(), backwards = M::identity();
+    for (std::size_t i = 0; i < mixed.size(); ++i) {
+        const std::size_t back = mixed.size() - 1 - i;
+        M::accumulate(forwards, mixed[i], uint64_t{i} << 40, static_cast<int64_t>(i));
+        M::accumulate(backwards, mixed[back], uint64_t{back} << 40, static_cast<int64_t>(back));
+    }
+    EXPECT_TRUE(same_bytes(forwards, backwards));
+    EXPECT_EQ(M::payload(forwards), static_cast<uint64_t>(argmax(mixed)) << 40);
+}
+
+TEST(CoMoments, OfAnOperandWithItselfAreItsMoments) {
+    using M = device::CoMoments<float, double>;
+    using Own = device::Moments<float, double>;
+    auto s = M::identity();
+    for (std::size_t i = 0; i < mixed.size(); ++i) M::accumulate(s, mixed[i], mixed[i], static_cast<int64_t>(i));
+    const auto own = fold<Own>(mixed);
+    EXPECT_EQ(M::covariance(s, 1), Own::variance(own, 1));
+    EXPECT_NEAR(M::correlation(s), 1, 1e-15);
+    auto none = M::identity();
+    M::combine(none, s);
+    EXPECT_TRUE(same_bytes(none, s));
+    M::combine(s, M::identity());
+    EXPECT_TRUE(same_bytes(none, s));
+    auto overflowed = M::identity();
+    for (const float x : {0.0F, 3e38F}) M::accumulate(overflowed, x, x, 0);
+    overflowed.x = inf;
+    const auto before = overflowed;
+    M::combine(overflowed, M::identity());
+    EXPECT_TRUE(same_bytes(overflowed, before)) << "combined with nothing";
 }
 
 TEST(SumOfSquares, SquaresInTheAccumulator) {

@@ -55,13 +55,16 @@ std::string map_kernels(const gf::MapOp& row) {
 /// One kernel for each element type and accumulator of a reduction: all five parts of the monoid.
 std::string reduce_kernels(const gf::ReduceOp& row) {
     std::string text = fmt::format("template <class M, class R> GRIDFOLD_FN R finalize_{}(const typename M::State& s, "
-                                   "[[maybe_unused]] f64 ddof) {{ return {}; }}\n",
+                                   "[[maybe_unused]] f64 argument) {{ return {}; }}\n",
                                    row.name, row.finalize);
     for (const DType element : compute_types()) {
         std::set<std::pair<DType, DType>> types; // of accumulator and result
+        const bool pays = row.monoid->rule == gf::OperandRule::payload;
+        if (!gf::folds_elements(row.monoid->rule, row.monoid->operands, element)) continue;
+        const std::vector<DType> operands(std::size_t(row.monoid->operands), element);
         for (const std::optional<DType> chosen : {std::optional<DType>(), std::optional(DType::f64)}) try {
-                types.emplace(gf::accumulator_type(row, element, chosen),
-                              gf::value_type(gf::result_type(row, element, chosen)));
+                const gf::ReduceTyping typing = gf::reduce_typing(row, operands, chosen);
+                types.emplace(typing.accumulator, gf::value_type(typing.result));
             } catch (const gf::InvalidGraph&) { // the reduction takes only its default
             }
         for (const auto& [accumulator, result] : types) {
@@ -71,13 +74,16 @@ std::string reduce_kernels(const gf::ReduceOp& row) {
                 "static_assert(sizeof({0}::State) == {1}, \"words\");\n"
                 "extern \"C\" __global__ void {2}_{3}_{4}_{5}({5}* out, {0}::State* states, const {3}* x) {{\n"
                 "    auto s = {0}::identity();\n"
-                "    {0}::accumulate(s, x[0], 7);\n"
+                "    {0}::accumulate(s, {6}, 7);\n"
                 "    {0}::combine(s, states[1]);\n"
                 "    states[0] = s;\n"
                 "    *out = finalize_{2}<{0}, {5}>(s, 1.0);\n"
                 "}}\n",
                 monoid, 4 * row.monoid->state_words(element, accumulator), row.name, spell(element), spell(accumulator),
-                spell(result));
+                spell(result),
+                row.monoid->operands == 1 ? "x[0]"
+                : pays                    ? "x[0], payload_of(x[1])"
+                                          : "x[0], x[1]");
         }
     }
     return text;

@@ -280,10 +280,13 @@ TEST(OwnReduction, FoldsAsItsStructDeclares) {
 TEST(OwnReduction, SaysItsTypesAndWhatNothingIs) {
     EXPECT_EQ(gf::reduce_op::range.on_empty, gf::OnEmpty::undefined);
     EXPECT_EQ(gf::reduce_op::mean_of_squares.on_empty, gf::OnEmpty::value);
-    EXPECT_EQ(gf::accumulator_type(gf::reduce_op::range, DType::u8, {}), DType::u64);
-    EXPECT_EQ(gf::accumulator_type(gf::reduce_op::mean_of_squares, DType::u8, {}), DType::f64);
-    EXPECT_EQ(gf::result_type(gf::reduce_op::range, DType::u8, DType::u64), DType::u64);
-    EXPECT_EQ(gf::result_type(gf::reduce_op::mean_of_squares, DType::f16, DType::f32), DType::f32);
+    const auto typing = [](const gf::ReduceOp& row, DType element, std::optional<DType> chosen = {}) {
+        return gf::reduce_typing(row, {&element, 1}, chosen);
+    };
+    EXPECT_EQ(typing(gf::reduce_op::range, DType::u8).accumulator, DType::u64);
+    EXPECT_EQ(typing(gf::reduce_op::mean_of_squares, DType::u8).accumulator, DType::f64);
+    EXPECT_EQ(typing(gf::reduce_op::range, DType::u8, DType::u64).result, DType::u64);
+    EXPECT_EQ(typing(gf::reduce_op::mean_of_squares, DType::f16, DType::f32).result, DType::f32);
     const std::string_view text = gf::monoid_source(*gf::reduce_op::range.monoid);
     EXPECT_TRUE(text.starts_with("template <class E, class A> struct monoid_range {"));
     EXPECT_NE(text.find("GRIDFOLD_FN static State identity()"), std::string_view::npos)

@@ -27,7 +27,7 @@ inline std::vector<std::string> meaning(const Graph& graph) {
             "{} {} {} {} {:x} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(node.kind), to_text(node.type),
             dims, parameter ? node.name : "", node.bits, node.dim.number(), node.offset, static_cast<int>(node.edge),
             node.map ? node.map->name : "", node.map ? to_text(node.compute) : "", node.reduce ? node.reduce->name : "",
-            node.reduce ? to_text(node.accumulator) : "", node.masked, node.ddof, node.otherwise.has_value(),
+            node.reduce ? to_text(node.accumulator) : "", node.masked, node.argument, node.otherwise.has_value(),
             node.otherwise.value_or(0), operands)));
     }
     std::vector<std::string> lines;

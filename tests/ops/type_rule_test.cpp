@@ -154,6 +154,13 @@ TEST(TypeRule, ConstantsHoldExactlyTheLiteralOrItsNearest) {
     EXPECT_THROW(gf::constant_bits(std::numeric_limits<double>::quiet_NaN(), DType::u8), gf::InvalidGraph);
 }
 
+DType accumulator_type(const gf::ReduceOp& row, DType element, std::optional<DType> chosen) {
+    return gf::reduce_typing(row, {&element, 1}, chosen).accumulator;
+}
+DType result_type(const gf::ReduceOp& row, DType element, std::optional<DType> chosen) {
+    return gf::reduce_typing(row, {&element, 1}, chosen).result;
+}
+
 TEST(TypeRule, SumsAccumulateWideAndTakeOnlyF64Instead) {
     using enum DType;
     const gf::ReduceOp& sum = gf::reduce_op::sum;
@@ -166,20 +173,20 @@ TEST(TypeRule, SumsAccumulateWideAndTakeOnlyF64Instead) {
                                                {bf16, f32},
                                                {f32, f32},
                                                {f64, f64}}) {
-        EXPECT_EQ(gf::accumulator_type(sum, element, {}), accumulator) << to_text(element);
-        EXPECT_EQ(gf::accumulator_type(sum, element, f64), f64) << to_text(element);
-        EXPECT_EQ(gf::result_type(sum, element, accumulator), accumulator) << to_text(element);
+        EXPECT_EQ(accumulator_type(sum, element, {}), accumulator) << to_text(element);
+        EXPECT_EQ(accumulator_type(sum, element, f64), f64) << to_text(element);
+        EXPECT_EQ(result_type(sum, element, accumulator), accumulator) << to_text(element);
     }
-    EXPECT_THROW(gf::accumulator_type(sum, f64, f32), gf::InvalidGraph);
-    EXPECT_THROW(gf::accumulator_type(sum, i32, i32), gf::InvalidGraph);
-    EXPECT_THROW(gf::accumulator_type(sum, u64, i64), gf::InvalidGraph);
-    EXPECT_THROW(gf::accumulator_type(gf::reduce_op::min, f32, f64), gf::InvalidGraph);
+    EXPECT_THROW(accumulator_type(sum, f64, f32), gf::InvalidGraph);
+    EXPECT_THROW(accumulator_type(sum, i32, i32), gf::InvalidGraph);
+    EXPECT_THROW(accumulator_type(sum, u64, i64), gf::InvalidGraph);
+    EXPECT_THROW(accumulator_type(gf::reduce_op::min, f32, f64), gf::InvalidGraph);
 }
 
 TEST(TypeRule, ReductionsGiveTheirDocumentedTypes) {
     using enum DType;
     const auto result = [](const gf::ReduceOp& row, DType element, std::optional<DType> accumulate = {}) {
-        return gf::result_type(row, element, accumulate);
+        return result_type(row, element, accumulate);
     };
     EXPECT_EQ(result(gf::reduce_op::min, f16), f16);
     EXPECT_EQ(result(gf::reduce_op::max, i8), i8);
@@ -196,4 +203,27 @@ TEST(TypeRule, ReductionsGiveTheirDocumentedTypes) {
     EXPECT_EQ(result(gf::reduce_op::l2_norm, f32), f32);
     EXPECT_EQ(result(gf::reduce_op::l2_norm, f32, f64), f64);
     EXPECT_EQ(result(gf::reduce_op::logsumexp, i32), f64);
+}
+
+TEST(TypeRule, ReductionsOfSeveralOperandsConvertThem) {
+    using enum DType;
+    const auto typing = [](const gf::ReduceOp& row, std::vector<DType> operands) {
+        return gf::reduce_typing(row, operands, {});
+    };
+    const gf::ReduceTyping same = typing(gf::reduce_op::covariance, {f32, f32});
+    EXPECT_EQ(same.element, f32);
+    EXPECT_EQ(same.accumulator, f64);
+    EXPECT_EQ(same.result, f32);
+    const gf::ReduceTyping mixed = typing(gf::reduce_op::covariance, {f16, i32});
+    EXPECT_EQ(mixed.operands[0], f64);
+    EXPECT_EQ(mixed.operands[1], f64);
+    EXPECT_EQ(mixed.result, f64);
+    EXPECT_EQ(typing(gf::reduce_op::correlation, {i8, boolean}).element, f64);
+    const gf::ReduceTyping at = typing(gf::reduce_op::at_max, {f32, i64});
+    EXPECT_EQ(at.element, f32);
+    EXPECT_EQ(at.operands[1], i64) << "a payload keeps its type";
+    EXPECT_EQ(at.result, i64);
+    EXPECT_EQ(typing(gf::reduce_op::first, {bf16}).element, u64);
+    EXPECT_EQ(typing(gf::reduce_op::first, {bf16}).result, bf16);
+    EXPECT_THROW(gf::reduce_typing(gf::reduce_op::at_min, std::array{f32, f32}, f64), gf::InvalidGraph);
 }

@@ -63,10 +63,13 @@ void count_reduce(const Graph& graph, const Node& node, const std::vector<NodeId
     const Node& operand = graph.node(operands[0]);
     ++coverage[fmt::format("reduce {}", node.reduce->name)];
     ++coverage[fmt::format("reduce {} of {}", node.reduce->name, to_text(operand.type))];
-    if (node.accumulator != accumulator_type(*node.reduce, operand.type, {}))
+    std::vector<DType> types;
+    for (const NodeId folded : folded_operands(node, operands)) types.push_back(graph.node(folded).type);
+    if (node.accumulator != reduce_typing(*node.reduce, types, {}).accumulator)
         ++coverage[fmt::format("reduce {} of {} in {}", node.reduce->name, to_text(operand.type),
                                to_text(node.accumulator))];
-    if (node.reduce->takes_ddof) ++coverage[fmt::format("ddof {} of {}", node.ddof, node.reduce->name)];
+    if (node.reduce->argument != ReduceArgument::none)
+        ++coverage[fmt::format("{} {} of {}", to_text(node.reduce->argument), node.argument, node.reduce->name)];
     if (operand.dims.empty()) ++coverage["reduce a scalar"];
     if (!node.dims.empty()) { // which of its merged dims it keeps: "keeps k f" for rows, "f k" for columns
         std::string pattern = "keeps";
@@ -81,7 +84,7 @@ void count_reduce(const Graph& graph, const Node& node, const std::vector<NodeId
     if (node.otherwise) ++coverage["otherwise"];
     ++coverage["other mask"];
     ++coverage[fmt::format("reduce {} of {} masked", node.reduce->name, to_text(operand.type))];
-    const Node& mask = graph.node(operands[1]);
+    const Node& mask = graph.node(operands.back());
     if (mask.kind == NodeKind::constant)
         ++coverage[mask.bits != 0 ? "mask true" : "mask false"];
     else if (mask.dims.empty())

@@ -226,7 +226,8 @@ private:
 
     void map() {
         const bool choosing = profile_.scalars > 0.3 && random_.chance(0.5);
-        const MapOp& row = choosing ? map_op::select : *random_.pick(all_maps());
+        const MapOp* const choices[] = {&map_op::select, &map_op::choose};
+        const MapOp& row = choosing ? *random_.pick(choices) : *random_.pick(all_maps());
         if (row.builtin < 0 || (!options_.functions && detail::calls_functions(row.expression))) return map();
         std::vector<Operand> operands;
         int stage = 0;
@@ -280,12 +281,28 @@ private:
         if (options_.otherwise && how.where && row.on_empty == OnEmpty::undefined && random_.chance(0.15))
             how.otherwise = literal();
         if (random_.chance(0.3)) how.accumulate = random_.chance(0.7) ? DType::f64 : random_.pick(all_dtypes());
-        if (row.takes_ddof) how.ddof = static_cast<int>(random_.between(0, 2));
+        if (row.argument == ReduceArgument::ddof) how.ddof = static_cast<int>(random_.between(0, 2));
+        if (row.argument == ReduceArgument::rank) how.rank = static_cast<int>(random_.between(0, 3));
         if (options_.keeps_dims && operand.dims.size() > 1 && random_.chance(0.5))
             for (const int dim : operand.dims)
                 if (random_.chance(0.5)) how.over.push_back(graph().dim_at(DimId(dim)));
-        const Value value = graph().reduce(row, operand.value, how);
+        std::vector<Value> values{operand.value};
+        while (values.size() < static_cast<std::size_t>(row.monoid->operands)) {
+            const Candidate other = beside(operand);
+            values.push_back(other.value);
+            stage = std::max(stage, other.stage);
+        }
+        const Value value = graph().reduce(row, values, how);
         keep(value, stage + 1);
+    }
+
+    /// A value whose dims are among the operand's, of no later stage; the operand if none is drawn.
+    Candidate beside(const Candidate& operand) {
+        for (int attempt = 0; attempt < 8; ++attempt) {
+            const Candidate& other = any();
+            if (std::ranges::includes(operand.dims, other.dims) && other.stage <= operand.stage) return other;
+        }
+        return operand;
     }
 
     /// A bool value whose dims are among the operand's: an existing one, or a comparison.

@@ -44,7 +44,7 @@ Case changed(const Case& test, const Change& change) {
     const auto operands = [&](NodeId n) {
         std::vector<NodeId> list = old.operands(n);
         if (n == change.node && change.becomes_input) list.clear();
-        if (n == change.node && change.loses_mask) list.resize(1);
+        if (n == change.node && change.loses_mask) list.pop_back();
         if (n == change.node && change.reads.valid()) list[0] = change.reads;
         for (NodeId& operand : list) operand = stands_for[operand];
         return list;
@@ -131,8 +131,9 @@ std::vector<NodeId> behind(const Graph& graph, NodeId node) {
 /// True if this cast or fold could take an operand of another type without any other change.
 bool reads_as_well(const Node& node, DType type) {
     if (node.kind == NodeKind::cast) return type != node.type;
-    return node.kind == NodeKind::reduce && accumulator_type(*node.reduce, type, {}) == node.accumulator &&
-           result_type(*node.reduce, type, {}) == node.type;
+    if (node.kind != NodeKind::reduce || node.reduce->monoid->operands > 1) return false;
+    const ReduceTyping typing = reduce_typing(*node.reduce, {&type, 1}, {});
+    return typing.accumulator == node.accumulator && typing.result == node.type;
 }
 
 /// Adds the dependencies of a node that may replace it: at most `most` of each kind, those that remove most nodes
@@ -177,18 +178,19 @@ std::vector<Change> changes(const Graph& graph, int shortcuts) {
     return list;
 }
 
-/// A mask's dims must stay among its operand's, and a shift's among its value's, whose type it has.
+/// The dims of a mask and of other operands must stay among those of the first operand, and a shift's among its
+/// value's, whose type it has.
 bool is_legal(const Graph& graph) {
     for (const NodeId n : graph.nodes()) {
         const Node& shift = graph.node(n);
         if (shift.kind == NodeKind::shift && (std::ranges::find(shift.dims, shift.dim) == shift.dims.end() ||
                                               graph.node(graph.operands(n)[0]).type != shift.type))
             return false;
-        if (!graph.node(n).masked) continue;
-        std::vector<DimId> dims = graph.node(graph.operands(n)[0]).dims, mask = graph.node(graph.operands(n)[1]).dims;
-        std::ranges::sort(dims);
-        std::ranges::sort(mask);
-        if (!std::ranges::includes(dims, mask)) return false;
+        if (graph.node(n).kind != NodeKind::reduce) continue;
+        const std::vector<NodeId> operands = graph.operands(n);
+        const std::vector<DimId> dims = domain_of(graph.node(operands[0]));
+        for (const NodeId operand : operands)
+            if (!std::ranges::includes(dims, domain_of(graph.node(operand)))) return false;
     }
     return true;
 }

@@ -136,15 +136,16 @@ private:
     }
 
     /// True if an element is empty: an operand's is that has the same dims; of select, the condition's or that of the
-    /// operand it chooses.
+    /// operand it chooses; of choose, whatever their dims.
     bool is_empty(const Node& node, const std::vector<NodeId>& operands, const Coordinates& place) const {
+        const bool chooses = node.kind == NodeKind::map && std::string_view(node.map->name) == "choose";
         const auto is_empty_in = [&](std::size_t slot) {
             std::vector<DimId> dims = graph_.node(operands[slot]).dims;
             std::sort(dims.begin(), dims.end());
             const std::vector<bool>& empty = values_[operands[slot]].empty;
-            return dims == node.dims && !empty.empty() && empty[number_of(operands[slot], place)];
+            return (dims == node.dims || chooses) && !empty.empty() && empty[number_of(operands[slot], place)];
         };
-        if (node.kind == NodeKind::map && std::string_view(node.map->name) == "select")
+        if (node.kind == NodeKind::map && (chooses || std::string_view(node.map->name) == "select"))
             return is_empty_in(0) || is_empty_in(at(operands[0], place) != 0 ? 1 : 2);
         for (std::size_t slot = 0; slot < operands.size(); ++slot)
             if (is_empty_in(slot)) return true;
@@ -174,10 +175,8 @@ private:
     Evaluated reduce(const Node& node, const std::vector<NodeId>& operands) const {
         const Node& operand = graph_.node(operands[0]);
         std::vector<DimId> dims = operand.dims;
-        if (node.masked)
-            dims.insert(dims.end(), graph_.node(operands[1]).dims.begin(), graph_.node(operands[1]).dims.end());
         std::sort(dims.begin(), dims.end());
-        dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+        const bool has_second = operands.size() == (node.masked ? 3 : 2);
         const DType element = widened(operand.type), result = widened(node.type);
         std::vector<std::int64_t> own;
         std::vector<bool> kept;
@@ -191,20 +190,27 @@ private:
         Evaluated value;
         for (std::int64_t r = 0; r < size_of_domain(node.dims); ++r) {
             const Coordinates of_result = coordinates(node.dims, r);
-            std::vector<Bits> elements, mask;
+            std::vector<Bits> elements, second, mask;
             for (std::int64_t i = 0; i < size_of_domain(folded); ++i) {
                 Coordinates place = coordinates(folded, i);
                 for (const DimId dim : node.dims) place[dim.index()] = of_result[dim.index()];
                 elements.push_back(convert(at(operands[0], place), operand.type, element));
-                if (node.masked) mask.push_back(at(operands[1], place));
+                if (has_second) {
+                    const DType type = graph_.node(operands[1]).type;
+                    second.push_back(convert(at(operands[1], place), type, widened(type)));
+                }
+                if (node.masked) mask.push_back(at(operands.back(), place));
             }
-            if (node.otherwise && std::ranges::count(mask, Bits{0}) == std::ssize(mask)) {
+            const auto accepted =
+                node.masked ? std::ssize(mask) - std::ranges::count(mask, Bits{0}) : std::ssize(elements);
+            const bool is_largest = std::string_view(node.reduce->name) == "largest";
+            if (node.otherwise && accepted <= (is_largest ? node.argument : 0)) {
                 value.elements.push_back(*node.otherwise);
                 value.empty.push_back(false);
                 continue;
             }
-            const Reduced reduced =
-                oracle::reduce(node.reduce->name, elements, element, mask, node.accumulator, result, node.ddof, order);
+            const Reduced reduced = oracle::reduce(node.reduce->name, elements, element, mask, node.accumulator, result,
+                                                   node.argument, order, second);
             value.elements.push_back(convert(reduced.bits, result, node.type));
             value.empty.push_back(reduced.empty);
         }

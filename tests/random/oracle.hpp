@@ -58,8 +58,10 @@ struct Order {
 Order order_of(std::span<const std::int64_t> extents, const std::vector<bool>& kept);
 
 /// The reduction `name` over `elements` of type `element` (never f16 or bf16), without those whose `mask` is 0 (if
-/// there is a mask), accumulated in `accumulator`, with a result of type `result`.
+/// there is a mask), accumulated in `accumulator`, with a result of type `result`. `second`: the elements of the second
+/// operand, if there is one; they have type `element`, or of at_min and at_max type `result`.
 Reduced reduce(std::string_view name, std::span<const Bits> elements, DType element, std::span<const Bits> mask,
-               DType accumulator, DType result, int ddof, const Order& order = {});
+               DType accumulator, DType result, int argument, const Order& order = {},
+               std::span<const Bits> second = {});
 
 } // namespace gf::oracle

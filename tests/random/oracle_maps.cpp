@@ -31,6 +31,7 @@ template <class T> void add_comparisons(Table& table) {
     table["greater"] = binary<T>([](T a, T b) { return a > b; });
     table["greater_equal"] = binary<T>([](T a, T b) { return a >= b; });
     table["select"] = on_bits<bool, T, T>([](bool c, T a, T b) { return c ? a : b; });
+    table["choose"] = table["select"];
 }
 
 Table bools() {

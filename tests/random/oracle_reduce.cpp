@@ -18,6 +18,7 @@ struct Elements {
     std::span<const Bits> mask;
     DType type;
     const Order& order;
+    std::span<const Bits> second = {};
 
     std::int64_t count() const { return static_cast<std::int64_t>(bits.size()); }
     bool accepted(std::int64_t i) const { return mask.empty() || mask[static_cast<std::size_t>(i)] != 0; }
@@ -171,6 +172,79 @@ double variance(const Moments& s, int ddof) {
     return (squares < 0 ? 0.0 : squares) / divisor;
 }
 
+/// The moments of pairs of elements, as Moments: each side has an origin of its own, chosen by its own squares.
+struct CoMoments {
+    Moments x, y;
+    double products = 0;
+};
+
+CoMoments co_moments(const Elements& a) {
+    const Elements b{a.second, a.mask, a.type, a.order};
+    const auto at = [](const Elements& side, std::int64_t i) { return side.as<double>(i, DType::f64); };
+    const auto about = [&](const Elements& side, std::int64_t i) {
+        return Moments{.origin = std::fabs(at(side, i)) < 0x1p1000 ? at(side, i) : 0.0};
+    };
+    const bool masked = !a.mask.empty() || !a.order.slab.empty();
+    const auto start = [&](std::int64_t i) {
+        return masked || a.count() == 0 ? CoMoments{} : CoMoments{about(a, i), about(b, i)};
+    };
+    const auto with = [](Moments s, double distance) {
+        return Moments{s.count + 1, s.origin, s.sum + distance, s.squares + distance * distance};
+    };
+    const auto accumulate = [&](CoMoments s, std::int64_t i) {
+        if (s.x.count == 0 && masked) s = {about(a, i), about(b, i)};
+        const double dx = at(a, i) - s.x.origin, dy = at(b, i) - s.y.origin;
+        return CoMoments{with(s.x, dx), with(s.y, dy), s.products + dx * dy};
+    };
+    /// About other origins.
+    const auto moved = [](const CoMoments& s, double x, double y) {
+        const double dx = s.x.origin - x, dy = s.y.origin - y;
+        return CoMoments{s.x.about(x), s.y.about(y), s.products + dx * s.y.sum + dy * (s.x.sum + s.x.count * dx)};
+    };
+    const auto joined = [](const Moments& s, const Moments& t) {
+        return Moments{s.count + t.count, s.origin, s.sum + t.sum, s.squares + t.squares};
+    };
+    const auto combine = [&](const CoMoments& s, const CoMoments& t) {
+        if (s.x.count == 0 || t.x.count == 0) return s.x.count == 0 ? t : s;
+        const auto origin = [](const Moments& l, const Moments& r) {
+            return r.squares + l.about(r.origin).squares < l.squares + r.about(l.origin).squares ? r.origin : l.origin;
+        };
+        const double x = origin(s.x, t.x), y = origin(s.y, t.y);
+        const CoMoments l = moved(s, x, y), r = moved(t, x, y);
+        return CoMoments{joined(l.x, r.x), joined(l.y, r.y), l.products + r.products};
+    };
+    return canonical(a, start, accumulate, combine);
+}
+
+double covariance(const CoMoments& s, int ddof) {
+    const double divisor = s.x.count - ddof;
+    if (!(divisor > 0)) return std::numeric_limits<double>::quiet_NaN();
+    return (s.products - s.x.sum * (s.y.sum / s.x.count)) / divisor;
+}
+
+double correlation(const CoMoments& s) {
+    const double xx = s.x.squares - s.x.sum * (s.x.sum / s.x.count);
+    const double yy = s.y.squares - s.y.sum * (s.y.sum / s.y.count);
+    if (!(xx > 0 && yy > 0)) return std::numeric_limits<double>::quiet_NaN();
+    const double r = (s.products - s.x.sum * (s.y.sum / s.x.count)) / (std::sqrt(xx) * std::sqrt(yy));
+    return r < -1 ? -1 : r > 1 ? 1 : r;
+}
+
+/// The sum of products with the weights, over that of the weights.
+double weighted_mean(const Elements& x) {
+    struct State {
+        double sum = 0, weight = 0;
+    };
+    const Elements weights{x.second, x.mask, x.type, x.order};
+    const auto accumulate = [&](State s, std::int64_t i) {
+        const double weight = weights.as<double>(i, DType::f64);
+        return State{s.sum + x.as<double>(i, DType::f64) * weight, s.weight + weight};
+    };
+    const auto combine = [](State s, State t) { return State{s.sum + t.sum, s.weight + t.weight}; };
+    const State s = canonical(x, always(State{}), accumulate, combine);
+    return s.sum / s.weight;
+}
+
 /// The largest element, and the sum of e^(x − largest) over all elements; in A.
 template <class A> A log_sum_exp(const Elements& x, DType accumulator) {
     struct State {
@@ -251,8 +325,8 @@ Order order_of(std::span<const std::int64_t> extents, const std::vector<bool>& k
 }
 
 Reduced reduce(std::string_view name, std::span<const Bits> elements, DType element, std::span<const Bits> mask,
-               DType accumulator, DType result, int ddof, const Order& order) {
-    const Elements x{elements, mask, element, order};
+               DType accumulator, DType result, int argument, const Order& order, std::span<const Bits> second) {
+    const Elements x{elements, mask, element, order, second};
     const auto itself = [](auto term) { return term; };
     const auto square = [](auto term) { return term * term; };
 
@@ -278,11 +352,29 @@ Reduced reduce(std::string_view name, std::span<const Bits> elements, DType elem
                              ? Reduced{floating(std::numeric_limits<double>::quiet_NaN(), result), false}
                              : Reduced{0, true};
     if (!x.any_accepted()) return none;
+    if (name == "largest") {
+        std::vector<std::int64_t> falling;
+        for (std::int64_t i = 0; i < x.count(); ++i)
+            if (x.accepted(i)) falling.push_back(i);
+        if (std::ssize(falling) <= argument) return none;
+        std::ranges::stable_sort(falling, [&](std::int64_t a, std::int64_t b) { return precedes(x, a, b, -1, true); });
+        return {x[falling[static_cast<std::size_t>(argument)]]};
+    }
     if (name == "min" || name == "max") return {x[*extreme(x, name == "min" ? 1 : -1, true)]};
     if (name == "argmin" || name == "argmax") return {static_cast<Bits>(*extreme(x, name == "argmin" ? 1 : -1, false))};
     if (name == "mean") return {floating(moments(x).mean(), result)};
-    if (name == "variance") return {floating(variance(moments(x), ddof), result)};
-    if (name == "stddev") return {floating(std::sqrt(variance(moments(x), ddof)), result)};
+    if (name == "variance") return {floating(variance(moments(x), argument), result)};
+    if (name == "stddev") return {floating(std::sqrt(variance(moments(x), argument)), result)};
+    if (name == "covariance") return {floating(covariance(co_moments(x), argument), result)};
+    if (name == "correlation") return {floating(correlation(co_moments(x)), result)};
+    if (name == "weighted_mean") return {floating(weighted_mean(x), result)};
+    if (name == "at_min" || name == "at_max")
+        return {second[static_cast<std::size_t>(*extreme(x, name == "at_min" ? 1 : -1, false))]};
+    if (name == "first" || name == "last") {
+        std::int64_t i = name == "first" ? 0 : x.count() - 1;
+        while (!x.accepted(i)) i += name == "first" ? 1 : -1;
+        return {x[i]};
+    }
     if (name == "logsumexp") {
         const Bits value = accumulator == DType::f32 ? to_bits(log_sum_exp<float>(x, accumulator))
                                                      : to_bits(log_sum_exp<double>(x, accumulator));

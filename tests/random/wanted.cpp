@@ -30,8 +30,9 @@ std::optional<DType> compute_type(const MapOp& row, DType type) {
 }
 
 bool takes_accumulator(const ReduceOp& row, DType element, DType accumulator) {
+    const std::vector<DType> operands(static_cast<std::size_t>(row.monoid->operands), element);
     try {
-        return accumulator_type(row, element, accumulator) != accumulator_type(row, element, {});
+        return reduce_typing(row, operands, accumulator).accumulator != reduce_typing(row, operands, {}).accumulator;
     } catch (const InvalidGraph&) {
         return false;
     }
@@ -78,6 +79,7 @@ void want_combinations(std::vector<std::string>& wanted) {
     for (const ReduceOp* row : all_reductions()) {
         if (row->builtin < 0) continue;
         for (const DType type : all_dtypes()) {
+            if (row->monoid->rule == OperandRule::floating && !is_floating(type)) continue; // it is converted
             const std::string reduce = fmt::format("reduce {} of {}", row->name, to_text(type));
             wanted.push_back(reduce);
             wanted.push_back(reduce + " masked");
@@ -85,8 +87,8 @@ void want_combinations(std::vector<std::string>& wanted) {
                 if (takes_accumulator(*row, type, accumulator))
                     wanted.push_back(fmt::format("{} in {}", reduce, to_text(accumulator)));
         }
-        for (int ddof = 0; row->takes_ddof && ddof < 3; ++ddof)
-            wanted.push_back(fmt::format("ddof {} of {}", ddof, row->name));
+        for (int argument = 0; row->argument != ReduceArgument::none && argument < 3; ++argument)
+            wanted.push_back(fmt::format("{} {} of {}", to_text(row->argument), argument, row->name));
         for (const char* how : {"of all", "masked"})
             wanted.push_back(fmt::format("fold {} {}", row->monoid->name, how));
     }

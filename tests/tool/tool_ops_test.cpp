@@ -38,7 +38,7 @@ TEST_F(ToolOps, says_all_about_one) {
                   "16-bit ones, f64 for wider ones\n"
                   "  gives        that type\n");
     expect_output("ops variance",
-                  "variance(a), a reduction: the mean squared distance from the mean, over n - ddof\n"
+                  "variance(a, ddof = 0), a reduction: the mean squared distance from the mean, over n - ddof\n"
                   "  operands         any type; where = mask (bool); ddof = integer; otherwise = number, "
                   "instead of the last two lines\n"
                   "  accumulates in   f64\n"

@@ -217,15 +217,22 @@ void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::
                                         .n = n,
                                         .rows = 1,
                                         .x = elements_at(where, step.value, row * n),
-                                        .y = elements_at(where, step.factor, row * n)});
+                                        .y = elements_at(where, step.others[0], row * n)});
         std::memcpy(worker.block_state[f], positions, parts * state_bytes(f)); // States of one number, by row
     } else if (order_.is_flat()) {
-        kernels.fold_short(positions, {n, parts, where[at(step.value)], where[at(step.factor)], mask},
-                           worker.block_state[f]);
+        kernels.fold_short(
+            positions, {n, parts, where[at(step.value)], where[at(step.others[0])], where[at(step.others[1])], mask},
+            worker.block_state[f]);
     } else {
         kernels.identity(positions, parts * n);
         kernels.fold(positions, 0,
-                     {.n = parts * n, .rows = 1, .x = {where[at(step.value)]}, .mask = {mask}, .lane = lane_.data()});
+                     {.n = parts * n,
+                      .rows = 1,
+                      .x = {where[at(step.value)]},
+                      .y = {where[at(step.others[0])]},
+                      .z = {where[at(step.others[1])]},
+                      .mask = {mask},
+                      .lane = lane_.data()});
         finish_positions(worker, f, parts * unsigned_of(order_.slab_results), parts > 1 || !by_lane_);
     }
 }
@@ -313,6 +320,8 @@ void KeptRun::fold(Worker& worker, std::span<const SlabOfOrder> slabs, std::size
         PositionInput input{.n = n, .rows = slabs.size(), .lane = lane_.data() + first};
         for (std::size_t row = 0; row < slabs.size(); ++row) {
             input.x[row] = worker.where[row][at(step.value)];
+            input.y[row] = worker.where[row][at(step.others[0])];
+            input.z[row] = worker.where[row][at(step.others[1])];
             input.mask[row] = reinterpret_cast<const bool*>(worker.where[row][at(step.mask)]);
             input.index[row] = slabs[row].index; // defect: index of a row
         }

@@ -7,6 +7,7 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "cpu/scalar_section.hpp"
 #include "plan/format_id.hpp"
 
 namespace gf::cpu {
@@ -28,10 +29,9 @@ ResultProgram result_program(const Plan& plan, const Sweep& sweep, InstructionSe
         } else if (instruction.opcode == Opcode::map) {
             step.map = map_kernel(*instruction.map, instruction.compute, set);
             found = step.map != nullptr;
-        } else if (instruction.opcode == Opcode::cast || instruction.opcode == Opcode::round) {
-            const DType from = sweep.code[instruction.operands[0]].type;
-            step.convert = instruction.opcode == Opcode::cast ? cast_kernel(from, instruction.type, set)
-                                                              : round_kernel(from, instruction.round_to, set);
+        } else {
+            const ValueId from = instruction.operands[0];
+            step.convert = conversion_kernel(instruction, from.valid() ? sweep.code[from].type : DType::f32, set);
             found = step.convert != nullptr;
         }
         if (!found) fail(value);
@@ -80,10 +80,10 @@ void ResultSection::evaluate(const ResultStep& step) {
         const char* state = states_[instruction.fold.index()].get();
         for (std::size_t i = 0; i < pending_; ++i, state += each) {
             if (step.finalize)
-                step.finalize(state, instruction.ddof, out + i * bytes);
+                step.finalize(state, instruction.argument, out + i * bytes);
             else
-                instruction.reduce->user_finalize(instruction.element, instruction.accumulator, state, instruction.ddof,
-                                                  out + i * bytes);
+                instruction.reduce->user_finalize(instruction.element, instruction.accumulator, state,
+                                                  instruction.argument, out + i * bytes);
         }
     } else if (step.map) {
         step.map(out, operand(0), operand(1), operand(2), pending_);

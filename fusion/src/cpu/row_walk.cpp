@@ -303,12 +303,14 @@ void RowWalk::fold(const Part& part, const Tile& tile) const {
         const FoldStep& step = program_.folds[f];
         if (step.fold == nullptr) continue;
         if (prefetches_) prefetch(part, tile, call++);
-        const Where &x = part.where[at(step.value)], &y = part.where[at(step.factor)],
-                    &mask = part.where[at(step.mask)];
+        const Where &x = part.where[at(step.value)], &y = part.where[at(step.others[0])],
+                    &z = part.where[at(step.others[1])], &mask = part.where[at(step.mask)];
         input.x = x.at;
         input.x_row = x.row_bytes;
         input.y = y.at;
         input.y_row = y.row_bytes;
+        input.z = z.at;
+        input.z_row = z.row_bytes;
         input.mask = reinterpret_cast<const bool*>(mask.at);
         input.mask_row = mask.row_bytes;
         (tile.whole_block && step.fold_block != nullptr ? step.fold_block : step.fold)(part.block[f], input);

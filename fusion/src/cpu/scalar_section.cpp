@@ -10,6 +10,10 @@ namespace gf::cpu {
 
 namespace {
 
+DType unsigned_of_size(std::size_t bytes) {
+    return bytes == 1 ? DType::u8 : bytes == 2 ? DType::u16 : bytes == 4 ? DType::u32 : DType::u64;
+}
+
 /// The memory type of the value that `parameter` or `read` reads.
 DType stored_type(const Plan& plan, const Instruction& instruction) {
     return instruction.opcode == Opcode::parameter ? plan.parameters[instruction.parameter].type
@@ -17,6 +21,15 @@ DType stored_type(const Plan& plan, const Instruction& instruction) {
 }
 
 } // namespace
+
+ConvertKernel conversion_kernel(const Instruction& conversion, DType from, InstructionSet set) {
+    switch (conversion.opcode) {
+    case Opcode::cast: return cast_kernel(from, conversion.type, set);
+    case Opcode::round: return round_kernel(from, conversion.round_to, set);
+    case Opcode::payload: return cast_kernel(unsigned_of_size(size_of(from)), DType::u64, set);
+    default: return nullptr;
+    }
+}
 
 std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const ValueId> values) {
     std::vector<ScalarStep> steps;
@@ -37,13 +50,11 @@ std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::
             found = step.map != nullptr;
             break;
         case Opcode::cast:
-        case Opcode::round: {
-            const DType from = sweep.code[instruction.operands[0]].type;
-            step.convert = instruction.opcode == Opcode::cast ? cast_kernel(from, instruction.type)
-                                                              : round_kernel(from, instruction.round_to);
+        case Opcode::round:
+        case Opcode::payload:
+            step.convert = conversion_kernel(instruction, sweep.code[instruction.operands[0]].type);
             found = step.convert != nullptr;
             break;
-        }
         case Opcode::finalize:
             step.finalize =
                 finalize_kernel(*instruction.reduce, instruction.element, instruction.accumulator, instruction.type);
@@ -78,13 +89,14 @@ void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<c
         case Opcode::is_empty: value = scalars[instruction.scalar.index()].empty ? 1 : 0; break; // defect: is empty
         case Opcode::map: step.map(&value, operand(0), operand(1), operand(2), 1); break;
         case Opcode::cast:
-        case Opcode::round: step.convert(&value, operand(0), 1); break;
+        case Opcode::round:
+        case Opcode::payload: step.convert(&value, operand(0), 1); break;
         case Opcode::finalize:
             if (step.finalize)
-                step.finalize(states[instruction.fold.index()], instruction.ddof, &value);
+                step.finalize(states[instruction.fold.index()], instruction.argument, &value);
             else
                 instruction.reduce->user_finalize(instruction.element, instruction.accumulator,
-                                                  states[instruction.fold.index()], instruction.ddof, &value);
+                                                  states[instruction.fold.index()], instruction.argument, &value);
             break;
         case Opcode::load:
         case Opcode::index: break;

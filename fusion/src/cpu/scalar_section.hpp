@@ -18,9 +18,13 @@ using namespace plan;
 struct ScalarStep {
     ValueId value;
     MapKernel map = nullptr;
-    ConvertKernel convert = nullptr; ///< cast, round; parameter and read: widens and normalises
+    ConvertKernel convert = nullptr; ///< cast, round, payload; parameter and read: widens and normalises
     FinalizeKernel finalize = nullptr;
 };
+
+/// The kernel of a cast, round or payload whose operand has type `from`; null for other instructions.
+ConvertKernel conversion_kernel(const Instruction& conversion, DType from,
+                                InstructionSet set = InstructionSet::baseline);
 
 /// The steps of these instructions. Throws InternalError if one has dims or no kernel.
 std::vector<ScalarStep> scalar_steps(const Plan& plan, const Sweep& sweep, std::span<const ValueId> values);

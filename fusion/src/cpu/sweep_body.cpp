@@ -37,7 +37,10 @@ SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& p
         std::ranges::for_each(step.operands, use);
     }
     std::ranges::for_each(program.streams, use);
-    for (const FoldStep& fold : program.folds) use(fold.value), use(fold.factor), use(fold.mask);
+    for (const FoldStep& fold : program.folds) {
+        use(fold.value), use(fold.mask);
+        std::ranges::for_each(fold.others, use);
+    }
     for (const JointStep& joint : program.joints) use(joint.value), use(joint.scalar);
     for (std::size_t p = 0; p < used.size(); ++p) {
         if (!used[p]) continue;

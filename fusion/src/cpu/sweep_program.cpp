@@ -74,7 +74,8 @@ private:
         };
         const ValueId end = sweep_.code.next(); // after every value
         for (const Store& store : sweep_.stores) use(store.value, end);
-        for (const Fold& fold : sweep_.folds) use(fold.value, end), use(fold.mask, end);
+        for (const Fold& fold : sweep_.folds)
+            for (const ValueId v : fold.reads()) use(v, end);
         for (const ValueId v : body_)
             for (const ValueId operand : code(v).operands) use(operand, v);
         find_folded_products();
@@ -256,11 +257,9 @@ private:
             give_place(v, true);
             break;
         case Opcode::cast:
-        case Opcode::round: {
-            const DType from = code(instruction.operands[0]).type;
-            step.convert = checked(instruction.opcode == Opcode::cast ? cast_kernel(from, instruction.type, set_)
-                                                                      : round_kernel(from, instruction.round_to, set_),
-                                   v);
+        case Opcode::round:
+        case Opcode::payload: {
+            step.convert = checked(conversion_kernel(instruction, code(instruction.operands[0]).type, set_), v);
             step.operands[0] = read(instruction.operands[0]);
             release_operands(v);
             give_place(v, true);
@@ -357,7 +356,8 @@ private:
         step.fold = product ? step.kernels->fold_product : step.kernels->fold;
         step.value =
             is_folded_comparison(fold.value) ? no_place() : read(product ? code(fold.value).operands[0] : fold.value);
-        step.factor = product ? read(code(fold.value).operands[1]) : no_place();
+        for (std::size_t i = 0; i < step.others.size(); ++i) step.others[i] = read(fold.others[i]);
+        if (product) step.others[0] = read(code(fold.value).operands[1]);
         step.mask = read(fold.mask);
         if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator, set_);
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked

@@ -65,7 +65,9 @@ struct FoldStep {
     /// Null, or a function of BlockKernels, for blocks that one call folds.
     void (*fold_block)(void* lanes, const FoldInput& input) = nullptr;
     int value = -1, mask = -1; ///< places; without a mask the last one
-    int factor = -1;           ///< the place of y for fold_product, which computes the products; else the last one
+    /// The places of y and z: of the monoid's other operands, or of the factor that fold_product multiplies by; else
+    /// the last one.
+    std::array<int, max_arity - 1> others = {-1, -1};
     /// The monoid is exact in any order: a thread keeps the same lanes for all its blocks.
     bool in_any_order = false;
     /// Finishes with FoldKernels::finish_unmasked.

@@ -377,8 +377,12 @@ void Emitter::take(int phase, const std::vector<Store>& stores) {
     for (const FoldId n : sweep_.folds.ids()) {
         const Fold& f = sweep_.folds[n];
         if (f.phase != phase) continue;
-        out_.line("at.fold(Fold{}{{}}, v{}{});", n, f.value, !f.mask.valid() ? "" : fmt::format(", v{}", f.mask));
-        out_.note(fmt::format("fold {}: {} of %{}{}", n, monoid_of(f), f.value,
+        std::string operands = fmt::format("v{}", f.value);
+        for (const ValueId other : f.others)
+            if (other.valid()) operands += fmt::format(", v{}", other);
+        if (f.monoid->operands > 1) operands = "{" + operands + "}";
+        out_.line("at.fold(Fold{}{{}}, {}{});", n, operands, !f.mask.valid() ? "" : fmt::format(", v{}", f.mask));
+        out_.note(fmt::format("fold {}: {} of {}{}", n, monoid_of(f), operands_of(f),
                               !f.mask.valid() ? "" : fmt::format(" where %{}", f.mask)));
     }
     for (const Store& s : stores) {

@@ -48,8 +48,7 @@ std::vector<ValueId> roots_of_elements(const Sweep& sweep, int phase) {
     std::vector<ValueId> roots;
     for (const Fold& f : sweep.folds) {
         if (f.phase != phase) continue;
-        roots.push_back(f.value);
-        if (f.mask.valid()) roots.push_back(f.mask);
+        for (const ValueId v : f.reads()) roots.push_back(v);
     }
     for (const Store& s : element_stores(sweep, phase)) roots.push_back(s.value);
     return roots;

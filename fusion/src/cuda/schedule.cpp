@@ -33,6 +33,8 @@ constexpr int narrow_words = 8;        ///< most words of a narrow lane; wide la
 constexpr int most_state_words = 128;  ///< words of a thread's lanes: a thread has at most 255 registers
 constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
 constexpr int wide_bytes_in_flight = 192; ///< of a thread with wide lanes: a dozen of 2^28 in 12 slabs 262 → 252
+constexpr int most_of_long_folds = 48;    ///< elements in flight: NVRTC 13.0 fails on 192 times 16 insertions (top_k)
+constexpr int long_state_words = 8;       ///< of a fold in any order, such as a list: folding an element is long code
 constexpr int most_in_flight = 16;        ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
 constexpr int most_at_once = 8;           ///< slabs; f16 of 4·10^6 B 3.90 → 3.14, but 16 of i8: 2^16 B 1.69 → 1.87
 constexpr int words_of_one_warp = 2;    ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
@@ -111,6 +113,14 @@ int most_state_words(const Sweep& sweep, int width) {
         words[static_cast<std::size_t>(f.phase)] +=
             f.monoid->traits(f.element, f.accumulator, f.mask.valid()).thread_words(width);
     return *std::ranges::max_element(words);
+}
+
+/// True if folding one element is long code.
+bool folds_at_length(const Sweep& sweep) {
+    return std::ranges::any_of(sweep.folds, [](const Fold& f) {
+        const FoldTraits traits = f.monoid->traits(f.element, f.accumulator, f.mask.valid());
+        return traits.joins && traits.state_words > tuned::long_state_words;
+    });
 }
 
 /// Words of a slab in flight: its elements (unpacked if many folds use them), the addresses of gathered elements,
@@ -427,7 +437,9 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
                      (problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
     const int of_a_slab = words_in_flight(plan, sweep, width, wide);
     const int room = (std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread) - used) / of_a_slab;
-    const unsigned most = unsigned(std::clamp(std::min(of_a_thread / bytes, room), 1, tuned::most_in_flight));
+    const int of_folds = folds_at_length(sweep) ? tuned::most_of_long_folds / width : tuned::most_in_flight;
+    const unsigned most =
+        unsigned(std::clamp(std::min({of_a_thread / bytes, room, of_folds}), 1, tuned::most_in_flight));
     chosen.in_flight = int(wide ? most : std::bit_floor(most));
     chosen.rest_at_once = problems == Problems::one && !wide && !by_coordinates(plan, sweep) && chosen.in_flight > 1 &&
                           chosen.in_flight <= tuned::most_at_once;

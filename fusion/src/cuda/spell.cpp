@@ -72,7 +72,7 @@ std::string spell_finalize(const ReduceOp& row) {
     return fmt::format(
         "template <class M, class R> GRIDFOLD_FN R finalize_{}(const typename M::State& s{}) {{ return {}; "
         "}}",
-        row.name, row.takes_ddof ? ", f64 ddof" : "", row.finalize);
+        row.name, row.argument == ReduceArgument::none ? "" : ", f64 argument", row.finalize);
 }
 
 } // namespace gf::cuda

@@ -155,10 +155,11 @@ std::string SweepCode::expression(ValueId v) const {
     case Opcode::map: return call(i);
     case Opcode::cast: return fmt::format("convert<{}>({})", spell(i.type), operand(0));
     case Opcode::round: return fmt::format("round_{}({})", to_text(i.round_to), operand(0)); // defect: round
+    case Opcode::payload: return fmt::format("payload_of({})", operand(0));
     case Opcode::finalize: {
         const Fold& f = sweep_.folds[i.fold];
         return fmt::format("finalize_{}<{}, {}>(Fold{}::of(s)[0]{})", i.reduce->name, spell_monoid(f), spell(i.type),
-                           i.fold, i.reduce->takes_ddof ? fmt::format(", {}.0", i.ddof) : "");
+                           i.fold, i.reduce->argument == ReduceArgument::none ? "" : fmt::format(", {}.0", i.argument));
     }
     }
     return {};

@@ -9,27 +9,39 @@ FinalizeKernel finalize_kernel(int reduction, int element, int accumulator, int 
 
 namespace kernels {
 
+// The monoids' operands.
+#define GRIDFOLD_REDUCE_OP(...)
+#define GRIDFOLD_MONOID_OP(id, file, count, rule)                      \
+    struct id##_operands {                                             \
+        static constexpr int operands = count;                         \
+        static constexpr OperandRule operand_rule = OperandRule::rule; \
+    };
+#include <gridfold/ops/reduce.def>
+#undef GRIDFOLD_MONOID_OP
+#undef GRIDFOLD_REDUCE_OP
+
 /// The finalize tokens of each reduction, in one struct a row.
 #define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator_, result_, on_empty, takes_ddof, needs_elements, doc, ...) \
-    struct id##_reduction {                                                                                   \
-        static constexpr AccumulatorRule accumulator = AccumulatorRule::accumulator_;                         \
-        static constexpr ResultRule result = ResultRule::result_;                                             \
-        template <class E, class A, class R>                                                                  \
-        static void finalize(const void* state, [[maybe_unused]] f64 ddof, void* out) {                       \
-            using M = monoid<E, A>;                                                                           \
-            const auto& s = *static_cast<const typename M::State*>(state);                                    \
-            *static_cast<R*>(out) = static_cast<R>(__VA_ARGS__);                                              \
-        }                                                                                                     \
+#define GRIDFOLD_REDUCE_OP(id, monoid, accumulator_, result_, on_empty, argument_, needs_elements, doc, ...) \
+    struct id##_reduction : monoid##_operands {                                                              \
+        static constexpr AccumulatorRule accumulator = AccumulatorRule::accumulator_;                        \
+        static constexpr ResultRule result = ResultRule::result_;                                            \
+        template <class E, class A, class R>                                                                 \
+        static void finalize(const void* state, [[maybe_unused]] f64 argument, void* out) {                  \
+            using M = monoid<E, A>;                                                                          \
+            const auto& s = *static_cast<const typename M::State*>(state);                                   \
+            *static_cast<R*>(out) = static_cast<R>(__VA_ARGS__);                                             \
+        }                                                                                                    \
     };
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 
 template <class Reduction, DType element, DType accumulator, DType result> constexpr FinalizeKernel entry() {
-    if constexpr (!is_half(element) && accumulates_in(Reduction::accumulator, element, accumulator)) {
+    if constexpr (folds_elements(Reduction::operand_rule, Reduction::operands, element) && !is_half(result) &&
+                  accumulates_in(Reduction::accumulator, element, accumulator)) {
         constexpr bool may_widen = accumulator == DType::f64;
-        if constexpr (result == result_of(Reduction::result, element, accumulator, false) ||
-                      (may_widen && result == result_of(Reduction::result, element, accumulator, true)))
+        if constexpr (result == result_of(Reduction::result, element, accumulator, false, result) ||
+                      (may_widen && result == result_of(Reduction::result, element, accumulator, true, result)))
             return &Reduction::template finalize<Element<element>, Element<accumulator>, Element<result>>;
     }
     return nullptr;

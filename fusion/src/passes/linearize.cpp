@@ -31,6 +31,8 @@ std::uint64_t empty_bits(DType type) {
     return type == DType::f32 ? std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN()) : 0;
 }
 
+bool selects(const MapOp& map) { return &map == &map_op::select || &map == &map_op::choose; }
+
 /// Writes one sweep's code. `values` and `phases` are by node, valid for the nodes of the sweep's slice only.
 ///
 /// What may be empty (emptiness.hpp) is two values: itself, empty_bits() where it is empty, and a bool. A scalar
@@ -59,7 +61,7 @@ public:
         for (const NodeId reduce : placed.reduces) add_folds(reduce);
         write_nodes(1);
         for (const PlacedStore& store : placed.stores)
-            sweep_.stores.push_back({store.of_validity ? valid_of(store.node) // defect: stored validity
+            sweep_.stores.push_back({store.of_validity ? stored_validity(store.node) // defect: stored validity
                                                        : before_rounding(values_[store.node], store.array),
                                      store.array});
         for (const NodeId node : placed.yields)
@@ -71,7 +73,7 @@ public:
 private:
     struct Folded {
         FoldId fold;
-        FoldId acceptance = {}; ///< the Any fold over the mask
+        FoldId acceptance = {}; ///< the fold over the mask: acceptance_of()
     };
 
     /// The phase of a node of the slice, called after its operands'. A sweep folds values of phase 0.
@@ -98,7 +100,7 @@ private:
         const auto use = [&](ValueId value) {
             if (value.valid()) used[value] = true;
         };
-        for (const Fold& fold : sweep_.folds) use(fold.value), use(fold.mask);
+        for (const Fold& fold : sweep_.folds) std::ranges::for_each(fold.reads(), use);
         for (const Store& store : sweep_.stores) use(store.value);
         for (const Yield& yield : sweep_.yields) use(yield.value), use(yield.empty);
         std::vector<ValueId> values;
@@ -128,7 +130,10 @@ private:
         };
         for (Instruction& instruction : code)
             for (ValueId& operand : instruction.operands) renumber(operand);
-        for (Fold& fold : sweep_.folds) renumber(fold.value), renumber(fold.mask);
+        for (Fold& fold : sweep_.folds) {
+            renumber(fold.value), renumber(fold.mask);
+            std::ranges::for_each(fold.others, renumber);
+        }
         for (Store& store : sweep_.stores) renumber(store.value);
         for (Yield& yield : sweep_.yields) renumber(yield.value), renumber(yield.empty);
         sweep_.code = std::move(code);
@@ -235,6 +240,19 @@ private:
         return is_folded ? accepted(n) : negated(empty_of(n));
     }
 
+    /// valid_of() along all dims of the node: the operands of a `choose` pass emptiness on where they are broadcast.
+    ValueId stored_validity(NodeId n) {
+        ValueId valid = valid_of(n);
+        for (const DimId dim : graph_.node(n).dims) {
+            const DimSet own = dim_set(sweep_, {&dim, 1});
+            if ((sweep_.code[valid].domain.bits() & own.bits()) != 0) continue;
+            const ValueId here = append_map(map_op::greater_equal, DType::boolean, DType::i64,
+                                            {append_index(dim), append_constant(DType::i64, 0)});
+            valid = append_map(map_op::logical_and, DType::boolean, DType::boolean, {valid, here});
+        }
+        return valid;
+    }
+
     ValueId negated(ValueId value) {
         const auto [known, is_new] = negations_.try_emplace(value);
         if (is_new) known->second = append_map(map_op::logical_not, DType::boolean, DType::boolean, {value});
@@ -254,7 +272,7 @@ private:
             return passes_emptiness(graph_, placement_.may_be_empty, n, operand) ? empty_of(operand) : ValueId();
         };
         ValueId empty = passed_on(operands[0]);
-        if (node.kind != NodeKind::map || node.map != &map_op::select) { // defect: select
+        if (node.kind != NodeKind::map || !selects(*node.map)) { // defect: select
             for (const NodeId operand : operands) empty = either(empty, passed_on(operand));
             return empty;
         }
@@ -329,19 +347,45 @@ private:
     void add_folds(NodeId reduce) {
         const Node& node = graph_.node(reduce);
         const std::vector<NodeId> operands = graph_.operands(reduce);
-        const ValueId value = values_[operands[0]];
-        const ValueId mask = node.masked ? values_[operands[1]] : ValueId(); // defect: mask
+        const MonoidOp& monoid = *node.reduce->monoid;
+        std::vector<ValueId> values;
+        for (const NodeId operand : folded_operands(node, operands)) values.push_back(values_[operand]);
+        if (monoid.rule == OperandRule::payload) values.back() = payload_of(values.back());
+        Fold fold{.monoid = &monoid,
+                  .element = sweep_.code[values[0]].type,
+                  .accumulator = value_type(node.accumulator),
+                  .value = values[0],
+                  .kept = dim_set(sweep_, node.dims)};
+        std::copy(values.begin() + 1, values.end(), fold.others.begin());
+        const NodeId mask = mask_operand(node, operands);
+        if (mask.valid()) fold.mask = values_[mask]; // defect: mask
         Folded folded{};
-        const DimSet kept = dim_set(sweep_, node.dims);
-        folded.fold = find_or_add(
-            {node.reduce->monoid, sweep_.code[value].type, value_type(node.accumulator), value, mask, kept});
-        if (is_undefined_over_nothing(node))
-            folded.acceptance = find_or_add(
-                {reduce_op::any.monoid, DType::boolean, DType::boolean, mask, {}, kept}); // defect: acceptance
+        folded.fold = find_or_add(fold);
+        if (is_undefined_over_nothing(node)) {
+            Fold acceptance{.monoid = acceptance_of(node).monoid,
+                            .element = DType::boolean,
+                            .accumulator = DType::boolean,
+                            .value = node.masked ? fold.mask : everywhere(),
+                            .kept = fold.kept};
+            folded.acceptance = find_or_add(acceptance); // defect: acceptance
+        }
         folded_[reduce] = folded;
     }
 
-    ValueId append_finalize(const ReduceOp& row, FoldId id, DType type, int ddof) {
+    /// The constant that is true for each element.
+    ValueId everywhere() {
+        if (!everywhere_.valid()) everywhere_ = append_constant(DType::boolean, 1);
+        return everywhere_;
+    }
+
+    ValueId payload_of(ValueId value) {
+        const auto [known, is_new] = payloads_.try_emplace(value);
+        if (is_new)
+            known->second = append({.opcode = Opcode::payload, .type = DType::u64, .operands = {value}, .domain = {}});
+        return known->second;
+    }
+
+    ValueId append_finalize(const ReduceOp& row, FoldId id, DType type, int argument) {
         const Fold& fold = sweep_.folds[id];
         return append({.opcode = Opcode::finalize,
                        .type = type,
@@ -349,26 +393,32 @@ private:
                        .reduce = &row,
                        .element = fold.element,
                        .accumulator = fold.accumulator,
-                       .ddof = ddof,
+                       .argument = argument,
                        .domain = fold.kept,
                        .phase = fold.phase + 1});
     }
 
-    /// The bool value that is true if a masked reduction accepted any element.
+    /// The bool value that is true if a reduction accepted enough elements: any, or more than its rank.
     ValueId accepted(NodeId reduce) {
         const FoldId fold = folded_.at(reduce).acceptance;
-        const auto [known, is_new] = accepted_.try_emplace(fold);
-        if (is_new) known->second = append_finalize(reduce_op::any, fold, DType::boolean, 0);
-        return known->second;
+        const Node& node = graph_.node(reduce);
+        const int rank = rank_of(node);
+        const auto [known, is_new] = accepted_.try_emplace({fold, rank});
+        if (!is_new) return known->second;
+        if (&acceptance_of(node) == &reduce_op::any)
+            return known->second = append_finalize(reduce_op::any, fold, DType::boolean, 0);
+        const ValueId count = append_finalize(reduce_op::count, fold, DType::i64, 0);
+        const ValueId before = append_constant(DType::i64, static_cast<std::uint64_t>(rank));
+        return known->second = append_map(map_op::greater, DType::boolean, DType::i64, {count, before});
     }
 
     ValueId finalized(NodeId n) {
         const Node& node = graph_.node(n);
         const DType type = value_type(node.type);
         if (!is_undefined_over_nothing(node))
-            return rounded(n, append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof));
+            return rounded(n, append_finalize(*node.reduce, folded_.at(n).fold, type, node.argument));
         const ValueId accepted_some = accepted(n);
-        const ValueId value = append_finalize(*node.reduce, folded_.at(n).fold, type, node.ddof);
+        const ValueId value = append_finalize(*node.reduce, folded_.at(n).fold, type, node.argument);
         const ValueId instead = node.otherwise ? append_constant(type, held_bits(node.type, *node.otherwise))
                                                : nothing(type); // defect: instead
         return rounded(
@@ -383,9 +433,11 @@ private:
     Table<NodeId, int>& phases_;
     SweepId number_;
     Sweep sweep_;
-    std::map<NodeId, Folded> folded_;    ///< by reduce node
-    std::map<FoldId, ValueId> accepted_; ///< an Any fold, finalised
+    std::map<NodeId, Folded> folded_;                    ///< by reduce node
+    std::map<std::pair<FoldId, int>, ValueId> accepted_; ///< by fold over the mask, and rank
     std::map<ValueId, ValueId> negations_;
+    std::map<ValueId, ValueId> payloads_;
+    ValueId everywhere_;
     std::map<DType, ValueId> nothing_;
     std::map<NodeId, ValueId> empty_; ///< the results of empty_of() so far
 };

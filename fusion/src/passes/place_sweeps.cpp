@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/ops/type_rule.hpp>
 
 #include "plan/format_id.hpp"
 
@@ -27,8 +28,8 @@ struct Group {
     std::vector<NodeId> reduces;
 };
 
-/// The identity of a fold: monoid, element, accumulator, value, mask.
-using FoldKey = std::tuple<const MonoidOp*, DType, DType, NodeId, NodeId>;
+/// The identity of a fold: monoid, element, accumulator, operands, mask.
+using FoldKey = std::tuple<const MonoidOp*, DType, DType, std::vector<NodeId>, NodeId>;
 
 class SweepPlacer {
 public:
@@ -130,7 +131,7 @@ private:
 
     /// Words of a thread with four lanes. Where a group keeps dims inside folded ones, each is a result's own.
     static int words_of(const Group& group, const FoldKey& fold) {
-        const auto& [monoid, element, accumulator, value, mask] = fold;
+        const auto& [monoid, element, accumulator, values, mask] = fold;
         const bool keeps_leading = std::ranges::equal(group.kept, std::span(group.dims).first(group.kept.size()));
         if (!keeps_leading) return 4 * monoid->state_words(element, accumulator); // defect: own states
         return monoid->traits(element, accumulator, mask.valid()).thread_words(4);
@@ -162,7 +163,12 @@ private:
     /// equally wide: a sweep's time grows faster than its width.
     int share_of_words(const Group& group) const {
         std::vector<std::vector<FoldKey>> sets;
-        for (const std::vector<NodeId>& sharing : sharing_reduces(group)) sets.push_back(folds_of(sharing[0]));
+        for (const std::vector<NodeId>& sharing : sharing_reduces(group)) {
+            std::vector<FoldKey>& folds = sets.emplace_back();
+            for (const NodeId reduce : sharing)
+                for (const FoldKey& fold : folds_of(reduce))
+                    if (std::ranges::find(folds, fold) == folds.end()) folds.push_back(fold);
+        }
         const std::size_t fewest = sweeps_of(group, sets, max_sweep_words);
         int words = max_sweep_words;
         if (fewest > 1)
@@ -182,15 +188,21 @@ private:
         return sets;
     }
 
-    /// The folds that a reduction needs: its own, then the Any fold over its mask if it needs one.
+    /// The folds that a reduction needs: its own, then the one that says whether it accepted enough, if it needs one.
     std::vector<FoldKey> folds_of(NodeId reduce) const {
         const Node& node = graph_.node(reduce);
         const std::vector<NodeId> operands = graph_.operands(reduce);
-        const NodeId mask = node.masked ? operands[1] : NodeId();
-        std::vector<FoldKey> folds{{node.reduce->monoid, value_type(graph_.node(operands[0]).type),
-                                    value_type(node.accumulator), operands[0], mask}};
+        const std::span<const NodeId> values = folded_operands(node, operands);
+        const NodeId mask = mask_operand(node, operands);
+        std::vector<DType> types;
+        for (const NodeId value : values) types.push_back(graph_.node(value).type);
+        std::vector<FoldKey> folds{{node.reduce->monoid,
+                                    value_type(reduce_typing(*node.reduce, types, {}).element),
+                                    value_type(node.accumulator),
+                                    {values.begin(), values.end()},
+                                    mask}};
         if (is_undefined_over_nothing(node))
-            folds.emplace_back(reduce_op::any.monoid, DType::boolean, DType::boolean, mask, NodeId());
+            folds.emplace_back(acceptance_of(node).monoid, DType::boolean, DType::boolean, std::vector{mask}, NodeId());
         return folds;
     }
 

@@ -34,7 +34,7 @@ std::string key_of(const Node& node, std::vector<NodeId> operands) {
     append_bytes(key, node.compute);
     append_bytes(key, node.reduce);
     append_bytes(key, node.accumulator); // defect: accumulator
-    append_bytes(key, node.ddof);        // defect: ddof
+    append_bytes(key, node.argument);    // defect: argument
     append_bytes(key, node.otherwise.has_value());
     append_bytes(key, node.otherwise.value_or(0)); // defect: otherwise
     if (node.kind == NodeKind::reduce) {           // other kinds' dims follow from their operands

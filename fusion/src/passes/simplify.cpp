@@ -121,10 +121,10 @@ public:
                 rebuild_.stand_in(n, same);
             else if (node.kind == NodeKind::cast)
                 rebuild_.put(n, node, {cast_source(node, operands[0])});
-            else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands[1], Special::one) &&
+            else if (node.kind == NodeKind::reduce && node.masked && is_constant(operands.back(), Special::one) &&
                      !node.otherwise &&            // without a mask such folds need elements
                      !of_block(node, operands[0])) // without a mask such folds round differently
-                put_unmasked(n, node, operands[0]);
+                put_unmasked(n, node, operands);
             else
                 rebuild_.keep(n);
         }
@@ -160,7 +160,7 @@ private:
         const Node& node = graph_.node(n);
         if (operands.size() == 1) return true; // defect: unary
         const std::vector<NodeId> old = graph_.operands(n);
-        const std::size_t deciding = node.map == &map_op::select ? 1 : old.size();
+        const std::size_t deciding = node.map != nullptr && node.map->rule == TypeRule::select ? 1 : old.size();
         for (std::size_t slot = 0; slot < deciding; ++slot)
             if (operands[slot] != same && passes_emptiness(graph_, may_be_empty_, n, old[slot])) return false;
         return true;
@@ -176,7 +176,7 @@ private:
             const bool undoes = std::find(std::begin(involutions), std::end(involutions), row) != std::end(involutions);
             return undoes ? rebuild_.made().operands(a)[0] : NodeId();
         }
-        if (row == &map_op::select) {
+        if (row == &map_op::select || row == &map_op::choose) {
             if (is_constant(a, Special::one) || operands[1] == operands[2]) return operands[1];
             return is_constant(a, Special::zero) ? operands[2] : NodeId();
         }
@@ -208,9 +208,10 @@ private:
         return operand;
     }
 
-    void put_unmasked(NodeId n, Node node, NodeId operand) {
+    void put_unmasked(NodeId n, Node node, std::vector<NodeId> operands) {
         node.masked = false;
-        rebuild_.put(n, node, {operand});
+        operands.pop_back();
+        rebuild_.put(n, node, operands);
     }
 
     const Graph& graph_;

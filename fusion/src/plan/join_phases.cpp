@@ -94,9 +94,10 @@ private:
             if (fold_of[f].valid()) return fold_of[f];
             Fold fold = sweep.folds[f];
             fold.value = kept_name(fold.value);
+            for (ValueId& other : fold.others) other = kept_name(other);
             fold.mask = kept_name(fold.mask);
-            fold.phase =
-                std::max(joined_.code[fold.value].phase, fold.mask.valid() ? joined_.code[fold.mask].phase : 0);
+            fold.phase = 0;
+            for (const ValueId v : fold.reads()) fold.phase = std::max(fold.phase, joined_.code[v].phase);
             const auto same = std::ranges::find(joined_.folds, fold);
             return fold_of[f] =
                        same != joined_.folds.end() ? FoldId(same - joined_.folds.begin()) : joined_.folds.add(fold);
@@ -127,7 +128,7 @@ private:
         if (i.opcode == Opcode::finalize) i.phase = joined_.folds[i.fold].phase + 1;
         const auto key = [](const Instruction& a) {
             return std::tuple(a.opcode, a.type, a.operands, a.parameter, a.scalar, a.array, a.dim, a.fold, a.bits,
-                              a.steps, a.map, a.compute, a.round_to, a.reduce, a.element, a.accumulator, a.ddof);
+                              a.steps, a.map, a.compute, a.round_to, a.reduce, a.element, a.accumulator, a.argument);
         };
         for (const ValueId known : joined_.code.ids())
             if (key(joined_.code[known]) == key(i)) return known;
@@ -160,7 +161,10 @@ private:
             if (v.valid()) v = renamed[v];
         };
         for (Instruction& i : code) std::ranges::for_each(i.operands, rename);
-        for (Fold& fold : joined_.folds) rename(fold.value), rename(fold.mask);
+        for (Fold& fold : joined_.folds) {
+            rename(fold.value), rename(fold.mask);
+            std::ranges::for_each(fold.others, rename);
+        }
         for (Store& store : joined_.stores) rename(store.value);
         joined_.code = std::move(code);
     }

@@ -9,6 +9,14 @@ namespace gf::plan {
 
 static_assert(FoldOrder::most_dims == max_rank);
 
+std::vector<ValueId> Fold::reads() const {
+    std::vector<ValueId> values{value};
+    values.insert(values.end(), others.begin(), others.end());
+    values.push_back(mask);
+    std::erase(values, ValueId());
+    return values;
+}
+
 std::vector<ValueId> values_where(const Sweep& sweep, bool (*when)(const Instruction&)) {
     std::vector<ValueId> values;
     for (const ValueId v : sweep.code.ids())

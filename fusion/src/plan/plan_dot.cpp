@@ -55,6 +55,8 @@ void write_sweep(std::ostream& out, const Plan& plan, SweepId number) {
         out << fmt::format("    s{}f{} [shape=invtrapezium, label={}];\n", number, f,
                            in_quotes(fold_label(plan, sweep, sweep.folds[f])));
         out << fmt::format("    {} -> s{}f{};\n", value_name(sweep.folds[f].value), number, f);
+        for (const ValueId other : sweep.folds[f].others)
+            if (other.valid()) out << fmt::format("    {} -> s{}f{};\n", value_name(other), number, f);
         if (sweep.folds[f].mask.valid())
             out << fmt::format("    {} -> s{}f{} [label=where];\n", value_name(sweep.folds[f].mask), number, f);
     }

@@ -7,6 +7,7 @@
 
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/text.hpp>
+#include <gridfold/ops/type_rule.hpp>
 
 namespace gf::plan {
 
@@ -98,7 +99,7 @@ private:
     void print_folds(const Sweep& sweep) {
         for (const FoldId f : sweep.folds.ids()) {
             const Fold& fold = sweep.folds[f];
-            line("  fold {}: {} of %{}{}{}", f, monoid_of(fold), fold.value,
+            line("  fold {}: {} of {}{}{}", f, monoid_of(fold), operands_of(fold),
                  fold.mask.valid() ? fmt::format(" where %{}", fold.mask) : "",
                  fold.kept.empty() ? "" : ", keeps " + domain_text(plan_, dims_of(sweep, fold.kept)));
         }
@@ -138,6 +139,7 @@ std::string_view name_of(Opcode opcode) {
     case Opcode::map: return "map";
     case Opcode::cast: return "cast";
     case Opcode::round: return "round";
+    case Opcode::payload: return "payload";
     case Opcode::finalize: return "finalize";
     }
     return "?";
@@ -163,11 +165,15 @@ std::string action_of(const Plan& plan, const Instruction& instruction) {
     case Opcode::index:
         return fmt::format("{} {}", name, name_in(plan.dims, instruction.dim, [](const PlanDim& d) { return d.name; }));
     case Opcode::map: return instruction.map ? std::string(instruction.map->name) : "map ?";
-    case Opcode::cast: return std::string(name);
+    case Opcode::cast:
+    case Opcode::payload: return std::string(name);
     case Opcode::round: return fmt::format("{} to {}", name, to_text(instruction.round_to));
     case Opcode::finalize:
         return fmt::format("{} {}{} of fold {}", name, instruction.reduce ? instruction.reduce->name : "?",
-                           instruction.ddof ? fmt::format(" (ddof = {})", instruction.ddof) : "", instruction.fold);
+                           instruction.argument
+                               ? fmt::format(" ({} = {})", to_text(instruction.reduce->argument), instruction.argument)
+                               : "",
+                           instruction.fold);
     }
     return "?";
 }
@@ -179,6 +185,13 @@ std::string instruction_text(const Plan& plan, ValueId value, const Instruction&
 std::string monoid_of(const Fold& fold) {
     return fmt::format("{}<{}, {}>", fold.monoid ? fold.monoid->name : "?", to_text(fold.element),
                        to_text(fold.accumulator));
+}
+
+std::string operands_of(const Fold& fold) {
+    std::string text = fmt::format("%{}", fold.value);
+    for (const ValueId other : fold.others)
+        if (other.valid()) text += fmt::format(", %{}", other);
+    return text;
 }
 
 std::string domain_text(const Plan& plan, const std::vector<DimId>& dims) {

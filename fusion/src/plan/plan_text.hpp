@@ -18,6 +18,8 @@ std::string action_of(const Plan& plan, const Instruction& instruction);
 std::string instruction_text(const Plan& plan, ValueId value, const Instruction& instruction);
 /// "Moments<f32, f64>"
 std::string monoid_of(const Fold& fold);
+/// "%1", or "%1, %2" of a monoid of two operands.
+std::string operands_of(const Fold& fold);
 /// "[i, j]"
 std::string domain_text(const Plan& plan, const std::vector<DimId>& dims);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
+#include <gridfold/ops/emptiness.hpp>
 #include <gridfold/ops/text.hpp>
 
 #include "plan/format_id.hpp"
@@ -23,7 +24,7 @@ struct NodeForm {
 constexpr NodeForm node_forms[] = {
     {NodeKind::input, 0, 0, true}, {NodeKind::scalar, 0, 0, false}, {NodeKind::constant, 0, 0, false},
     {NodeKind::index, 0, 0, true}, {NodeKind::extent, 0, 0, false}, {NodeKind::map, 1, max_arity, true},
-    {NodeKind::cast, 1, 1, true},  {NodeKind::shift, 1, 1, true},   {NodeKind::reduce, 1, 2, true},
+    {NodeKind::cast, 1, 1, true},  {NodeKind::shift, 1, 1, true},   {NodeKind::reduce, 1, max_arity + 1, true},
 };
 
 class GraphVerifier {
@@ -122,21 +123,23 @@ private:
     void verify_reduce(NodeId n, const std::vector<NodeId>& operands) const {
         const Node& node = graph_.node(n);
         require(node.reduce != nullptr, n, "a reduction names its row");
-        require((operands.size() == 2) == node.masked, n, "a masked reduction has a mask");
-        require(node.ddof >= 0 && (node.ddof == 0 || node.reduce->takes_ddof), n,
-                "ddof is for reductions that take it");
-        require(!node.otherwise || (node.masked && node.reduce->on_empty == OnEmpty::undefined), n,
-                "a result over nothing is for masked reductions that have none of their own");
+        const auto folded = static_cast<std::size_t>(node.reduce->monoid->operands);
+        require(operands.size() == folded + (node.masked ? 1 : 0), n,
+                "a reduction has its row's operands, and a masked one a mask");
+        require(node.argument >= 0 && (node.argument == 0 || node.reduce->argument != ReduceArgument::none), n,
+                "an argument is for reductions that take it");
+        require(!node.otherwise || (node.reduce->on_empty == OnEmpty::undefined &&
+                                    (node.masked || node.reduce->argument == ReduceArgument::rank)),
+                n, "a result over nothing is for masked reductions, or of a rank, that may have none of their own");
         const std::vector<DimId> domain = domain_of(graph_.node(operands[0]));
         require(std::is_sorted(node.dims.begin(), node.dims.end()) &&
                     std::includes(domain.begin(), domain.end(), node.dims.begin(), node.dims.end()) &&
                     (node.dims.empty() || node.dims.size() < domain.size()),
                 n, "a reduction keeps some of its value's dims, increasing, or none");
-        if (!node.masked) return;
-        const std::vector<DimId> mask = domain_of(graph_.node(operands[1]));
-        require(graph_.node(operands[1]).type == DType::boolean, n, "a mask is bool");
-        require(std::includes(domain.begin(), domain.end(), mask.begin(), mask.end()), n,
-                "a mask's dims are its value's, or some of them");
+        for (const NodeId operand : operands)
+            require(std::ranges::includes(domain, domain_of(graph_.node(operand))), n,
+                    "the dims of a mask, and of a second operand, are those of the first, or some of them");
+        require(!node.masked || graph_.node(operands.back()).type == DType::boolean, n, "a mask is bool");
     }
 
     const Graph& graph_;

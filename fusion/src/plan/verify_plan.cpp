@@ -47,6 +47,7 @@ constexpr OpcodeForm opcode_forms[] = {
     {Opcode::map, VariesAs::operands, 1, max_arity, Names::nothing},
     {Opcode::cast, VariesAs::operands, 1, 1, Names::nothing},
     {Opcode::round, VariesAs::operands, 1, 1, Names::nothing},
+    {Opcode::payload, VariesAs::operands, 1, 1, Names::nothing},
     {Opcode::finalize, VariesAs::fold, 0, 0, Names::fold},
 };
 
@@ -171,8 +172,8 @@ private:
         if (i.domain.empty() || i.phase == 0 || phases_ == Phases::several) return;
         require(i.domain == kept_dims(sweep),
                 "a value that varies along dims that its sweep folds waits for no fold of its sweep");
-        require(i.opcode != Opcode::map || i.map == &map_op::select,
-                "a value of folds that keep dims is finalised, rounded, cast or selected");
+        require(i.opcode != Opcode::map || i.map == &map_op::select || i.map == &map_op::greater,
+                "a value of folds that keep dims is finalised, rounded, cast, selected or compared with a rank");
     }
 
     void verify_names(const OpcodeForm& form, const Sweep& sweep, const Instruction& i) {
@@ -254,6 +255,7 @@ private:
         case Opcode::round:
             return require(is_half(i.round_to) && i.type == DType::f32 && is_floating(type_of(0)),
                            "a round goes from f32 or f64 to f16 or bf16, held as f32");
+        case Opcode::payload: return require(i.type == DType::u64, "a payload is u64");
         case Opcode::finalize: {
             const Fold& fold = sweep.folds[i.fold];
             return require(i.reduce != nullptr && i.reduce->monoid == fold.monoid && i.element == fold.element &&
@@ -265,16 +267,20 @@ private:
 
     void verify_fold(const Sweep& sweep, const Fold& fold) {
         require(fold.monoid != nullptr, "a fold names its monoid");
-        const Instruction& value = use(sweep, fold.value, sweep.code.next(), "a fold takes a value");
-        require(fold.element == value.type, "a fold's element type is its value's");
+        require(fold.value.valid(), "a fold takes a value");
+        require(std::ranges::count_if(fold.others, &ValueId::valid) + 1 == fold.monoid->operands,
+                "a fold takes its monoid's operands");
+        int phase = 0;
+        for (const ValueId v : fold.reads())
+            phase = std::max(phase, use(sweep, v, sweep.code.next(), "what a fold reads is a value").phase);
+        require(fold.element == sweep.code[fold.value].type, "a fold's element type is its value's");
+        for (const ValueId other : fold.others)
+            require(!other.valid() || sweep.code[other].type ==
+                                          (fold.monoid->rule == OperandRule::payload ? DType::u64 : fold.element),
+                    "a fold's other operands have its element type, or are a payload");
         require(!is_half(fold.accumulator), "f16 and bf16 accumulate in f32 or wider");
         require(std::count(sweep.folds.begin(), sweep.folds.end(), fold) == 1, "folds differ");
-        int phase = value.phase;
-        if (fold.mask.valid()) {
-            const Instruction& mask = use(sweep, fold.mask, sweep.code.next(), "a mask is a value");
-            require(mask.type == DType::boolean, "a mask is bool");
-            phase = std::max(phase, mask.phase);
-        }
+        require(!fold.mask.valid() || sweep.code[fold.mask].type == DType::boolean, "a mask is bool");
         require(fold.phase == phase, "a fold has the phase of what it folds");
         require(fold.phase == 0 || phases_ == Phases::several, "a sweep has one phase of folds");
         require(fold.kept == kept_dims(sweep), "the folds of a sweep keep the same dims");

@@ -192,7 +192,8 @@ struct File {
 void PrintTo(const File& file, std::ostream* out) { *out << file.name; }
 constexpr File files[]{{"maps", 120, 25'000},   {"functions", 12, 25'000},      {"reductions", 12, 25'000},
                        {"shapes", 5, 25'000},   {"random", 50, 25'000},         {"large", 2, 110'000},
-                       {"own_ops", 2, 110'000}, {"widened_moments", 3, 25'000}, {"kept", 4, 25'000}};
+                       {"own_ops", 2, 110'000}, {"widened_moments", 3, 25'000}, {"kept", 4, 25'000},
+                       {"operands", 4, 25'000}};
 
 /// GRIDFOLD_GOLDEN_BITS: "write" writes the hashes, "all" runs everything on slow builds, too.
 std::string_view setting() {

@@ -58,6 +58,7 @@ enum class Opcode : std::uint8_t {
     map,       ///< `map` of the operands, which have type `compute`, except select's first
     cast,      ///< operand 0 converted to `type`
     round,     ///< operand 0 rounded to the nearest `round_to` (f16 or bf16) and widened to f32 again
+    payload,   ///< the bytes of operand 0, zero-extended, u64
     finalize,  ///< the result of `reduce` from `fold`; unspecified if undefined for no elements
 };
 
@@ -86,23 +87,26 @@ struct Instruction {
     DType round_to = DType::f16;
     const ReduceOp* reduce = nullptr;
     DType element = DType::f32, accumulator = DType::f32; ///< finalize: the parameters of the fold's monoid
-    int ddof = 0;
-    std::vector<Step> steps = {}; ///< load: in the order in which they change the coordinates
-    DimSet domain;                ///< the dims that the value varies along
-    int phase = 0;                ///< the number of phases of folds that must be complete before it
+    int argument = 0;                                     ///< finalize: the reduction's ReduceArgument
+    std::vector<Step> steps = {};                         ///< load: in the order in which they change the coordinates
+    DimSet domain;                                        ///< the dims that the value varies along
+    int phase = 0; ///< the number of phases of folds that must be complete before it
 };
 
-/// One fold over the dims of the sweep that are not kept: accumulates `value` where `mask` is true (no mask:
-/// everywhere). A value that lacks a folded dim is the same for every element along it. Finalised values of the fold
-/// vary along the kept dims and have phase + 1.
+/// One fold over the dims of the sweep that are not kept: accumulates `value`, with `others` if the monoid has several
+/// operands, where `mask` is true (no mask: everywhere). A value that lacks a folded dim is the same for every element
+/// along it. Finalised values of the fold vary along the kept dims and have phase + 1.
 struct Fold {
     const MonoidOp* monoid;
     DType element;     ///< the monoid's E: the type of `value`
     DType accumulator; ///< the monoid's A
     ValueId value;
+    std::array<ValueId, max_arity - 1> others = {}; ///< the monoid's second and third operand
     ValueId mask = {};
     DimSet kept = {}; ///< the dims that its result varies along
-    int phase = 0;    ///< the higher phase of `value` and `mask`
+    int phase = 0;    ///< the highest phase of its values
+    /// What it reads: its operands and the mask, without those that it lacks.
+    std::vector<ValueId> reads() const;
     friend bool operator==(const Fold&, const Fold&) = default;
 };
 

@@ -9,6 +9,7 @@
 // operators take a Value with a Value or an arithmetic type, and nothing else.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <type_traits>
 
@@ -50,15 +51,31 @@ concept MapOperands =
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
 
-// One function a reduction: gf::sum(x), gf::sum(x, {.where = mask}), gf::variance(x, {.ddof = 1}).
-#define GRIDFOLD_MONOID_OP(...)
-#define GRIDFOLD_REDUCE_OP(name, ...)                                   \
-    inline Value name(Value value, const ReduceOptions& options = {}) { \
-        return reduce(reduce_op::name, value, options);                 \
+// One function a reduction: gf::sum(x), gf::sum(x, {.where = mask}), gf::covariance(x, y, {.ddof = 1}).
+#define GRIDFOLD_DETAIL_REDUCE_FUNCTIONS(name, count)                          \
+    template <int operands = (count)>                                          \
+        requires(operands == 1)                                                \
+    Value name(Value x, const ReduceOptions& options = {}) {                   \
+        return reduce(reduce_op::name, x, options);                            \
+    }                                                                          \
+    template <int operands = (count)>                                          \
+        requires(operands == 2)                                                \
+    Value name(Value x, Value y, const ReduceOptions& options = {}) {          \
+        return reduce(reduce_op::name, std::array{x, y}, options);             \
+    }                                                                          \
+    template <int operands = (count)>                                          \
+        requires(operands == 3)                                                \
+    Value name(Value x, Value y, Value z, const ReduceOptions& options = {}) { \
+        return reduce(reduce_op::name, std::array{x, y, z}, options);          \
     }
+#define GRIDFOLD_MONOID_OP(...)
+#define GRIDFOLD_REDUCE_OP(name, monoid, ...) GRIDFOLD_DETAIL_REDUCE_FUNCTIONS(name, detail::operands_of_##monoid)
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
+
+/// The sum of x * y.
+inline Value dot(Value x, Value y, const ReduceOptions& options = {}) { return sum(map(map_op::mul, {x, y}), options); }
 
 /// The value converted to T. Floats converted to integers saturate, NaN gives 0; conversion to bool gives value != 0.
 template <Element T> Value cast(Value value) { return cast(value, dtype_of<T>); }

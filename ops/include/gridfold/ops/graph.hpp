@@ -107,6 +107,9 @@ struct Operand {
     Operand(N number) : literal(number) {} // NOLINT(google-explicit-constructor)
 };
 
+/// The highest rank of reduce_op::largest, which top_k() and its monoid keep the elements for.
+inline constexpr int max_rank_of_largest = 15;
+
 /// The options of a reduction.
 struct ReduceOptions {
     std::optional<Value> where{};       ///< bool; elements where it is false are skipped
@@ -114,8 +117,9 @@ struct ReduceOptions {
     std::int64_t groups = 0;            ///< the number of groups
     std::vector<Dim> over{};            ///< the dims to fold; none = all of them
     std::optional<DType> accumulate{};  ///< the accumulator type, if the reduction takes one
-    int ddof = 0;                       ///< divisor n − ddof, for variance and stddev
-    std::optional<Literal> otherwise{}; ///< the result where the mask accepts nothing, instead of NaN or empty
+    int ddof = 0;                       ///< divisor n − ddof, for variance, stddev and covariance
+    int rank = 0;                       ///< for largest: the number of elements before it in descending order
+    std::optional<Literal> otherwise{}; ///< the result where too few elements are folded, instead of NaN or empty
 };
 
 /// What a shift reads outside of the dim: a number, the nearest element, or the elements from the other end on.
@@ -146,11 +150,15 @@ struct Node {
     DType compute = DType::f32;       ///< map: the type T that it computes in; its operands have that type
     const ReduceOp* reduce = nullptr; ///< reduce
     DType accumulator = DType::f32;   ///< reduce
-    bool masked = false;              ///< reduce: operand 1 is the mask
-    int ddof = 0;                     ///< reduce
-    /// reduce: the bytes of its result where the mask accepts nothing, zero-extended
+    bool masked = false;              ///< reduce: the last operand is the mask; those before it are folded
+    int argument = 0;                 ///< reduce: what its ReduceArgument says
+    /// reduce: the bytes of its result where too few elements are folded, zero-extended
     std::optional<std::uint64_t> otherwise = {};
 };
+
+/// A reduction's operands without its mask, and the mask; none without one.
+std::span<const NodeId> folded_operands(const Node& reduce, std::span<const NodeId> operands);
+NodeId mask_operand(const Node& reduce, std::span<const NodeId> operands);
 
 /// The dims of a node's value in the graph's order (Node::dims of an input are in memory order).
 std::vector<DimId> domain_of(const Node& node);
@@ -216,7 +224,10 @@ public:
     Value map(const MapOp& row, std::span<const Operand> operands);
     Value cast(Value value, DType type);
     Value shift(Value value, Dim dim, std::int64_t offset, const Edge& edge);
-    Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
+    Value reduce(const ReduceOp& row, std::span<const Value> values, const ReduceOptions& options = {});
+    Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {}) {
+        return reduce(row, {&value, 1}, options);
+    }
     /// Names a value that has no name yet, for the text form and for messages. Returns the value.
     Value let(std::string_view name, Value value);
     /// Names a result. Order of calls is the order of results. `order`: the dims of an array result in its memory
@@ -297,12 +308,21 @@ inline constexpr std::int64_t max_shift = std::int64_t{1} << 48;
 /// stored: x - gf::shift(x, n, -1, gf::edge::value(0)) is a map. InvalidGraph for a value that lacks the dim, an offset
 /// beyond max_shift, or a number that the value's type does not hold.
 Value shift(Value value, Dim dim, std::int64_t offset, const Edge& edge);
-/// Folds the dims `over` of the value, or every dim (a value without dims has one element). The result has the dims
-/// that are not folded, in the graph's order: one result for each of their coordinates. The mask's dims are a subset of
-/// the value's; it is broadcast along the others. InvalidGraph for a mask that is not bool, an accumulator that the
-/// reduction does not take, a negative ddof, a ddof for a reduction without one, `otherwise` without a mask, of a type
-/// that does not hold it or for a reduction that has a result over nothing, for `over` a dim that the value lacks, or
-/// one twice; and, in this version, for `by`.
-Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {});
+/// Folds the dims `over` of the values, or every dim (a value without dims has one element). The result has the dims
+/// that are not folded, in the graph's order: one result for each of their coordinates. As many values as the reduction
+/// has operands, of one graph; those that lack dims of the others are broadcast along them, and values of several types
+/// are converted as the reduction's OperandRule says. The mask's dims are a subset of the values'; it is broadcast
+/// along the others. InvalidGraph for another number of values, a mask that is not bool, an accumulator that the
+/// reduction does not take, a negative ddof, a rank that is not from 0 to max_rank_of_largest, one of them for a
+/// reduction without it, `otherwise` without a mask or a rank, of a type that does not hold it or for a reduction that
+/// has a result over nothing, for `over` a dim that the value lacks, or one twice; and, in this version, for `by`.
+Value reduce(const ReduceOp& row, std::span<const Value> values, const ReduceOptions& options = {});
+inline Value reduce(const ReduceOp& row, Value value, const ReduceOptions& options = {}) {
+    return reduce(row, {&value, 1}, options);
+}
+/// The largest elements in descending order, along the dim `rank`, which the value lacks and whose fixed extent says
+/// how many: at most max_rank_of_largest + 1. NaN comes first. Empty (floating: NaN) from the number of folded elements
+/// on. It is reduce_op::largest of each rank, side by side. InvalidGraph for another dim, and as reduce().
+Value top_k(Value value, Dim rank, const ReduceOptions& options = {});
 
 } // namespace gf

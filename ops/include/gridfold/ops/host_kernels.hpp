@@ -25,14 +25,16 @@ inline constexpr std::size_t lane_count = 2048;
 inline constexpr std::size_t max_rows = 4;
 
 /// The elements of one call: for each row r in turn, x[r][i] of lanes first + i, i < n, where mask is null or
-/// mask[r][i] is true. Rows are x_row and mask_row bytes apart; element (r, i) has index r * index_row + i + index. Row
-/// 0 is number first_row of its block.
+/// mask[r][i] is true; y and z are the second and third operand. Rows are x_row, … and mask_row bytes apart; element
+/// (r, i) has index r * index_row + i + index. Row 0 is number first_row of its block.
 struct FoldInput {
     std::size_t first = 0, n = 0, rows = 0;
     const void* x = nullptr;
     std::size_t x_row = 0;
     const void* y = nullptr; ///< fold_product: the other factor
     std::size_t y_row = 0;
+    const void* z = nullptr;
+    std::size_t z_row = 0;
     const bool* mask = nullptr;
     std::size_t mask_row = 0;
     std::int64_t index = 0, index_row = 0;

@@ -65,6 +65,8 @@ struct MonoidOp {
     std::string_view name; ///< the struct's name, in C++ and in generated code
     std::string_view text; ///< a user's definition, for NVRTC; "" if built-in. monoid_source() gives both
     int builtin;           ///< position in reduce.def's MONOID rows; -1 for a user's
+    int operands;          ///< how many operands it folds, at most max_arity
+    OperandRule rule;
     FoldTraits (*traits)(DType element, DType accumulator, bool masked);
     /// A user's host kernels; null for built-in rows, whose kernels are in fusion/src/host_kernels.
     const cpu::FoldKernels* (*user_kernels)(DType element, DType accumulator, cpu::InstructionSet set);
@@ -81,14 +83,14 @@ struct ReduceOp {
     AccumulatorRule accumulator;
     ResultRule result;
     OnEmpty on_empty;
-    bool takes_ddof;
+    ReduceArgument argument;
     bool needs_elements; ///< undefined over nothing: an extent of 0 is an error before anything runs
     std::string_view doc;
-    /// C++ tokens in s (the State), M (the monoid), R (the result type; f32 for f16 and bf16) and ddof
+    /// C++ tokens in s (the State), M (the monoid), R (the result type; f32 for f16 and bf16) and argument
     std::string_view finalize;
     int builtin; ///< position in reduce.def; -1 for a user's row
     /// A user's finaliser: writes one R to out. Null for built-in rows, like user_result.
-    void (*user_finalize)(DType element, DType accumulator, const void* state, double ddof, void* out);
+    void (*user_finalize)(DType element, DType accumulator, const void* state, double argument, void* out);
     /// The result type of a user's reduction, instead of `result`.
     DType (*user_result)(DType element, DType accumulator);
 };
@@ -121,6 +123,14 @@ namespace reduce_op {
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
 } // namespace reduce_op
+
+namespace detail {
+#define GRIDFOLD_MONOID_OP(name, file, operands, ...) inline constexpr int operands_of_##name = operands;
+#define GRIDFOLD_REDUCE_OP(...)
+#include <gridfold/ops/reduce.def>
+#undef GRIDFOLD_REDUCE_OP
+#undef GRIDFOLD_MONOID_OP
+} // namespace detail
 
 /// The keywords of the text form: no value, dim, graph or op can have such a name.
 inline constexpr std::string_view reserved_words[]{"let", "where", "over", "by",   "groups",

@@ -81,7 +81,9 @@
 #define GRIDFOLD_EXACT_MAP GRIDFOLD_MAP
 
 /// A reduction over E, the element type (bool, integers, f32, f64), with the accumulator type A: the body of a struct
-/// template over both. Required: State, identity, accumulate, combine, finalize as above, and the declaration that
+/// template over both. A reduction of two or three operands, which are converted to their promoted type E, declares
+///   static constexpr int operands = 2;                 and has accumulate(State&, E x, E y, i64 index)
+/// Required: State, identity, accumulate, combine, finalize as above, and the declaration that
 /// combine is associative and commutative, which cannot be checked. The result has finalize's type. Optional:
 ///   static constexpr bool needs_elements = true;       no elements: no result (else: finalize(identity()))
 ///   static constexpr bool floating_accumulator = true; A is f32 or f64 (else also i64 for bool and integers, u64)
@@ -112,9 +114,7 @@
         register_at_start(reduce_op::name, GRIDFOLD_DETAIL_MONOID_TEXT(#name, #__VA_ARGS__));              \
     }                                                                                                      \
     namespace gf {                                                                                         \
-    inline Value name(Value value, const ReduceOptions& options = {}) {                                    \
-        return reduce(reduce_op::name, value, options);                                                    \
-    }                                                                                                      \
+    GRIDFOLD_DETAIL_REDUCE_FUNCTIONS(name, reduce_op::name.monoid->operands)                               \
     }
 
 #define GRIDFOLD_DETAIL_ROW(name, arity, rule, doc, ...) \
@@ -189,7 +189,7 @@ constexpr bool may_name_op(std::string_view name) {
     if (name == text) return false;
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
-    return name != "index" && name != "extent" && name != "shift";
+    return name != "index" && name != "extent" && name != "shift" && name != "dot" && name != "top_k";
 }
 
 /// A user's map: its kernels and its row. Body::apply<T, First, Result>(a, b, c) is the expression.
@@ -259,6 +259,13 @@ concept WholeWords = std::is_trivially_copyable_v<State> && sizeof(State) % 4 ==
 /// A user's monoid over one E and A: checks of its contract, and its kernels.
 template <class M, class E> struct UserMonoid {
     using State = typename M::State;
+    template <class... X> static constexpr bool takes() {
+        return requires(State s, const State t, X... x) {
+            { M::accumulate(s, x..., 0) } -> std::same_as<void>;
+            { M::combine(s, t) } -> std::same_as<void>;
+        } && !requires(const State t, X... x) { M::accumulate(t, x..., 0); } &&
+               !requires(const State t) { M::combine(t, t); };
+    }
     static_assert(
         requires { requires M::associative_and_commutative; },
         "a reduction folds in any grouping and, across lanes, in any order: say so with `static constexpr bool "
@@ -275,13 +282,14 @@ template <class M, class E> struct UserMonoid {
     static_assert(
         !requires { typename M::OfBlock; },
         "lanes that share an origin (OfBlock) are for built-in monoids: name the inner struct otherwise");
+    static constexpr int operands = device::operand_count<M>;
+    static_assert(operands >= 1 && operands <= max_arity, "a reduction has 1, 2 or 3 operands");
     static_assert(
-        requires(State s, const State t, E x) {
-            { M::accumulate(s, x, 0) } -> std::same_as<void>;
-            { M::combine(s, t) } -> std::same_as<void>;
-        } && !requires(const State t, E x) { M::accumulate(t, x, 0); } &&
-            !requires(const State t) { M::combine(t, t); },
-        "accumulate(State&, E, i64) and combine(State&, const State&) change their first argument, and return nothing");
+        !requires { typename M::Payload; }, "payloads are for built-in monoids: name the type otherwise");
+    static_assert(
+        (operands == 1 && takes<E>()) || (operands == 2 && takes<E, E>()) || (operands == 3 && takes<E, E, E>()),
+        "accumulate(State&, E, i64), with an E for each operand, and combine(State&, const State&) change their first "
+        "argument, and return nothing");
 
     static const cpu::FoldKernels* kernels([[maybe_unused]] cpu::InstructionSet set) {
         using namespace device::kernels;
@@ -338,6 +346,8 @@ template <template <class, class> class Monoid> struct UserReduction {
         return {.name = name,
                 .text = text,
                 .builtin = -1,
+                .operands = device::operand_count<Sample>,
+                .rule = device::operand_count<Sample> == 1 ? OperandRule::own : OperandRule::promoted,
                 .traits = &traits,
                 .user_kernels = &kernels,
                 .user_positions = &positions};
@@ -348,7 +358,7 @@ template <template <class, class> class Monoid> struct UserReduction {
                 .accumulator = rule,
                 .result = ResultRule::accumulator,
                 .on_empty = needs_elements ? OnEmpty::undefined : OnEmpty::value,
-                .takes_ddof = false,
+                .argument = ReduceArgument::none,
                 .needs_elements = needs_elements,
                 .doc = doc,
                 .finalize = "M::finalize(s)",

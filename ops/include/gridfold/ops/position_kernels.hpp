@@ -10,20 +10,22 @@
 namespace gf::cpu {
 
 /// The elements of one call: for each row r in turn, x[r][i] of position i, i < n, where mask[r] is null or mask[r][i]
-/// is true. Either all masks are null or none. Element (r, i) has index index[r] + lane[i].
+/// is true; y and z are the second and third operand. Either all masks are null or none. Element (r, i) has index
+/// index[r] + lane[i].
 struct PositionInput {
     std::size_t n = 0, rows = 0;
-    const void* x[max_rows] = {};
+    const void *x[max_rows] = {}, *y[max_rows] = {}, *z[max_rows] = {};
     const bool* mask[max_rows] = {};
     const std::int64_t* lane = nullptr;
     std::int64_t index[max_rows] = {};
 };
 
-/// Rows that follow each other: element i of row r is x[r * n + i], or its product with y[r * n + i], where mask is
-/// null or mask[r * n + i] is true. It has index i.
+/// Rows that follow each other: element i of row r is x[r * n + i], where mask is null or mask[r * n + i] is true. It
+/// has index i. y and z are the second and third operand; of a monoid of one operand that takes products, y is a
+/// factor.
 struct ShortRows {
     std::size_t n = 0, rows = 0;
-    const void *x = nullptr, *y = nullptr;
+    const void *x = nullptr, *y = nullptr, *z = nullptr;
     const bool* mask = nullptr;
 };
 

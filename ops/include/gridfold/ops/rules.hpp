@@ -43,6 +43,28 @@ enum class TypeRule : std::uint8_t {
     return rule == TypeRule::compare || rule == TypeRule::logical || rule == TypeRule::test;
 }
 
+/// What a monoid folds: the types of its operands, and its E.
+enum class OperandRule : std::uint8_t {
+    own,      ///< one operand, of type E
+    promoted, ///< several, converted to their promoted type, E
+    floating, ///< several, converted to their promoted floating type, E; f64 for bool and integers
+    payload,  ///< the last one is a u64, payload_of() a value of any type; E is the type of the one before, or u64
+};
+
+/// True if a monoid of so many operands is folded with this E.
+[[gnu::always_inline]] constexpr bool folds_elements(OperandRule rule, int operands, DType element) {
+    if (is_half(element)) return false; // their values are f32
+    if (rule == OperandRule::payload && operands == 1) return element == DType::u64;
+    return rule != OperandRule::floating || is_floating(element);
+}
+
+/// The integer that a reduction's finalize takes, by the name that it has in the text form.
+enum class ReduceArgument : std::uint8_t {
+    none,
+    ddof, ///< the divisor of moments is the number of elements less this
+    rank, ///< the place of an element in descending order, from 0
+};
+
 /// The accumulator type of a reduction over elements of type E when the user asks for none.
 enum class AccumulatorRule : std::uint8_t {
     sum,      ///< bool and integers: 64 bits, signed as E; f16, bf16, f32: f32; f64: f64
@@ -78,10 +100,12 @@ enum class ResultRule : std::uint8_t {
     floating,    ///< f32 for f16, bf16 and f32 unless the user chose f64 for the accumulator; else f64
     index,       ///< i64
     boolean,     ///< bool
+    payload,     ///< the type of the last operand
 };
 
-/// `widened`: the user chose f64 for the accumulator.
-[[gnu::always_inline]] constexpr DType result_of(ResultRule rule, DType element, DType accumulator, bool widened) {
+/// `widened`: the user chose f64 for the accumulator. `payload`: the type of the last operand.
+[[gnu::always_inline]] constexpr DType result_of(ResultRule rule, DType element, DType accumulator, bool widened,
+                                                 DType payload) {
     switch (rule) {
     case ResultRule::accumulator: return accumulator;
     case ResultRule::element: return element;
@@ -89,6 +113,7 @@ enum class ResultRule : std::uint8_t {
         return is_floating(element) && element != DType::f64 && !widened ? DType::f32 : DType::f64;
     case ResultRule::index: return DType::i64;
     case ResultRule::boolean: return DType::boolean;
+    case ResultRule::payload: return payload;
     }
     return accumulator;
 }

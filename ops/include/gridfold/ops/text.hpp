@@ -15,14 +15,17 @@
 //     prefix    = { "-" | "!" | "~" } primary
 //     primary   = number | name | call | "(" expr ")"
 //     call      = map "(" expr { "," expr } ")"
-//               | reduction "(" expr { [ "," ] attribute } ")"
+//               | reduction "(" expr { "," expr } { [ "," ] attribute } ")"
+//               | "dot" "(" expr "," expr { [ "," ] attribute } ")"
+//               | "top_k" "(" expr "," name { [ "," ] attribute } ")"
 //               | type "(" expr ")"                                a cast; of a number: a constant of that type
 //               | "index" "(" name ")"                             the index along a dim
 //               | "extent" "(" name ")"                            the extent of a dim
 //               | "shift" "(" expr "," name "," [ "-" ] integer "," "edge" "=" edge ")"
 //     edge      = "clamp" | "wrap" | expr                          a number: what is outside of the dim
 //     attribute = "where" [ "=" ] expr | "over" [ "=" ] "[" name { "," name } "]"
-//               | "by" [ "=" ] expr | "groups" [ "=" ] integer | "accumulate" "=" type | "ddof" "=" integer
+//               | "by" [ "=" ] expr | "groups" [ "=" ] integer | "accumulate" "=" type
+//               | "ddof" "=" integer | "rank" "=" integer
 //               | "otherwise" "=" expr                             a number: the result where the mask accepts nothing
 //     binary    = "||" | "&&" | "|" | "^" | "&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "<<" | ">>"
 //               | "+" | "-" | "*" | "/" | "%"

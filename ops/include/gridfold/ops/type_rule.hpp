@@ -16,6 +16,7 @@ namespace gf {
 
 /// The name of a rule, as in a map's definition.
 std::string_view to_text(TypeRule rule);
+std::string_view to_text(ReduceArgument argument);
 /// A number or truth value as messages show it.
 std::string to_text(Literal literal);
 
@@ -47,12 +48,17 @@ MapTyping map_typing(const MapOp& row, std::span<const OperandType> operands);
 /// InvalidGraph if an integer type cannot represent the literal exactly.
 std::uint64_t constant_bits(Literal literal, DType type);
 
-/// The accumulator of a reduction over `element`s: `chosen`, or the row's default. InvalidGraph for a `chosen` that the
-/// row does not take: sums and floating reductions take f64 besides their default.
-DType accumulator_type(const ReduceOp& row, DType element, std::optional<DType> chosen);
+/// The types of one use of a reduction.
+struct ReduceTyping {
+    DType element;     ///< the monoid's E, but for f16 and bf16, whose values are f32
+    DType accumulator; ///< its A
+    DType result;
+    std::array<DType, max_arity> operands{}; ///< the type that each operand is converted to
+};
 
-/// The type of a reduction's result with the accumulator `chosen`, if any: f64 makes floating results f64. InvalidGraph
-/// as in accumulator_type().
-DType result_type(const ReduceOp& row, DType element, std::optional<DType> chosen);
+/// The types of a reduction of operands of these types, as many as the row has. The accumulator is `chosen`, or the
+/// row's default; with f64 chosen, floating results are f64. InvalidGraph for a `chosen` that the row does not take:
+/// sums and floating reductions take f64 besides their default.
+ReduceTyping reduce_typing(const ReduceOp& row, std::span<const DType> operands, std::optional<DType> chosen);
 
 } // namespace gf

@@ -18,6 +18,24 @@ template <class To, class From> GRIDFOLD_FN To convert(From x) {
     }
 }
 
+/// The bytes of x as an integer, zero-extended; and x again.
+template <class T> GRIDFOLD_FN u64 payload_of(T x) {
+    if constexpr (is_floating<T>)
+        return to_bits(x);
+    else if constexpr (sizeof(T) == 1)
+        return u8(x);
+    else if constexpr (sizeof(T) == 2)
+        return u16(x);
+    else
+        return Unsigned<T>(x);
+}
+template <class T> GRIDFOLD_FN T from_payload(u64 payload) {
+    if constexpr (is_floating<T>)
+        return from_bits(Unsigned<T>(payload));
+    else
+        return T(payload);
+}
+
 /// The binary16 bits of x, rounded to nearest, ties to even; NaN converts to NaN.
 GRIDFOLD_FN u16 f32_to_f16(f32 x) {
 #if defined(__CUDA_ARCH__)

@@ -25,7 +25,7 @@ template <class T> GRIDFOLD_FN T shuffle_from(const T& value, u32 lane) {
 }
 
 /// The shared memory of a thread block's warps: an origin of a fold, and the values of the rows whose first warp it is.
-template <class Fold, int warps> using WarpOrigins = Shared<f64, warps, -1 - Fold::word>;
+template <class Fold, int warps> using WarpOrigins = Shared<typename Fold::Origin, warps, -1 - Fold::word>;
 template <class Kept, int warps> using WarpKept = Shared<Kept, warps, 0>;
 
 /// True if the packs of a thread are one batch, which registers hold.

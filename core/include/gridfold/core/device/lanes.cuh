@@ -12,7 +12,7 @@ template <template <class, class> class M, class E, class A> struct ElementOf<M<
 
 /// A fold of a sweep: a monoid, and the offset of its State's words in those of all folds.
 template <int first_word, class M, bool masked = false> struct Fold : FoldPolicy<M, masked> {
-    using Element = typename ElementOf<M>::Type;
+    using Element = typename TakenBy<M, typename ElementOf<M>::Type>::Type;
     static constexpr int word = first_word;
     /// This fold's member of a struct that has one for every fold (Lanes, States, Packs).
     template <class All> GRIDFOLD_FN static auto& of(All& all) { return all.template of<Fold>(); }
@@ -26,7 +26,7 @@ template <class F, int width, bool of_block = F::of_block> struct LanesOf {
 };
 template <class F, int width> struct LanesOf<F, width, true> {
     typename F::LaneMonoid::State states[F::joins ? 1 : width];
-    f64 origin;
+    typename F::Origin origin;
 };
 /// `count` States of one fold.
 template <class F, int count> struct StatesOf {
@@ -56,7 +56,7 @@ template <class... F> struct FoldList {
     template <int width> struct Lanes : LanesOf<F, width>... {
         template <class One> GRIDFOLD_FN auto& of() { return LanesOf<One, width>::states; }
         template <class One> GRIDFOLD_FN const auto& of() const { return LanesOf<One, width>::states; }
-        template <class One> GRIDFOLD_FN f64& origin() { return LanesOf<One, width>::origin; }
+        template <class One> GRIDFOLD_FN auto& origin() { return LanesOf<One, width>::origin; }
     };
     template <int count> struct States : StatesOf<F, count>... {
         template <class One> GRIDFOLD_FN auto& of() { return StatesOf<One, count>::states; }
@@ -80,7 +80,7 @@ template <class Kernel> GRIDFOLD_FN void clear(Lanes<Kernel>& lanes) {
                 state = F::Monoid::start();
             else
                 state = F::LaneMonoid::identity();
-        if constexpr (F::of_block) lanes.template origin<F>() = 0.0;
+        if constexpr (F::of_block) lanes.template origin<F>() = {};
     });
 }
 
@@ -102,14 +102,14 @@ template <class Kernel, bool whole> struct Taking {
         if constexpr (F::in_steps)
             F::Monoid::advance(state, x, F::joins ? turn * Kernel::width + n : turn);
         else if constexpr (F::of_block)
-            F::LaneMonoid::accumulate(state, x, lanes.template origin<F>());
+            accumulate_in<typename F::LaneMonoid>(state, x, lanes.template origin<F>());
         else if constexpr (F::in_packs && whole)
             F::of(packs)[n] = x;
         else
-            F::Monoid::accumulate(state, x, index());
+            accumulate_in<typename F::Monoid>(state, x, index());
     }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element x, bool accepted) const {
-        if (accepted) F::Monoid::accumulate(F::of(lanes)[F::joins ? 0 : n], x, index()); // defect: mask
+        if (accepted) accumulate_in<typename F::Monoid>(F::of(lanes)[F::joins ? 0 : n], x, index()); // defect: mask
     }
 };
 
@@ -123,7 +123,7 @@ template <class Kernel> struct Sharing {
     GRIDFOLD_FN i64 index() const { return first; }
 
     template <class F> GRIDFOLD_FN void fold(F, [[maybe_unused]] typename F::Element x) const {
-        if constexpr (F::of_block) lanes.template origin<F>() = F::Monoid::origin(x); // defect: origin
+        if constexpr (F::of_block) lanes.template origin<F>() = origin_of<typename F::Monoid>(x); // defect: origin
     }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
 };

@@ -53,10 +53,10 @@ template <class Kernel> struct TakingPosition {
 
     GRIDFOLD_FN i64 index() const { return number; }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element x) const {
-        F::Monoid::accumulate(F::of(positions)[n], x, number); // defect: position index
+        accumulate_in<typename F::Monoid>(F::of(positions)[n], x, number); // defect: position index
     }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element x, bool accepted) const {
-        if (accepted) F::Monoid::accumulate(F::of(positions)[n], x, number); // defect: position mask
+        if (accepted) accumulate_in<typename F::Monoid>(F::of(positions)[n], x, number); // defect: position mask
     }
 };
 

@@ -10,6 +10,12 @@
 #else
 #define GRIDFOLD_FN [[maybe_unused, gnu::always_inline]] inline
 #endif
+// GRIDFOLD_UNROLL unrolls the next loop on a device, so that arrays that it indexes stay in registers.
+#if defined(__CUDACC__)
+#define GRIDFOLD_UNROLL _Pragma("unroll")
+#else
+#define GRIDFOLD_UNROLL
+#endif
 // clang reads exactness from pragmas around a definition: these two switch -ffast-math and contraction off.
 #if defined(__clang__) && !defined(__CUDACC__)
 #define GRIDFOLD_EXACT_BEGIN _Pragma("float_control(precise, on, push)") _Pragma("clang fp contract(off)")
@@ -94,21 +100,21 @@ GRIDFOLD_FN i32 add_halves(u32 word, i32 sum) { return sum + i16(word) + i16(wor
 GRIDFOLD_FN u32 add_halves(u32 word, u32 sum) { return sum + u16(word) + u16(word >> 16); }
 #endif
 
-/// A word that sorts as min and max compare: −0 below +0, integers by value. NaN has no word; no float maps to 0 or ~0,
-/// and both convert back to NaN. T has 32 bits.
-template <class T> GRIDFOLD_FN u32 order_word(T x) {
-    constexpr u32 sign = 0x80000000u;
+/// Bits that sort as min and max compare: −0 below +0, integers by value. NaN has none; no float maps to 0 or to all
+/// ones, and both convert back to NaN. T has 32 or 64 bits.
+template <class T> GRIDFOLD_FN Unsigned<T> order_bits(T x) {
+    constexpr Unsigned<T> sign = Unsigned<T>(1) << (bits_of<T> - 1);
     if constexpr (is_floating<T>)
         return (to_bits(x) & sign) != 0 ? ~to_bits(x) : to_bits(x) | sign;
     else
-        return is_signed<T> ? u32(x) ^ sign : u32(x);
+        return is_signed<T> ? Unsigned<T>(x) ^ sign : Unsigned<T>(x);
 }
-template <class T> GRIDFOLD_FN T from_order_word(u32 word) {
-    constexpr u32 sign = 0x80000000u;
+template <class T> GRIDFOLD_FN T from_order_bits(Unsigned<T> bits) {
+    constexpr Unsigned<T> sign = Unsigned<T>(1) << (bits_of<T> - 1);
     if constexpr (is_floating<T>)
-        return from_bits((word & sign) != 0 ? word & ~sign : ~word);
+        return from_bits(Unsigned<T>((bits & sign) != 0 ? bits & ~sign : ~bits));
     else
-        return T(is_signed<T> ? word ^ sign : word);
+        return T(is_signed<T> ? bits ^ sign : bits);
 }
 
 template <class T> GRIDFOLD_FN T infinity() {

@@ -23,13 +23,13 @@ template <class F, bool of_block = F::of_block> struct RowStateOf {
 };
 template <class F> struct RowStateOf<F, true> {
     typename F::LaneMonoid::State state;
-    f64 origin;
+    typename F::Origin origin;
 };
 /// A state of each fold.
 template <class Folds> struct RowStates;
 template <class... F> struct RowStates<FoldList<F...>> : RowStateOf<F>... {
     template <class One> GRIDFOLD_FN auto& of() { return RowStateOf<One>::state; }
-    template <class One> GRIDFOLD_FN f64& origin() { return RowStateOf<One>::origin; }
+    template <class One> GRIDFOLD_FN auto& origin() { return RowStateOf<One>::origin; }
 };
 
 /// `second` ? b : a, word by word: the compiler would choose between addresses, and keep both in local memory.
@@ -50,7 +50,8 @@ template <class Kernel> struct SharingRow {
 
     GRIDFOLD_FN i64 index() const { return 0; }
     template <class F> GRIDFOLD_FN void fold(F, [[maybe_unused]] typename F::Element x) const {
-        if constexpr (F::of_block) states.template origin<F>() = F::Monoid::origin(x); // defect: origin of row
+        if constexpr (F::of_block)
+            states.template origin<F>() = origin_of<typename F::Monoid>(x); // defect: origin of row
     }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
 };
@@ -165,7 +166,7 @@ template <class Kernel> struct WarpRows {
     /// element's loads have besides arrays.
     template <class Complete> GRIDFOLD_FN void share(States& states, int pack, const Complete& complete) const {
         Kernel::Folds::each([&](auto f) {
-            if constexpr (decltype(f)::of_block) states.template origin<decltype(f)>() = 0.0;
+            if constexpr (decltype(f)::of_block) states.template origin<decltype(f)>() = {};
         });
         if (row(pack) >= kernel.results) return;
         Loads loads;
@@ -203,7 +204,7 @@ template <class Kernel> struct WarpRows {
                     M::combine(F::of(states), chosen(upper, passed, kept)); // defect: order of threads
                 }
                 if constexpr (F::of_block) {
-                    f64& origin = states.template origin<F>();
+                    auto& origin = states.template origin<F>();
                     origin = chosen(upper, origin, second.template origin<F>()); // defect: kept origin
                 }
             }

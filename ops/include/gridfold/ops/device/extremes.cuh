@@ -25,8 +25,8 @@ template <class E, class A, bool smallest> struct Extreme {
     static constexpr bool reduces_warps = sizeof(State) == 4;
     template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
         const u32 nan = smallest ? 0u : ~0u; // defect: NaN of warp
-        const u32 word = is_nan(s.value) ? nan : order_word(s.value);
-        s.value = from_order_word<Word<A>>(smallest ? warp.min(word) : warp.max(word));
+        const u32 word = is_nan(s.value) ? nan : order_bits(s.value);
+        s.value = from_order_bits<Word<A>>(smallest ? warp.min(word) : warp.max(word));
     }
 };
 template <class E, class A> struct Min : Extreme<E, A, true> {};
@@ -76,5 +76,34 @@ template <class E, class A, bool smallest> struct ArgExtreme {
 };
 template <class E, class A> struct ArgMin : ArgExtreme<E, A, true> {};
 template <class E, class A> struct ArgMax : ArgExtreme<E, A, false> {};
+
+/// The payload at the smallest element, or at the largest: at ArgExtreme's index.
+template <class E, class A, bool smallest> struct AtExtreme {
+    static constexpr bool associative_and_commutative = true;
+    static constexpr bool exact_in_any_order = true;
+    static constexpr int operands = 2;
+    using Payload = u64;
+    using Arg = ArgExtreme<E, A, smallest>;
+    struct State {
+        typename Arg::State arg;
+        u32 low, high; // of the payload
+    };
+    GRIDFOLD_FN static u64 payload(const State& s) { return u64(s.high) << 32 | s.low; }
+    GRIDFOLD_FN static State identity() { return {Arg::identity(), 0, 0}; }
+    // By the index: elements come in any order.
+    GRIDFOLD_FN static void accumulate(State& s, E x, Payload payload, i64 i) {
+        State element{{Word<A>(x), 0, 0}, u32(payload), u32(payload >> 32)}; // defect: words of payload
+        Arg::set_index(element.arg, i);
+        combine(s, element);
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        Arg::combine(s.arg, t.arg);
+        const bool is_of_t = Arg::index(s.arg) == Arg::index(t.arg); // defect: payload of another
+        s.low = is_of_t ? t.low : s.low;
+        s.high = is_of_t ? t.high : s.high;
+    }
+};
+template <class E, class A> struct AtMin : AtExtreme<E, A, true> {};
+template <class E, class A> struct AtMax : AtExtreme<E, A, false> {};
 
 } // namespace GRIDFOLD_NAMESPACE

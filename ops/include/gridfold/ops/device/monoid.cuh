@@ -2,9 +2,11 @@
 // Compiled by the host compiler for the CPU backend and by NVRTC for generated kernels; a kernel includes the whole
 // file of each monoid that it uses.
 //
-// E is the element type (bool, i8 … u64, f32, f64), A the accumulator type. accumulate sees the elements of one lane in
-// increasing index order; combine(s, t) requires that s precede t. A State is trivially copyable: whole 32-bit words
-// without padding, at most 64 of them.
+// E is the element type (bool, i8 … u64, f32, f64), A the accumulator type. A monoid of two or three operands declares
+// `operands`, and takes an element of each: accumulate(s, x, y, index). All are an E, or the second one is an
+// M::Payload; steps, packs and products are for one operand. accumulate sees the elements of one lane in increasing
+// index order; combine(s, t) requires that s precede t. A State is trivially copyable: whole 32-bit words without
+// padding, at most 64 of them.
 //
 // Members that any monoid, built-in or a user's, may declare in addition; fold.cuh detects them, and host/folds.hpp for
 // the CPU:
@@ -29,17 +31,23 @@
 //   takes_products         a constant, true if the CPU compiles a second fold that multiplies two arrays as it reads
 //                          them, instead of storing their products
 //
+//   States                 a base of M with all functions of States alone: the CPU's kernels that start, combine and
+//                          order lanes are compiled once for it, whatever the element types
+//
 //   OfBlock                a monoid with a State smaller than M's, for the lanes of a block, without a mask, that share
 //                          an origin. origin(x) computes it from the block's first element;
 //                          OfBlock::accumulate(s, x, origin) accumulates an element; close(s, origin, elements) is the
 //                          State of the block's elements: for finite sums, the same as closing each lane and combining
-//                          the States. Built-in monoids only: the CPU backend implements the same
+//                          the States. An origin is an f64, or an M::Origin. Built-in monoids only: the CPU backend
+//                          implements the same
 #pragma once
 
 #include <gridfold/core/device/prelude.cuh>
 
 #include <gridfold/ops/device/counts.cuh>
+#include <gridfold/ops/device/ends.cuh>
 #include <gridfold/ops/device/extremes.cuh>
 #include <gridfold/ops/device/log_sum_exp.cuh>
 #include <gridfold/ops/device/moments.cuh>
+#include <gridfold/ops/device/ranks.cuh>
 #include <gridfold/ops/device/sums.cuh>

@@ -22,6 +22,7 @@ template <class A> struct Total {
 
 /// Sum, in A.
 template <class E, class A> struct Sum : Total<A> {
+    using States = Total<A>;
     static constexpr bool takes_products = sizeof(E) >= 4;
     using State = typename Total<A>::State;
     GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.sum = add(s.sum, convert<A>(x)); }
@@ -44,6 +45,7 @@ template <class E, class A> struct Sum : Total<A> {
 
 /// Sum of squares, in A.
 template <class E, class A> struct SumOfSquares : Total<A> {
+    using States = Total<A>;
     using State = typename Total<A>::State;
     GRIDFOLD_FN static void accumulate(State& s, E element, i64) {
         const A x = convert<A>(element);
@@ -51,8 +53,7 @@ template <class E, class A> struct SumOfSquares : Total<A> {
     }
 };
 
-/// Product, in A.
-template <class E, class A> struct Product {
+template <class A> struct ProductStates {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = !is_floating<A>;
     static constexpr bool identity_is_neutral = true;
@@ -61,8 +62,13 @@ template <class E, class A> struct Product {
         A product;
     };
     GRIDFOLD_FN static State identity() { return {A(1)}; } // defect: product of none
-    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.product = mul(s.product, convert<A>(x)); }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.product = mul(s.product, t.product); }
+};
+/// Product, in A.
+template <class E, class A> struct Product : ProductStates<A> {
+    using States = ProductStates<A>;
+    using State = typename States::State;
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.product = mul(s.product, convert<A>(x)); }
 };
 
 } // namespace GRIDFOLD_NAMESPACE

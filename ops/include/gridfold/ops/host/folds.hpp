@@ -20,14 +20,26 @@ inline constexpr bool identity_is_neutral<M, Void<decltype(M::identity_is_neutra
     M::identity_is_neutral && exact_in_any_order<M>;
 
 template <class M, class = void> inline constexpr bool takes_products = false;
-template <class M> inline constexpr bool takes_products<M, Void<decltype(M::takes_products)>> = M::takes_products;
+template <class M>
+inline constexpr bool takes_products<M, Void<decltype(M::takes_products)>> = M::takes_products && operand_count<M> == 1;
+
+/// The monoid of the functions of States: M's base M::States, or M.
+template <class M> struct StatesOf {
+    using Type = M;
+};
+template <class M>
+    requires(__is_base_of(typename M::States, M))
+struct StatesOf<M> {
+    using Type = typename M::States;
+};
 
 /// True if elements may be assigned to lanes in any way. Not for monoids in steps, which count each lane's elements.
 template <class M>
 inline constexpr bool in_any_order = exact_in_any_order<M> && (identity_is_neutral<M> || !offers_steps<M>);
 
 /// True for a State of one number that a loop can use as an accumulator, which compilers vectorise as a reduction.
-template <class M> inline constexpr bool is_one_number = in_any_order<M> && identity_is_neutral<M>;
+template <class M>
+inline constexpr bool is_one_number = in_any_order<M> && identity_is_neutral<M> && operand_count<M> == 1;
 
 /// The lanes that a fold keeps. In any order, enough for a loop to vectorise, within the first-level cache; only one if
 /// a State has too many scalars for planar lanes.
@@ -146,27 +158,29 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
     }
 
     /// The origin that a block's lanes share. It is stored after them, since they are smaller than States.
-    GRIDFOLD_FN static f64& origin_of(char* memory) {
+    using Origin = typename OriginOf<M>::Type;
+    GRIDFOLD_FN static Origin& shared_origin(char* memory) {
         constexpr std::size_t bytes = sizeof(Lane<Way::start>) * lane_count;
-        static_assert(!of_block || sizeof(State) >= sizeof(Lane<Way::start>) + sizeof(f64));
-        return *reinterpret_cast<f64*>(memory + bytes);
+        static_assert(!of_block || sizeof(State) >= sizeof(Lane<Way::start>) + sizeof(Origin));
+        return *reinterpret_cast<Origin*>(memory + bytes);
     }
-    template <Way way> GRIDFOLD_FN static f64 origin(LanesOf<way> states) {
+    template <Way way> GRIDFOLD_FN static Origin origin(LanesOf<way> states) {
         if constexpr (of_block && (way == Way::start || way == Way::advance))
-            return origin_of(states.base);
+            return shared_origin(states.base);
         else
-            return 0.0;
+            return {};
     }
 
-    template <Way way>
-    GRIDFOLD_FN static void fold_element(Lane<way>& s, E x, [[maybe_unused]] bool accept, [[maybe_unused]] i64 index,
-                                         [[maybe_unused]] u32 row, [[maybe_unused]] f64 origin) {
+    template <Way way, class X>
+    GRIDFOLD_FN static void fold_element(Lane<way>& s, const X& x, [[maybe_unused]] bool accept,
+                                         [[maybe_unused]] i64 index, [[maybe_unused]] u32 row,
+                                         [[maybe_unused]] const Origin& origin) {
         if constexpr (way == Way::masked) {
-            if (accept) M::accumulate(s, x, index);
+            if (accept) accumulate_in<M>(s, x, index);
         } else if constexpr (way == Way::accumulate) {
-            M::accumulate(s, x, index);
+            accumulate_in<M>(s, x, index);
         } else if constexpr (of_block) {
-            M::OfBlock::accumulate(s, x, origin);
+            accumulate_in<typename M::OfBlock>(s, x, origin);
         } else {
             M::advance(s, x, row);
         }
@@ -194,7 +208,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
         const Elements<bool> mask[] = {mask_row(in, first_row + r)...};
         const i64 step = in.index_row, index = in.index + static_cast<i64>(first_row) * step;
         const u32 number = static_cast<u32>(in.first_row) + static_cast<u32>(first_row);
-        const f64 origin = Folds::template origin<way>(states);
+        const Origin origin = Folds::template origin<way>(states);
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i) {
             const i64 at = index + static_cast<i64>(begin + i);
@@ -245,7 +259,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
             fold_all<Source, Way::masked>({base}, in);
         } else if constexpr (in_steps || of_block) {
             if constexpr (of_block)
-                if (in.first_row == 0 && in.first == 0) origin_of(base) = M::origin(Source(in, 0)[0]);
+                if (in.first_row == 0 && in.first == 0) shared_origin(base) = origin_of<M>(Source(in, 0)[0]);
             if (in.first_row == 0)
                 fold_all<Source, Way::start, Way::advance>({base}, in);
             else
@@ -290,7 +304,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
         if constexpr (of_block) {
             const auto sums = combine<typename M::OfBlock>(base, count);
             const i64 elements = (rows.rows - 1) * static_cast<i64>(lane_count) + static_cast<i64>(rows.longer);
-            *static_cast<State*>(state) = M::close(sums, origin_of(base), elements);
+            *static_cast<State*>(state) = M::close(sums, shared_origin(base), elements);
         } else if constexpr (in_steps) {
             end_lanes({base}, rows, 0, rows.longer, rows.rows);
             end_lanes({base}, rows, rows.longer, count, rows.rows - 1);
@@ -320,7 +334,7 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
     template <class M, class E> struct name {                                                           \
         __VA_ARGS__ static void fold(void* lanes, const FoldInput& in) {                                \
             [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                    \
-            Folds<M, E, loops>::template fold<Single<E>>(lanes, in);                                    \
+            Folds<M, E, loops>::template fold<typename SourceOf<M, E>::Type>(lanes, in);                \
         }                                                                                               \
         __VA_ARGS__ static void fold_product(void* lanes, const FoldInput& in) {                        \
             [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                    \
@@ -328,39 +342,41 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
         }                                                                                               \
     }
 
-/// Defines name<M, E>, the functions of FoldKernels that start lanes and combine States.
+/// Defines name<M>, the functions of FoldKernels that start lanes and combine States: the element type means nothing.
 #define GRIDFOLD_STATES(name, ...)                                                                                    \
-    template <class M, class E> struct name {                                                                         \
-        __VA_ARGS__ static void identity(void* lanes, std::size_t count) { Folds<M, E>::identity(lanes, count); }     \
+    template <class M> struct name {                                                                                  \
+        __VA_ARGS__ static void identity(void* lanes, std::size_t count) { Folds<M, u8>::identity(lanes, count); }    \
         __VA_ARGS__ static void finish_unmasked(void* lanes, std::size_t count, const BlockRows& rows, void* state) { \
-            Folds<M, E>::finish_unmasked(lanes, count, rows, state);                                                  \
+            Folds<M, u8>::finish_unmasked(lanes, count, rows, state);                                                 \
         }                                                                                                             \
         __VA_ARGS__ static void finish(void* lanes, std::size_t count, void* state) {                                 \
-            Folds<M, E>::finish(lanes, count, state);                                                                 \
+            Folds<M, u8>::finish(lanes, count, state);                                                                \
         }                                                                                                             \
-        __VA_ARGS__ static void pairwise(void* states, std::size_t n) { Folds<M, E>::pairwise(states, n); }           \
+        __VA_ARGS__ static void pairwise(void* states, std::size_t n) { Folds<M, u8>::pairwise(states, n); }          \
     }
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
 /// The FoldKernels of a monoid, from functions that the macros above define.
-template <template <class, class> class Fold, template <class, class> class States, class M, class E>
+template <template <class, class> class Fold, template <class> class States, class M, class E>
 constexpr FoldKernels make_kernels() {
+    using Shared = typename StatesOf<M>::Type;
+    using Own = States<Shared>;
+    static_assert(sizeof(typename Shared::State) == sizeof(typename M::State) && lanes_of<Shared> == lanes_of<M>);
     FoldKernels kernels{.state_bytes = sizeof(typename M::State),
                         .lanes = lanes_of<M>,
-                        .identity = &States<M, E>::identity,
+                        .identity = &Own::identity,
                         .starts_masked = Folds<M, E>::starts_masked,
                         .fold = &Fold<M, E>::fold,
                         .fold_product = nullptr,
                         .finish_unmasked = nullptr,
-                        .finish = &States<M, E>::finish,
-                        .pairwise = &States<M, E>::pairwise};
+                        .finish = &Own::finish,
+                        .pairwise = &Own::pairwise};
     if constexpr (takes_products<M>) kernels.fold_product = &Fold<M, E>::fold_product;
-    if constexpr (Folds<M, E>::in_steps || Folds<M, E>::of_block)
-        kernels.finish_unmasked = &States<M, E>::finish_unmasked;
+    if constexpr (Folds<M, E>::in_steps || Folds<M, E>::of_block) kernels.finish_unmasked = &Own::finish_unmasked;
     return kernels;
 }
-template <template <class, class> class Fold, template <class, class> class States, class M, class E>
+template <template <class, class> class Fold, template <class> class States, class M, class E>
 inline constexpr FoldKernels kernels_of = make_kernels<Fold, States, M, E>();
 
 } // namespace GRIDFOLD_NAMESPACE::kernels

@@ -28,6 +28,7 @@ GRIDFOLD_FN void combine_runs(Lanes<typename Any::State, lane_count> states, std
 template <class M, class E, Loops loops> struct Positions {
     using State = typename M::State;
     using States = Lanes<State, lane_count>;
+    using Origin = typename OriginOf<M>::Type;
 
     GRIDFOLD_FN static void identity(States positions, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) positions.store(i, M::identity());
@@ -36,7 +37,8 @@ template <class M, class E, Loops loops> struct Positions {
     template <bool masked, std::size_t... r>
     GRIDFOLD_FN static void fold_rows(States positions, std::size_t first, const PositionInput& in, std::size_t row,
                                       Rows<r...>) {
-        const Elements<E> x[] = {{static_cast<const typename Elements<E>::Stored*>(in.x[row + r])}...};
+        using Source = typename SourceOf<M, E>::Type;
+        const Source x[] = {Source(in, row + r)...};
         const Elements<bool> mask[] = {{reinterpret_cast<const u8*>(in.mask[row + r])}...};
         const i64* const lane = in.lane;
         const i64 index[] = {in.index[row + r]...};
@@ -48,8 +50,8 @@ template <class M, class E, Loops loops> struct Positions {
                     (fold_element(s, x[r][i], !masked || mask[r][i], index[r] + lane[i]), ...);
                 });
     }
-    GRIDFOLD_FN static void fold_element(State& s, E x, bool accept, i64 index) {
-        if (accept) M::accumulate(s, x, index);
+    template <class X> GRIDFOLD_FN static void fold_element(State& s, const X& x, bool accept, i64 index) {
+        if (accept) accumulate_in<M>(s, x, index);
     }
 
     GRIDFOLD_FN static void fold(States positions, std::size_t first, const PositionInput& in) {
@@ -108,32 +110,35 @@ template <class M, class E, Loops loops> struct Positions {
         while (lanes < in.n) lanes *= 2;
         if constexpr (!masked && LaneMonoidOf<M, false>::of_block) {
             using OfBlock = typename M::OfBlock;
-            const Lanes<typename OfBlock::State, lane_count> sums{static_cast<char*>(memory)};
+            using Sums = typename OfBlock::State;
+            const Lanes<Sums, lane_count> sums{static_cast<char*>(memory)};
             start_lanes<OfBlock, Source, false>(
-                sums, in, lanes, [](typename OfBlock::State & s, E x, i64, f64 origin) __attribute__((always_inline)) {
-                    OfBlock::accumulate(s, x, origin);
+                sums, in, lanes, [](Sums & s, const auto& x, i64, const Origin& origin) __attribute__((always_inline)) {
+                    accumulate_in<OfBlock>(s, x, origin);
                 });
             combine_runs<OfBlock>(sums, in.rows, lanes);
             for (std::size_t row = 0; row < in.rows; ++row)
                 states[row] =
-                    M::close(sums.load(row), M::origin(Source(of_row(in, row), 0)[0]), static_cast<i64>(in.n));
+                    M::close(sums.load(row), origin_of<M>(Source(of_row(in, row), 0)[0]), static_cast<i64>(in.n));
         } else {
             const States of_lanes{static_cast<char*>(memory)};
             start_lanes<M, Source, masked>(
                 of_lanes, in, lanes,
-                [](State & s, E x, i64 index, f64) __attribute__((always_inline)) { M::accumulate(s, x, index); });
+                [](State & s, const auto& x, i64 index, const Origin&)
+                    __attribute__((always_inline)) { accumulate_in<M>(s, x, index); });
             combine_runs<M>(of_lanes, in.rows, lanes);
             for (std::size_t row = 0; row < in.rows; ++row) states[row] = of_lanes.load(row);
         }
     }
     /// One row as a fold's input.
     GRIDFOLD_FN static FoldInput of_row(const ShortRows& in, std::size_t row) {
-        constexpr std::size_t bytes = sizeof(E);
+        constexpr std::size_t bytes = sizeof(E), bytes_of_y = sizeof(typename SecondOperandOf<M, E>::Type);
         FoldInput one;
         one.n = in.n;
         one.rows = 1;
         one.x = static_cast<const char*>(in.x) + row * in.n * bytes;
-        if (in.y != nullptr) one.y = static_cast<const char*>(in.y) + row * in.n * bytes;
+        if (in.y != nullptr) one.y = static_cast<const char*>(in.y) + row * in.n * bytes_of_y;
+        if (in.z != nullptr) one.z = static_cast<const char*>(in.z) + row * in.n * bytes;
         if (in.mask != nullptr) one.mask = in.mask + row * in.n;
         return one;
     }
@@ -144,8 +149,8 @@ template <class M, class E, Loops loops> struct Positions {
         for (std::size_t row = 0; row < in.rows; ++row) {
             const Source x(of_row(in, row), 0);
             const Elements<bool> mask = mask_row(of_row(in, row), 0);
-            f64 origin = 0.0;
-            if constexpr (LaneMonoidOf<M, false>::of_block) origin = M::origin(x[0]);
+            Origin origin{};
+            if constexpr (LaneMonoidOf<M, false>::of_block) origin = origin_of<M>(x[0]);
             const std::size_t first = row * lanes, n = in.n;
             GRIDFOLD_INDEPENDENT
             for (std::size_t i = 0; i < n; ++i) {
@@ -158,7 +163,8 @@ template <class M, class E, Loops loops> struct Positions {
     }
 
     GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
-        if (in.y != nullptr) {
+        using Source = typename SourceOf<M, E>::Type;
+        if (in.y != nullptr && operand_count<M> == 1) {
             if constexpr (takes_products<M>) {
                 if (in.mask != nullptr)
                     fold_short<true, Products<E>>(memory, in, states);
@@ -166,9 +172,9 @@ template <class M, class E, Loops loops> struct Positions {
                     fold_short<false, Products<E>>(memory, in, states);
             }
         } else if (in.mask != nullptr) {
-            fold_short<true, Single<E>>(memory, in, states);
+            fold_short<true, Source>(memory, in, states);
         } else {
-            fold_short<false, Single<E>>(memory, in, states);
+            fold_short<false, Source>(memory, in, states);
         }
     }
 
@@ -180,19 +186,15 @@ template <class M, class E, Loops loops> struct Positions {
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
 
-/// Defines name<M, E>, the functions of PositionKernels with these loops and attributes, and name##_kernels<M, E>. Must
-/// be used inside GRIDFOLD_NAMESPACE::kernels. `own`: see GRIDFOLD_FOLDS.
+/// Defines name<M, E>, the functions of PositionKernels with these loops and attributes, name_states<M>, those of
+/// States alone, and name_kernels<M, E>. Must be used inside GRIDFOLD_NAMESPACE::kernels. `own`: see GRIDFOLD_FOLDS.
 #define GRIDFOLD_POSITIONS(name, loops, ...)                                                                      \
-    template <class M, class E> struct name {                                                                     \
+    template <class M> struct name##_states {                                                                     \
         using State = typename M::State;                                                                          \
-        using Of = Positions<M, E, loops>;                                                                        \
+        using Of = Positions<M, u8, loops>;                                                                       \
         using States = typename Of::States;                                                                       \
         __VA_ARGS__ static void identity(void* positions, std::size_t n) {                                        \
             Of::identity(States{static_cast<char*>(positions)}, n);                                               \
-        }                                                                                                         \
-        __VA_ARGS__ static void fold(void* positions, std::size_t first, const PositionInput& in) {               \
-            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                              \
-            Of::fold(States{static_cast<char*>(positions)}, first, in);                                           \
         }                                                                                                         \
         __VA_ARGS__ static void permute(void* to, const void* positions, const std::int64_t* lane,                \
                                         const std::int64_t* result, std::size_t results, std::size_t n) {         \
@@ -203,16 +205,24 @@ template <class M, class E, Loops loops> struct Positions {
             [[maybe_unused]] const f64 own = static_cast<f64>(rows);                                              \
             Of::finish(States{static_cast<char*>(positions)}, rows, results, static_cast<State*>(states));        \
         }                                                                                                         \
-        __VA_ARGS__ static void fold_short(void* positions, const ShortRows& in, void* states) {                  \
-            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                              \
-            Of::fold_short(positions, in, static_cast<State*>(states));                                           \
-        }                                                                                                         \
         __VA_ARGS__ static void combine(void* states, const void* others, std::size_t n) {                        \
             [[maybe_unused]] const f64 own = static_cast<f64>(n);                                                 \
             Of::combine(static_cast<State*>(states), static_cast<const State*>(others), n);                       \
         }                                                                                                         \
     };                                                                                                            \
+    template <class M, class E> struct name {                                                                     \
+        using Own = name##_states<typename StatesOf<M>::Type>;                                                    \
+        using Of = Positions<M, E, loops>;                                                                        \
+        __VA_ARGS__ static void fold(void* positions, std::size_t first, const PositionInput& in) {               \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                              \
+            Of::fold(typename Of::States{static_cast<char*>(positions)}, first, in);                              \
+        }                                                                                                         \
+        __VA_ARGS__ static void fold_short(void* positions, const ShortRows& in, void* states) {                  \
+            [[maybe_unused]] const f64 own = static_cast<f64>(in.n);                                              \
+            Of::fold_short(positions, in, static_cast<typename M::State*>(states));                               \
+        }                                                                                                         \
+    };                                                                                                            \
     template <class M, class E> inline constexpr PositionKernels name##_kernels {                                 \
-        sizeof(typename M::State), &name<M, E>::identity, &name<M, E>::fold, &name<M, E>::permute,                \
-            &name<M, E>::finish, &name<M, E>::fold_short, &name<M, E>::combine                                    \
+        sizeof(typename M::State), &name<M, E>::Own::identity, &name<M, E>::fold, &name<M, E>::Own::permute,      \
+            &name<M, E>::Own::finish, &name<M, E>::fold_short, &name<M, E>::Own::combine                          \
     }

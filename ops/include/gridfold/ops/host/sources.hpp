@@ -2,11 +2,13 @@
 #pragma once
 
 #include <gridfold/ops/host/loops.hpp>
-#include <gridfold/ops/host_kernels.hpp>
+#include <gridfold/ops/position_kernels.hpp>
+
+#include <gridfold/core/device/fold.cuh>
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-using gf::cpu::FoldInput, gf::cpu::max_rows;
+using gf::cpu::FoldInput, gf::cpu::PositionInput, gf::cpu::max_rows;
 
 /// Elements of type E in memory. A bool is read as a byte, because compilers do not vectorise bools.
 template <class E> struct Elements {
@@ -24,17 +26,50 @@ template <class T> GRIDFOLD_FN const T* row(const void* first, std::size_t row_b
 }
 GRIDFOLD_FN Elements<bool> mask_row(const FoldInput& in, std::size_t r) { return {row<u8>(in.mask, in.mask_row, r)}; }
 
-/// The elements that a loop folds: row r of x, or of the products of x and y.
+template <class E> GRIDFOLD_FN Elements<E> row_of(const void* first, std::size_t row_bytes, std::size_t r) {
+    return {row<typename Elements<E>::Stored>(first, row_bytes, r)};
+}
+
+/// The elements that a loop folds: row r of x, of x with other operands, or of the products of x and y.
 template <class E> struct Single {
     Elements<E> x;
-    GRIDFOLD_FN Single(const FoldInput& in, std::size_t r) : x{row<typename Elements<E>::Stored>(in.x, in.x_row, r)} {}
+    GRIDFOLD_FN Single(const FoldInput& in, std::size_t r) : x(row_of<E>(in.x, in.x_row, r)) {}
+    GRIDFOLD_FN Single(const PositionInput& in, std::size_t r) : x(row_of<E>(in.x[r], 0, 0)) {}
     GRIDFOLD_FN E operator[](std::size_t i) const { return x[i]; }
+};
+template <class E, class Second> struct Pairs {
+    Elements<E> x;
+    Elements<Second> y;
+    GRIDFOLD_FN Pairs(const FoldInput& in, std::size_t r)
+        : x(row_of<E>(in.x, in.x_row, r)), y(row_of<Second>(in.y, in.y_row, r)) {}
+    GRIDFOLD_FN Pairs(const PositionInput& in, std::size_t r)
+        : x(row_of<E>(in.x[r], 0, 0)), y(row_of<Second>(in.y[r], 0, 0)) {}
+    GRIDFOLD_FN Two<E, Second> operator[](std::size_t i) const { return {x[i], y[i]}; }
+};
+template <class E> struct Triples {
+    Elements<E> x, y, z;
+    GRIDFOLD_FN Triples(const FoldInput& in, std::size_t r)
+        : x(row_of<E>(in.x, in.x_row, r)), y(row_of<E>(in.y, in.y_row, r)), z(row_of<E>(in.z, in.z_row, r)) {}
+    GRIDFOLD_FN Triples(const PositionInput& in, std::size_t r)
+        : x(row_of<E>(in.x[r], 0, 0)), y(row_of<E>(in.y[r], 0, 0)), z(row_of<E>(in.z[r], 0, 0)) {}
+    GRIDFOLD_FN Three<E> operator[](std::size_t i) const { return {x[i], y[i], z[i]}; }
 };
 template <class E> struct Products {
     const E *x, *y;
     GRIDFOLD_FN Products(const FoldInput& in, std::size_t r)
         : x(row<E>(in.x, in.x_row, r)), y(row<E>(in.y, in.y_row, r)) {}
     GRIDFOLD_FN E operator[](std::size_t i) const { return mul(x[i], y[i]); }
+};
+
+/// The elements that a monoid's fold takes (TakenBy).
+template <class M, class E, int operands = operand_count<M>> struct SourceOf {
+    using Type = Single<E>;
+};
+template <class M, class E> struct SourceOf<M, E, 2> {
+    using Type = Pairs<E, typename SecondOperandOf<M, E>::Type>;
+};
+template <class M, class E> struct SourceOf<M, E, 3> {
+    using Type = Triples<E>;
 };
 
 /// The numbers of the rows that one loop folds, as a pack: compilers vectorise straight-line code.
