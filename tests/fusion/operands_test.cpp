@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include <gridfold/core/device.hpp>
 #include <gridfold/gridfold.hpp>
 
 #include "error/refusal.hpp"
+#include "fusion/on_device.hpp"
 
 // clang-format off
 GRIDFOLD_REDUCTION(agreements, "how many elements of two operands are equal",
@@ -41,15 +41,8 @@ namespace {
 using gf::test::expect_refused;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-class Operands : public testing::Test {
+class Operands : public gf::test::OnDevice {
 protected:
-    void SetUp() override {
-        if (std::string_view(device) == "cpu") return;
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    }
-    static gf::Executable compile(const std::string& text, bool fuse = true) {
-        return gf::compile(gf::parse(text), {.device = device, .fuse = fuse, .threads = 2});
-    }
     static std::vector<std::uint64_t> bits_of_scalars(const gf::Results& results) {
         std::vector<std::uint64_t> bits;
         for (const gf::Results::Entry& entry : results.entries())
@@ -62,7 +55,6 @@ protected:
         EXPECT_EQ(bits_of_scalars(fused), bits_of_scalars(unfused)) << text;
         return fused;
     }
-    static constexpr const char* device = GRIDFOLD_TEST_DEVICE;
 };
 
 TEST_F(Operands, covariance_and_correlation_of_a_line) {

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <gridfold/core/device.hpp>
 #include <gridfold/gridfold.hpp>
 
 #include "error/refusal.hpp"
+#include "fusion/on_device.hpp"
 
 namespace {
 
@@ -22,17 +22,7 @@ using gf::Extents;
 using gf::Memory;
 using gf::View;
 
-class OutputOrder : public testing::Test {
-protected:
-    void SetUp() override {
-        if (std::string_view(device) == "cpu") return;
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    }
-    static gf::Executable compile(const std::string& text, bool fuse = true) {
-        return gf::compile(gf::parse(text), {.device = device, .fuse = fuse, .threads = 2});
-    }
-    static constexpr const char* device = GRIDFOLD_TEST_DEVICE;
-};
+class OutputOrder : public gf::test::OnDevice {};
 
 /// Small numbers without a pattern, exact in every type.
 std::vector<std::int32_t> numbers(std::int64_t count) {

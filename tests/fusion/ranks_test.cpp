@@ -11,26 +11,16 @@
 
 #include <gtest/gtest.h>
 
-#include <gridfold/core/device.hpp>
 #include <gridfold/gridfold.hpp>
 
 #include "error/refusal.hpp"
+#include "fusion/on_device.hpp"
 
 namespace {
 
 using gf::test::expect_refused;
 
-class Ranks : public testing::Test {
-protected:
-    void SetUp() override {
-        if (std::string_view(device) == "cpu") return;
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    }
-    static gf::Executable compile(const std::string& text, bool fuse = true) {
-        return gf::compile(gf::parse(text), {.device = device, .fuse = fuse, .threads = 2});
-    }
-    static constexpr const char* device = GRIDFOLD_TEST_DEVICE;
-};
+class Ranks : public gf::test::OnDevice {};
 
 template <class T> std::vector<T> drawn(std::size_t count) {
     std::mt19937_64 random(count);

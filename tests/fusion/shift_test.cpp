@@ -7,24 +7,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <gridfold/core/device.hpp>
 #include <gridfold/gridfold.hpp>
 
 #include "error/refusal.hpp"
+#include "fusion/on_device.hpp"
 
 namespace {
 
 using Numbers = std::vector<std::int32_t>;
 
-class Shift : public testing::Test {
+class Shift : public gf::test::OnDevice {
 protected:
-    void SetUp() override {
-        if (std::string_view(device) == "cpu") return;
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    }
-    static gf::Executable compile(const std::string& text, bool fuse = true) {
-        return gf::compile(gf::parse(text), {.device = device, .fuse = fuse, .threads = 2});
-    }
     /// The result y of an expression over x: i32[n], fused and not.
     static void expect(const std::string& expression, const Numbers& x, const Numbers& y) {
         for (const bool fuse : {true, false}) {
@@ -32,7 +25,6 @@ protected:
             EXPECT_EQ(exe.run({{"x", x}}).to_vector<std::int32_t>("y"), y) << expression << ", fused: " << fuse;
         }
     }
-    static constexpr const char* device = GRIDFOLD_TEST_DEVICE;
 };
 
 TEST_F(Shift, outside_of_the_dim_is_what_the_edge_says) {

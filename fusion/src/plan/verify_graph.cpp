@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/error.hpp>
-#include <gridfold/ops/emptiness.hpp>
 #include <gridfold/ops/text.hpp>
 
 #include "plan/format_id.hpp"

@@ -1,10 +1,10 @@
 // Which values may be empty: no element contributed to them, and their type has no NaN to say so.
 //
 // A reduction is empty where its mask accepts nothing, or `largest` no more elements than its rank, unless it has an
-// `otherwise`. A map or cast is empty where an
-// operand with the same dims is; select where its condition or the operand that it chooses is. An operand that is
-// broadcast counts as 0 where it is empty (floating: NaN), and so does an element that is folded. `choose` is a select
-// whose operands pass emptiness on where they are broadcast, too: so are values put side by side (top_k).
+// `otherwise`. A map or cast is empty where an operand with the same dims is; select where its condition or the operand
+// that it chooses is. An operand that is broadcast counts as 0 where it is empty (floating: NaN), and so does an
+// element that is folded. `choose` is a select whose operands pass emptiness on where they are broadcast, too: so are
+// values put side by side (top_k).
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,7 @@ enum class OperandRule : std::uint8_t {
     payload,  ///< the last one is a u64, payload_of() a value of any type; E is the type of the one before, or u64
 };
 
-/// True if a monoid of so many operands is folded with this E.
+/// True if a monoid with this rule and this number of operands has kernels for E = `element`.
 [[gnu::always_inline]] constexpr bool folds_elements(OperandRule rule, int operands, DType element) {
     if (is_half(element)) return false; // their values are f32
     if (rule == OperandRule::payload && operands == 1) return element == DType::u64;
