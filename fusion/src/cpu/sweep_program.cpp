@@ -24,7 +24,7 @@ public:
         program_.prologue = scalar_steps(plan_, sweep_, values_where(sweep_, is_once_before));
         program_.epilogue = scalar_steps(plan_, sweep_, values_where(sweep_, is_after_folds));
         program_.results = result_program(plan_, sweep_, set_);
-        program_.places.resize(sweep_.code.size() + plan_.arrays.size() + sweep_.stores.size() + 2);
+        program_.places.resize(at(no_place()) + 1);
         for (const ArrayId a : plan_.arrays.ids())
             place(array_place(a)) = {
                 .kind = Place::Kind::array, .element_bytes = size_of(plan_.arrays[a].type), .array = a};
@@ -36,7 +36,7 @@ public:
         }
         for (std::size_t s = 0; s < sweep_.stores.size(); ++s)
             if (!is_per_result(sweep_, code(sweep_.stores[s].value))) append(sweep_.stores[s], static_cast<int>(s));
-        for (const Fold& fold : sweep_.folds) append(fold);
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) append(sweep_.folds[f], static_cast<int>(f));
         join_folds();
         for (const Yield& yield : sweep_.yields)
             program_.yields.push_back(
@@ -53,7 +53,8 @@ private:
     int array_place(ArrayId array) const { return sweep_.code.next().number() + array.number(); }
     int raw_place() const { return array_place(plan_.arrays.next()); }
     int stored_place(int store) const { return raw_place() + 1 + store; }
-    int no_place() const { return stored_place(static_cast<int>(sweep_.stores.size())); }
+    int folded_place(int fold) const { return stored_place(static_cast<int>(sweep_.stores.size())) + fold; }
+    int no_place() const { return folded_place(static_cast<int>(sweep_.folds.size())); }
 
     [[noreturn]] void fail(const std::string& what) const {
         throw InternalError(fmt::format("the CPU backend cannot run {} of {}", what, plan_.graph_text));
@@ -346,24 +347,37 @@ private:
         return {.kind = kind, .out = out, .operands = {no_place(), no_place(), no_place()}};
     }
 
-    void append(const Fold& fold) {
+    void append(const Fold& fold, int number) {
         FoldStep step;
         const MonoidOp& monoid = *fold.monoid;
-        step.kernels = fold_kernels(monoid, fold.element, fold.accumulator, set_);
+        DType element = fold.element;
+        step.kernels = fold_kernels(monoid, element, fold.accumulator, set_);
+        const bool converts_first = step.kernels == nullptr && element != fold.accumulator;
+        if (converts_first) {
+            element = fold.accumulator;
+            step.kernels = fold_kernels(monoid, element, element, set_);
+        }
         if (step.kernels == nullptr)
             fail(fmt::format("{} of {} in {}", monoid.name, gf::to_text(fold.element), gf::to_text(fold.accumulator)));
         const bool product = is_folded_product(fold.value);
         step.fold = product ? step.kernels->fold_product : step.kernels->fold;
         step.value =
             is_folded_comparison(fold.value) ? no_place() : read(product ? code(fold.value).operands[0] : fold.value);
+        if (converts_first) {
+            const int converted = folded_place(number);
+            const std::size_t bytes = size_of(element);
+            place(converted) = {.kind = Place::Kind::temporary, .element_bytes = bytes, .offset = temporary(bytes)};
+            append_conversion(fold.element, step.value, element, converted);
+            step.value = converted;
+        }
         for (std::size_t i = 0; i < step.others.size(); ++i) step.others[i] = read(fold.others[i]);
         if (product) step.others[0] = read(code(fold.value).operands[1]);
         step.mask = read(fold.mask);
-        if (!fold.kept.empty()) step.positions = position_kernels(monoid, fold.element, fold.accumulator, set_);
+        if (!fold.kept.empty()) step.positions = position_kernels(monoid, element, fold.accumulator, set_);
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;
-        const BlockKernels* blocks = block_kernels(monoid, fold.element, fold.accumulator, set_);
+        const BlockKernels* blocks = block_kernels(monoid, element, fold.accumulator, set_);
         if (blocks != nullptr && !fold.mask.valid()) step.fold_block = product ? blocks->fold_product : blocks->fold;
         if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;
         program_.folds.push_back(step);

@@ -94,7 +94,7 @@ struct SweepProgram {
     ResultProgram results;
     std::vector<BodyStep> body;
     /// One for each instruction of the sweep, then one for each array of the plan, one for raw gathered elements, one
-    /// for the converted elements of each store, and none.
+    /// for the converted elements of each store and one for those of each fold, and none.
     std::vector<Place> places;
     std::vector<FoldStep> folds;
     std::vector<JointStep> joints;

@@ -10,7 +10,12 @@ const FoldKernels* fold_kernels(int monoid, int element, int accumulator);
 
 namespace kernels {
 
+// x86-64 without extensions is rare, and each loop takes compile time.
+#if defined(__x86_64__) && !defined(__AVX2__)
+GRIDFOLD_FOLDS(Fold, Loops::single);
+#else
 GRIDFOLD_FOLDS(Fold, Loops::all);
+#endif
 GRIDFOLD_STATES(States);
 
 template <class M, class E> struct LaneKernels {

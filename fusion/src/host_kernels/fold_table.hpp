@@ -18,19 +18,37 @@ enum class Position : int {
 #undef GRIDFOLD_MONOID_OP
 };
 
-// The operand rule of each monoid.
-#define GRIDFOLD_MONOID_OP(id, file, operands, rule) inline constexpr OperandRule rule_of_##id = OperandRule::rule;
+/// The operand rules, by Position.
+inline constexpr OperandRule operand_rules[] = {
+#define GRIDFOLD_MONOID_OP(id, file, operands, rule) OperandRule::rule,
 #define GRIDFOLD_REDUCE_OP(...)
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP
+};
+
+/// True if there are no kernels for the element type, because the caller converts elements to the accumulator's type
+/// first: kernels take long to compile, and these types are folded rarely. Only for monoids that begin with the same
+/// conversion.
+constexpr bool is_converted_first(Position monoid, DType element, DType accumulator) {
+    if (gf::is_floating(element) || element == accumulator) return false;
+    switch (monoid) {
+    case Position::Sum:
+    case Position::SumOfSquares: return gf::is_floating(accumulator);
+    case Position::Product:
+    case Position::LogSumExp: return true;
+    case Position::Moments: return element != DType::u8; // pixels
+    default: return false;
+    }
+}
 
 /// Kernels<M, E>::address is the address of M's kernels, of type Address, or null.
 template <template <class, class> class Kernels, class Address, template <class, class> class M, AccumulatorRule rule,
-          OperandRule operands, DType element, DType accumulator>
+          Position monoid, DType element, DType accumulator>
 constexpr Address entry() {
+    constexpr OperandRule operands = operand_rules[static_cast<int>(monoid)];
     if constexpr (folds_elements(operands, operand_count<M<f32, f32>>, element) &&
-                  accumulates_in(rule, element, accumulator))
+                  accumulates_in(rule, element, accumulator) && !is_converted_first(monoid, element, accumulator))
         return Kernels<M<Element<element>, Element<accumulator>>, Element<element>>::address;
     else
         return nullptr;
@@ -38,20 +56,20 @@ constexpr Address entry() {
 
 /// The kernels of one monoid over one element type, by accumulator type.
 template <template <class, class> class Kernels, class Address, template <class, class> class M, AccumulatorRule rule,
-          OperandRule operands, DType element>
+          Position monoid, DType element>
 struct Row {
     static constexpr Address entries[] = {
-#define GRIDFOLD_DTYPE(accumulator, ...) entry<Kernels, Address, M, rule, operands, element, DType::accumulator>(),
+#define GRIDFOLD_DTYPE(accumulator, ...) entry<Kernels, Address, M, rule, monoid, element, DType::accumulator>(),
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
 };
 
 template <template <class, class> class Kernels, class Address, template <class, class> class M, AccumulatorRule rule,
-          OperandRule operands>
+          Position monoid>
 struct Table {
     static constexpr const Address* rows[] = {
-#define GRIDFOLD_DTYPE(element, ...) Row<Kernels, Address, M, rule, operands, DType::element>::entries,
+#define GRIDFOLD_DTYPE(element, ...) Row<Kernels, Address, M, rule, monoid, DType::element>::entries,
 #include <gridfold/core/dtype.def>
 #undef GRIDFOLD_DTYPE
     };
@@ -64,7 +82,7 @@ Address find_in_fold_table(int monoid, int element, int accumulator) {
 #define GRIDFOLD_MONOID_OP(...)
 #define GRIDFOLD_REDUCE_OP(id, monoid_, rule, ...)                 \
     if (found == nullptr && Position(monoid) == Position::monoid_) \
-        found = Table<Kernels, Address, monoid_, AccumulatorRule::rule, rule_of_##monoid_>::rows[element][accumulator];
+        found = Table<Kernels, Address, monoid_, AccumulatorRule::rule, Position::monoid_>::rows[element][accumulator];
 #include <gridfold/ops/reduce.def>
 #undef GRIDFOLD_REDUCE_OP
 #undef GRIDFOLD_MONOID_OP

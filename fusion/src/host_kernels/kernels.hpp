@@ -39,7 +39,8 @@ ConvertKernel cast_kernel(DType from, DType to, InstructionSet set = Instruction
 /// A value of type `from`, rounded once to the nearest f16 or bf16, as f32. Null for other types.
 ConvertKernel round_kernel(DType from, DType to, InstructionSet set = InstructionSet::baseline);
 
-/// The kernels of a monoid, built-in or a user's; null if it does not take the types.
+/// The kernels of a monoid, built-in or a user's. Null if it does not take the types, or only elements that were
+/// converted to the accumulator's type, which change no result (fold_table.hpp).
 const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
 
 /// The kernels of a built-in monoid for whole blocks; null if it has none, or does not take the types.
