@@ -48,14 +48,14 @@ std::string replaced(const std::string& text, const Defect& defect) {
 } // namespace
 
 std::vector<Defect> read_catalogue() {
-    constexpr std::string_view kernel = "[kernel] ", tree = "[tree] ", survives = "survives: ";
+    constexpr std::string_view kernel = "[kernel] ", tree = "[tree] ", survives = "survives: ", by = "by: ";
     std::vector<Defect> defects;
     std::ifstream lines(source_tree() / "tests/seeded/catalogue.txt");
     for (std::string line; std::getline(lines, line);) {
         const bool in_kernel = line.starts_with(kernel);
         if (line.empty() || line.starts_with('#')) continue;
         if (in_kernel || line.starts_with(tree)) {
-            defects.push_back({in_kernel, line.substr(in_kernel ? kernel.size() : tree.size()), {}, {}, {}, {}});
+            defects.push_back({in_kernel, line.substr(in_kernel ? kernel.size() : tree.size()), {}, {}, {}, {}, {}});
             std::getline(lines, line);
             const std::size_t at = line.find(" @ ");
             if (at == std::string::npos) throw std::runtime_error("a seeded defect has no FILE @ PLACE: " + line);
@@ -65,6 +65,8 @@ std::vector<Defect> read_catalogue() {
             defects.back().lines.append(line, 2).append("\n");
         } else if (!defects.empty() && line.starts_with(survives)) {
             defects.back().survives = line.substr(survives.size());
+        } else if (!defects.empty() && line.starts_with(by)) {
+            defects.back().by = line.substr(by.size());
         } else {
             throw std::runtime_error("the catalogue of seeded defects: no such line is known: " + line);
         }

@@ -21,6 +21,7 @@ struct Defect {
     std::string marker;   ///< the edited lines end in `// defect: ` and this
     std::string lines;    ///< what they are replaced by
     std::string survives; ///< why no test without a GPU finds it; "" if one does
+    std::string by;       ///< the only graph of seeded_bugs_emulated_test to try, which finds it; "" for all
 };
 
 /// Throws std::runtime_error for a catalogue of another format.
