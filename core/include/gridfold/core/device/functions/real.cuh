@@ -60,6 +60,9 @@ template <class T> GRIDFOLD_FN T pick(bool condition, T yes, T no) {
 }
 /// x limited to low … high; NaN stays NaN.
 template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) return clamp(x, low, high); // two instructions there
+#endif
     x = pick(x < low, low, x);
     return pick(x > high, high, x);
 }
