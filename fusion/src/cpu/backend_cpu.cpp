@@ -1,5 +1,7 @@
-// The CPU backend: runs a plan's sweeps in order, each on all threads; for many problems, one problem on each thread.
+// The CPU backend: runs a plan's sweeps in order, each on all threads, those of a chain over some rows at a time; for many
+// problems, one problem on each thread.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -8,10 +10,12 @@
 
 #include <gridfold/fusion/backend.hpp>
 
+#include "cpu/chain_run.hpp"
 #include "cpu/kept_run.hpp"
 #include "cpu/sweep_run.hpp"
 #include "cpu/threads.hpp"
 #include "host_kernels/floating_mode.hpp"
+#include "plan/join_phases.hpp"
 
 namespace gf {
 
@@ -24,13 +28,15 @@ struct Program {
     std::vector<bool> strided; ///< by Plan::arrays: bound with strides; empty: none is
     InstructionSet set;
     std::vector<SweepProgram> sweeps;
-    int threads = 0; ///< BuildOptions::threads
+    std::vector<Chain> order; ///< the sweeps in the order of a run
+    int threads = 0;          ///< BuildOptions::threads
 };
 
 Program program_of(std::shared_ptr<const Plan> plan, std::vector<bool> strided, InstructionSet set, int threads) {
-    Program program{std::move(plan), std::move(strided), set, {}, threads};
+    Program program{std::move(plan), std::move(strided), set, {}, {}, threads};
     for (const plan::Sweep& sweep : program.plan->sweeps)
         program.sweeps.push_back(sweep_program(*program.plan, sweep, set));
+    program.order = in_order(*program.plan, find_chains(*program.plan));
     return program;
 }
 
@@ -65,10 +71,13 @@ private:
     /// The resources with which one thread, or all threads, solve one problem after the other.
     struct Worker {
         std::vector<std::variant<SweepRun, KeptRun>> sweeps;
-        std::vector<GrowingBytes> temporaries; ///< by array
-        std::vector<char*> arrays;             ///< the arrays of the current problem
+        std::vector<std::optional<ChainRun>> chains; ///< by Program::order: of two sweeps or more; refer to `sweeps`
+        std::vector<GrowingBytes> temporaries;       ///< by array
+        std::vector<char*> arrays;                   ///< the arrays of the current problem
     };
     std::shared_ptr<const Program> program_for(const Bound& problems) const;
+    /// Sets the extents of the sweeps at a place of the order.
+    void fit(Worker& worker, std::size_t place, std::span<const std::int64_t> extents) const;
     static std::vector<Worker> make_workers(const Program& program, std::size_t count, int team);
     void reserve(std::span<Worker> workers, int team, const Bound& problems) const;
     void solve(std::size_t number, Worker& worker, std::span<ScalarResult> scalars);
@@ -105,10 +114,27 @@ std::vector<CpuRunner::Worker> CpuRunner::make_workers(const Program& program, s
             else
                 worker.sweeps.emplace_back(std::in_place_type<KeptRun>, plan, sweep, program.sweeps[s], team);
         }
+        for (const Chain& chain : program.order) {
+            std::optional<ChainRun>& run = worker.chains.emplace_back();
+            if (chain.size() == 1) continue;
+            std::vector<std::variant<SweepRun, KeptRun>*> runs;
+            std::int64_t work = 0;
+            for (const SweepId s : chain) {
+                runs.push_back(&worker.sweeps[s.index()]);
+                work += program.sweeps[s.index()].work;
+            }
+            run.emplace(plan, chain, std::move(runs), work, team);
+        }
         worker.temporaries.resize(plan.arrays.size());
         worker.arrays.resize(plan.arrays.size());
     }
     return workers;
+}
+
+void CpuRunner::fit(Worker& worker, std::size_t place, std::span<const std::int64_t> extents) const {
+    for (const SweepId s : program_->order[place])
+        std::visit([&](auto& sweep) { sweep.fit(extents); }, worker.sweeps[s.index()]); // defect: fit
+    if (worker.chains[place]) worker.chains[place]->fit(extents);
 }
 
 /// Allocates for all problems, so that no run allocates.
@@ -125,17 +151,15 @@ void CpuRunner::reserve(std::span<Worker> workers, int team, const Bound& proble
         }
         return most;
     };
-    for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
-        const auto fit = [&](Worker& worker, std::size_t p) {
-            std::visit([&](auto& sweep) { sweep.fit(extents(p)); }, worker.sweeps[s]);
-        };
+    for (std::size_t g = 0; g < program_->order.size(); ++g) {
+        const Sweep& first = plan.sweeps[program_->order[g].front()];
         // The memory of one thread grows with the elements, except where the blocks of results are kept.
-        if (team == 1 && kept_dims(plan.sweeps[s]).empty()) {
-            const std::size_t largest = most_elements(plan.sweeps[s].dims).second;
-            for (Worker& worker : workers) fit(worker, largest);
+        if (team == 1 && kept_dims(first).empty()) {
+            const std::size_t largest = most_elements(first.dims).second;
+            for (Worker& worker : workers) fit(worker, g, extents(largest));
         } else {
             for (Worker& worker : workers)
-                for (std::size_t p = 0; p < problems.count; ++p) fit(worker, p);
+                for (std::size_t p = 0; p < problems.count; ++p) fit(worker, g, extents(p));
         }
     }
     for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
@@ -177,14 +201,21 @@ void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
         worker.arrays[a] = plan.arrays[a].role == ArrayRole::temporary ? worker.temporaries[a].get()
                                                                        : static_cast<char*>(problem.arrays[a].address);
-    for (auto& of_sweep : worker.sweeps)
-        std::visit(
-            [&](auto& sweep) {
-                sweep.fit(problem.extents);                                        // defect: fit
-                if (!problem.strides.empty()) sweep.take_strides(problem.strides); // defect: take strides
-                sweep.run(worker.arrays, problem.parameters, scalars);
-            },
-            of_sweep);
+    for (std::size_t place = 0; place < program_->order.size(); ++place) {
+        fit(worker, place, problem.extents);
+        if (!problem.strides.empty())
+            for (const SweepId s : program_->order[place])
+                std::visit([&](auto& sweep) { sweep.take_strides(problem.strides); }, // defect: take strides
+                           worker.sweeps[s.index()]);
+        std::optional<ChainRun>& chain = worker.chains[place];
+        if (chain && chain->can_run(worker.arrays)) {
+            chain->run(worker.arrays, problem.parameters, scalars);
+            continue;
+        }
+        for (const SweepId s : program_->order[place])
+            std::visit([&](auto& sweep) { sweep.run(worker.arrays, problem.parameters, scalars); },
+                       worker.sweeps[s.index()]);
+    }
 }
 
 void CpuRunner::solve_all(std::span<ScalarResult> scalars) {

@@ -51,26 +51,22 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     if (!extents_.empty() && same_extents(extents, extents_)) return;
     extents_.clear(); // until all allocations have succeeded
     order_ = plan::fold_order(body_->sweep(), extents);
-    const std::int64_t elements = order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride;
-    body_->fit(extents, elements);
+    body_->fit(extents, elements());
     if (!order_.is_flat()) number_positions();
     const auto longest_short = static_cast<std::int64_t>(std::min(program_.tile, lane_count) / 2);
     are_short_ = order_.slabs == 1 && order_.cut < 0 && order_.elements_of_slab() <= longest_short;
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
 
-    const std::int64_t threads = elements < work_worth_threads / program_.work ? 1 : threads_;
+    const std::int64_t threads = elements() < work_worth_threads / program_.work ? 1 : threads_;
     divides_parts_ = threads == 1 || order_.blocks == 1 || order_.parts >= parts_of_thread * threads;
     const std::int64_t pieces = divides_parts_ ? order_.parts : walks_rows_ ? 1 : order_.blocks;
     workers_in_use_ = unsigned_of(std::max<std::int64_t>(std::min(threads, pieces), 1));
-    while (workers_.size() < workers_in_use_) workers_.push_back(make_worker());
-    if (order_.results > 0)
-        for (Worker& worker : workers_) worker.section->fit(extents);
-    if (walks_rows_) {
-        for (std::size_t w = 0; w < workers_in_use_; ++w) {
-            std::optional<RowWalk>& walk = divides_parts_ ? workers_[w].row : row_of_all_threads_;
-            if (!walk) walk.emplace(*body_, divides_parts_ ? 1 : threads_);
-            walk->fit(order_.folded, elements);
-        }
+    fit_workers(workers_in_use_, extents);
+    if (walks_rows_ && divides_parts_) {
+        fit_row_walks();
+    } else if (walks_rows_) {
+        if (!row_of_all_threads_) row_of_all_threads_.emplace(*body_, threads_);
+        row_of_all_threads_->fit(order_.folded, elements());
     } else if (order_.blocks > 1) {
         const std::size_t states = unsigned_of(order_.blocks * order_.slab_results);
         for (std::size_t f = 0; f < program_.folds.size(); ++f)
@@ -78,6 +74,25 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
                 workers_[w].blocks[f].reserve(states * state_bytes(f));
     }
     extents_.assign(extents.begin(), extents.end());
+}
+
+void KeptRun::fit_rows(std::size_t workers) {
+    fit_workers(workers, extents_);
+    if (walks_rows_) fit_row_walks();
+}
+
+/// Makes these workers' memory, but for that of blocks.
+void KeptRun::fit_workers(std::size_t workers, std::span<const std::int64_t> extents) {
+    while (workers_.size() < workers) workers_.push_back(make_worker());
+    if (order_.results > 0)
+        for (Worker& worker : workers_) worker.section->fit(extents);
+}
+
+void KeptRun::fit_row_walks() {
+    for (Worker& worker : workers_) {
+        if (!worker.row) worker.row.emplace(*body_, 1);
+        worker.row->fit(order_.folded, elements());
+    }
 }
 
 /// Sets the numbers of a slab's positions, and of those of the same slab in the parts after it.

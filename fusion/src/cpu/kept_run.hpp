@@ -41,6 +41,19 @@ public:
     /// set its FloatingMode.
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
+    /// For chains (chain_run.hpp), in place of run(): begin(), and run_rows() of all rows. After fit().
+    bool can_run_rows() const { return order_.slabs > 0 && order_.is_flat(); }
+    /// Lets `workers` threads call run_rows(), for the extents of the last fit(). Allocates only memory beyond that of
+    /// earlier calls.
+    void fit_rows(std::size_t workers);
+    void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
+        body_->begin(parameters, scalars);
+    }
+    /// Runs rows [begin, end) with the memory of one worker: reads what is stored of them, and stores their results.
+    void run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
+        walk_parts(workers_[worker], begin, end, arrays);
+    }
+
 private:
     /// The working memory of one thread.
     struct Worker {
@@ -55,6 +68,9 @@ private:
     };
 
     Worker make_worker() const;
+    void fit_workers(std::size_t workers, std::span<const std::int64_t> extents);
+    void fit_row_walks();
+    std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
     void number_positions();
     void flush(Worker& worker, std::span<char* const> arrays);
     void next_results(Worker& worker, std::int64_t results, std::span<char* const> arrays);

@@ -29,4 +29,15 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     body_->end(parameters, scalars, walk_.states());
 }
 
+void SweepRun::fit_elements(std::size_t workers, std::int64_t most) {
+    while (walk_of_worker_.size() < workers) walk_of_worker_.emplace_back(*body_, 1);
+    for (RowWalk& walk : walk_of_worker_) walk.fit(most, most);
+}
+
+void SweepRun::run_elements(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
+    RowWalk& walk = walk_of_worker_[worker];
+    walk.fit(end - begin, end - begin);
+    walk.run(begin, arrays);
+}
+
 } // namespace gf::cpu

@@ -171,10 +171,14 @@ std::string explain(const Plan& plan, std::string_view device, std::string_view 
     for (std::size_t i = 0; i < plan.sweeps.size(); ++i)
         explain_sweep(out, plan, i, i < facts.size() ? &facts[i] : nullptr);
     const bool on_gpu = !facts.empty() && !facts[0].source.empty();
-    for (const plan::Chain& chain : on_gpu ? plan::find_chains(plan) : std::vector<plan::Chain>{})
-        fmt::format_to(out,
-                       "sweeps {}: one kernel runs them where a thread block can hold a row of {}, and reads it once\n",
-                       fmt::join(chain, ", "), dims_text(plan, plan.sweeps[chain[0]].dims));
+    for (const plan::Chain& chain : facts.empty() ? std::vector<plan::Chain>{} : plan::find_chains(plan)) {
+        const std::string rows = dims_text(plan, plan.sweeps[chain[0]].dims);
+        fmt::format_to(out, "sweeps {}: ", fmt::join(chain, ", "));
+        if (on_gpu)
+            fmt::format_to(out, "one kernel runs them where a thread block can hold a row of {}, and reads it once\n", rows);
+        else
+            fmt::format_to(out, "each thread runs them over some rows of {} at a time, which stay in a cache\n", rows);
+    }
     return text;
 }
 

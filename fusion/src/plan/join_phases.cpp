@@ -184,15 +184,18 @@ std::vector<std::size_t> groups_of(const Plan& plan, const std::vector<Chain>& c
     return group;
 }
 
-/// The groups in an order in which each comes after all that it waits for: a chain where its last sweep stood, sweeps
-/// that wait for it after it. Groups that wait for each other are left out.
-std::vector<std::size_t> order_of(const Plan& plan, const std::vector<std::size_t>& group) {
+/// The groups, each by its sweeps, in an order in which each comes after all that it waits for: a chain where its last
+/// sweep stood, sweeps that wait for it after it. Groups that wait for each other are left out.
+std::vector<Chain> order_of(const Plan& plan, const std::vector<std::size_t>& group) {
     std::vector<std::set<std::size_t>> before(group.size());
-    for (const SweepId s : plan.sweeps.ids())
+    std::vector<Chain> sweeps(group.size());
+    for (const SweepId s : plan.sweeps.ids()) {
+        sweeps[group[s.index()]].push_back(s);
         for (const SweepId earlier : plan.sweeps[s].after)
             if (group[s.index()] != group[earlier.index()]) before[group[s.index()]].insert(group[earlier.index()]);
+    }
     std::vector<bool> is_placed(group.size());
-    std::vector<std::size_t> order;
+    std::vector<Chain> order;
     const auto is_ready = [&](std::size_t g) {
         return std::ranges::all_of(before[g], [&](std::size_t earlier) { return is_placed[earlier]; });
     };
@@ -203,13 +206,13 @@ std::vector<std::size_t> order_of(const Plan& plan, const std::vector<std::size_
     };
     for (std::size_t g = next(); g < group.size(); g = next()) {
         is_placed[g] = true;
-        order.push_back(g);
+        order.push_back(sweeps[g]);
     }
     return order;
 }
 
 /// True if no group is left out of the order.
-bool are_all(const std::vector<std::size_t>& order, const std::vector<std::size_t>& group) {
+bool are_all(const std::vector<Chain>& order, const std::vector<std::size_t>& group) {
     return order.size() == std::set<std::size_t>(group.begin(), group.end()).size();
 }
 
@@ -231,7 +234,8 @@ std::vector<Chain> find_chains(const Plan& plan) {
     std::vector<Chain> chains;
     for (const SweepId first : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[first];
-        if (taken[first.index()] || !folds_rows(sweep) || !stores_in_order(plan, sweep)) continue;
+        if (taken[first.index()] || !folds_rows(sweep)) continue;
+        if (!sweep.yields.empty() || !stores_in_order(plan, sweep)) continue;
         Chain chain{first};
         for (SweepId next = first.next(); next < plan.sweeps.next(); next = next.next()) {
             const Sweep& later = plan.sweeps[next];
@@ -257,23 +261,27 @@ std::vector<Chain> find_chains(const Plan& plan) {
     return chains;
 }
 
-Plan join_phases(const Plan& plan, const std::vector<Chain>& chains) {
+std::vector<Chain> in_order(const Plan& plan, const std::vector<Chain>& chains) {
     const std::vector<std::size_t> group = groups_of(plan, chains);
+    std::vector<Chain> order = order_of(plan, group);
+    if (!are_all(order, group)) throw InternalError("chains wait for each other: " + plan.graph_text);
+    return order;
+}
+
+Plan join_phases(const Plan& plan, const std::vector<Chain>& chains) {
     Plan joined = plan;
     joined.sweeps.clear();
-    std::vector<SweepId> place(plan.sweeps.size()); // by group: its new number
-    const std::vector<std::size_t> order = order_of(plan, group);
-    for (const std::size_t g : order) {
-        const auto chain = std::ranges::find_if(chains, [&](const Chain& c) { return c.back().index() == g; });
-        Sweep sweep = chain != chains.end() ? Joiner(plan, *chain).take() : plan.sweeps[g];
+    std::vector<SweepId> place(plan.sweeps.size()); // by sweep: the new one that it is in
+    for (const Chain& chain : in_order(plan, chains)) {
+        Sweep sweep = chain.size() > 1 ? Joiner(plan, chain).take() : plan.sweeps[chain.front()];
         std::set<SweepId> after;
-        for (const SweepId s : plan.sweeps.ids())
+        for (const SweepId s : chain)
             for (const SweepId earlier : plan.sweeps[s].after)
-                if (group[s.index()] == g && group[earlier.index()] != g) after.insert(place[group[earlier.index()]]);
+                if (!is_in(chain, earlier)) after.insert(place[earlier.index()]);
         sweep.after.assign(after.begin(), after.end());
-        place[g] = joined.sweeps.add(std::move(sweep));
+        const SweepId number = joined.sweeps.add(std::move(sweep));
+        for (const SweepId s : chain) place[s.index()] = number;
     }
-    if (!are_all(order, group)) throw InternalError("chains wait for each other: " + plan.graph_text);
     return joined;
 }
 

@@ -1,5 +1,6 @@
-// Joins sweeps that visit the same rows into one sweep with several phases: softmax, layer norm, standardised rows, and
-// whatever else has that shape. A backend that can hold a row runs the joined sweep: it reads each array once.
+// Finds sweeps that visit the same rows: softmax, layer norm, standardised rows, and whatever else has that shape. A
+// backend that can hold a row joins them into one sweep with several phases, which reads each array once; another runs
+// them over some rows at a time.
 #pragma once
 
 #include <vector>
@@ -14,6 +15,9 @@ using Chain = std::vector<SweepId>;
 
 /// The chains of a plan of two sweeps or more. No sweep is in two.
 std::vector<Chain> find_chains(const Plan& plan);
+
+/// All sweeps in an order in which they can run, those of a chain one after the other. A sweep of no chain is by itself.
+std::vector<Chain> in_order(const Plan& plan, const std::vector<Chain>& chains);
 
 /// The plan in which each of these chains is one sweep. Its arrays and scalars have their numbers in `plan`;
 /// temporaries that only passed values within a chain are neither stored nor loaded. Both plans have the same results,

@@ -1,0 +1,135 @@
+// Chains of folds and maps of rows on the CPU, where each thread runs the sweeps over some rows at a time: the bits of
+// the sweeps one by one, at every length of a row and number of threads.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/gridfold.hpp>
+
+namespace gf {
+namespace {
+
+constexpr auto softmax = "f(x: f32[i, k]) let e = exp(x - max(x over [k])); -> y = e / sum(e over [k])";
+/// Two sweeps of folds and one of maps, with results of rows and an input without rows.
+constexpr auto norm = "f(x: f32[i, k], g: f32[k]) let m = mean(x over [k]); "
+                      "-> y = (x - m) / sqrt(variance(x over [k]) + 0.1) * g, m = m, at = argmax(x - m over [k])";
+
+std::vector<float> numbers(std::int64_t n) {
+    std::vector<float> values(static_cast<std::size_t>(n));
+    auto seed = static_cast<std::uint32_t>(n);
+    for (float& value : values) {
+        seed = seed * 1664525u + 1013904223u;
+        value = static_cast<float>(seed >> 8) / 4'194'304 - 2;
+    }
+    return values;
+}
+
+/// The bytes of all results.
+std::vector<std::byte> bytes_of(const Results& results) {
+    std::vector<std::byte> bytes;
+    for (const Results::Entry& entry : results.entries()) {
+        const auto* const begin = static_cast<const std::byte*>(entry.array.address);
+        std::int64_t elements = 1;
+        for (const std::int64_t extent : entry.array.extents) elements *= extent;
+        bytes.insert(bytes.end(), begin, begin + elements * static_cast<std::int64_t>(size_of(entry.type)));
+    }
+    return bytes;
+}
+
+Executable one_by_one(const char* text) { return compile(parse(text), {.device = "cpu", .fuse = false, .threads = 1}); }
+
+/// x, and g where the graph has it.
+struct Problem {
+    std::vector<float> x, g;
+    std::int64_t rows, length;
+
+    Problem(std::int64_t of_rows, std::int64_t of_length)
+        : x(numbers(of_rows * of_length)), g(numbers(of_length)), rows(of_rows), length(of_length) {}
+    Bindings inputs(const char* text) const {
+        Bindings all{{"x", view(x.data(), {rows, length})}};
+        if (text == norm) all.emplace_back("g", view(g.data(), {length}));
+        return all;
+    }
+};
+
+TEST(ChainsOnTheCpu, have_the_bits_of_their_sweeps_one_by_one) {
+    for (const char* const text : {softmax, norm}) {
+        const Executable expected = one_by_one(text);
+        for (const int threads : {1, 2, 3}) {
+            const Executable chain = compile(parse(text), {.device = "cpu", .threads = threads});
+            // Rows in turn that share a tile, that fill some, and of which one thread has too few.
+            for (const auto& [rows, length] : std::vector<std::pair<std::int64_t, std::int64_t>>{{20'000, 3},
+                                                                                                 {3'001, 100},
+                                                                                                 {301, 1'000},
+                                                                                                 {13, 70'000},
+                                                                                                 {2'000, 129},
+                                                                                                 {3, 300'000},
+                                                                                                 {5, 1},
+                                                                                                 {101, 4'097}}) {
+                const Problem problem(rows, length);
+                EXPECT_EQ(bytes_of(chain.run(problem.inputs(text))), bytes_of(expected.run(problem.inputs(text))))
+                    << rows << " rows of " << length << ", " << threads << " threads: " << text;
+            }
+        }
+    }
+}
+
+TEST(ChainsOnTheCpu, of_many_problems_have_the_bits_that_each_has_alone) {
+    std::vector<Problem> problems;
+    for (int i = 0; i < 7; ++i)
+        for (const std::int64_t length : {2'100, 3, 9'000, 1}) problems.emplace_back(40, length);
+    std::vector<Bindings> inputs;
+    for (const Problem& problem : problems) inputs.push_back(problem.inputs(norm));
+    const Executable chain = compile(parse(norm), {.device = "cpu", .threads = 2}), expected = one_by_one(norm);
+    const std::vector<Results> all = chain.run_many(inputs);
+    for (std::size_t p = 0; p < problems.size(); ++p)
+        EXPECT_EQ(bytes_of(all[p]), bytes_of(expected.run(inputs[p]))) << problems[p].length;
+}
+
+TEST(ChainsOnTheCpu, rows_without_elements_and_no_rows) {
+    const Executable chain =
+        compile(parse("f(x: f32[i, k]) -> s = sum(x - sum(x over [k]) over [k])"), {.device = "cpu"});
+    const std::vector<float> x(12, 1.0F);
+    EXPECT_EQ(chain.run({{"x", view(x.data(), {3, 0})}}).to_vector<float>("s"), std::vector<float>(3, 0.0F));
+    EXPECT_TRUE(chain.run({{"x", view(x.data(), {0, 4})}}).to_vector<float>("s").empty());
+    EXPECT_EQ(chain.run({{"x", view(x.data(), {3, 4})}}).to_vector<float>("s"), std::vector<float>(3, -12.0F));
+}
+
+TEST(ChainsOnTheCpu, read_arrays_with_strides) {
+    const Problem problem(300, 701);
+    std::vector<float> turned(problem.x.size());
+    for (std::int64_t row = 0; row < problem.rows; ++row)
+        for (std::int64_t k = 0; k < problem.length; ++k)
+            turned[static_cast<std::size_t>(k * problem.rows + row)] =
+                problem.x[static_cast<std::size_t>(row * problem.length + k)];
+    Bindings inputs = problem.inputs(norm);
+    inputs[0] = {"x", view(turned.data(), {problem.rows, problem.length}, Strides{1, problem.rows})};
+    const Executable chain = compile(parse(norm), {.device = "cpu", .threads = 2});
+    EXPECT_EQ(bytes_of(chain.run(inputs)), bytes_of(one_by_one(norm).run(problem.inputs(norm))));
+}
+
+// In place, a row's results are written before the next rows are read.
+TEST(ChainsOnTheCpu, in_place_read_each_row_before_they_write_it) {
+    const Problem problem(3'001, 300);
+    for (const char* const text :
+         {softmax, "f(x: f32[i, k]) let s = sum(x * shift(x, i, 1, edge = wrap) over [k]); -> y = x / s"}) {
+        std::vector<float> x = problem.x;
+        const auto in_place = view(x.data(), {problem.rows, problem.length});
+        compile(parse(text), {.device = "cpu", .threads = 2}).run({{"x", in_place}}, {{"y", in_place}});
+        EXPECT_EQ(x, one_by_one(text).run(problem.inputs(text)).to_vector<float>("y")) << text;
+    }
+}
+
+TEST(ChainsOnTheCpu, are_named_by_explain) {
+    const Executable chain = compile(parse(softmax), {.device = "cpu"});
+    EXPECT_NE(chain.explain().find("sweeps 0, 1, 2: each thread runs them over some rows of [i, k] at a time"),
+              std::string::npos)
+        << chain.explain();
+    EXPECT_EQ(one_by_one(softmax).explain().find("some rows"), std::string::npos);
+}
+
+} // namespace
+} // namespace gf
