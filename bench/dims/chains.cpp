@@ -76,7 +76,7 @@ std::vector<Case> chain_cases() {
                         layer_norm(x->data(), loops->data(), rows.count, rows.length, epsilon);
                 };
                 return Measurable{
-                    {{"gridfold", [=, run = gridfold(chain, rows, x->data(), own->data())] { run(); }},
+                    {{"gridfold", [x, own, run = gridfold(chain, rows, x->data(), own->data())] { run(); }},
                      {"loop", loop},
                      {"ceiling", [=] { copy(x->data(), copied->data(), x->size()); }}},
                     [=] { check(*own, *loops); },

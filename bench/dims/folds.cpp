@@ -136,7 +136,7 @@ std::vector<Case> fold_cases() {
                 const auto x = std::make_shared<std::vector<float>>(numbers(shape.elements()));
                 const auto own = std::make_shared<Answer>(shape.results()), loops = std::make_shared<Answer>(*own);
                 return Measurable{
-                    {{"gridfold", [=, run = gridfold(statistic, shape, x->data(), *own)] { run(); }},
+                    {{"gridfold", [x, own, run = gridfold(statistic, shape, x->data(), *own)] { run(); }},
                      {"loop", [=] { loop(statistic, shape, x->data(), loops->results()); }},
                      {"ceiling", [=] { read(x->data(), x->size()); }}},
                     [=] { check(*own, *loops, "gridfold"); },

@@ -284,6 +284,30 @@ TEST_F(AllocationFailure, cannot_happen_in_runs_of_many_problems_but_for_the_lis
     }
 }
 
+// Fewer problems than threads: all threads run one after the other, with memory for the rows of each.
+TEST_F(AllocationFailure, cannot_happen_in_the_first_run_of_problems_of_rows) {
+    const Executable rows = compile(parse("f(x: f32[i, k]) -> s = sum(x * x over [k]), y = x - max(x over [k])"),
+                                    {.device = "cpu", .threads = 4});
+    const std::vector<std::pair<std::int64_t, std::int64_t>> shapes{{1, 20'000}, {3'000, 200}, {1'000, 700}};
+    const std::vector<float> x(3'000 * 700);
+    std::vector<std::vector<float>> s, y;
+    std::vector<Bindings> inputs, outputs;
+    for (const auto& [count, length] : shapes) {
+        s.emplace_back(static_cast<std::size_t>(count));
+        y.emplace_back(static_cast<std::size_t>(count * length));
+        inputs.push_back({{"x", view(x.data(), {count, length})}});
+        outputs.push_back({{"s", view(s.back().data(), {count})}, {"y", view(y.back().data(), {count, length})}});
+    }
+    PreparedMany many = rows.prepare_many(inputs, outputs);
+    const auto allocations_of_run = [&] {
+        const std::uint64_t before = allocation_count();
+        (void)many.run();
+        return allocation_count() - before;
+    };
+    const std::uint64_t first = allocations_of_run();
+    EXPECT_EQ(first, allocations_of_run());
+}
+
 TEST_F(AllocationFailure, a_problem_of_many_is_bound_and_run_without_an_allocation_of_its_own) {
     const Executable named =
         compile(parse("f(x: f32[n], w: i32[n], alpha: f32) -> the_sum_of_all_that_is_above = sum(x "

@@ -98,17 +98,57 @@ TEST(ChainsOnTheCpu, rows_without_elements_and_no_rows) {
     EXPECT_EQ(chain.run({{"x", view(x.data(), {3, 4})}}).to_vector<float>("s"), std::vector<float>(3, -12.0F));
 }
 
+// All threads run one problem after the other, and bindings are changed in between.
+TEST(ChainsOnTheCpu, of_fewer_problems_than_threads_keep_no_extents_of_others) {
+    const Executable chain = compile(parse(norm), {.device = "cpu", .threads = 3}), expected = one_by_one(norm);
+    const Problem one_row(1, 20'000), many_rows(3'000, 300), short_rows(9'000, 70);
+    const std::vector<Bindings> inputs{one_row.inputs(norm), many_rows.inputs(norm)};
+    PreparedMany many = chain.prepare_many(inputs);
+    for (int run = 0; run < 2; ++run) {
+        const std::vector<Results> all = many.run();
+        for (std::size_t p = 0; p < inputs.size(); ++p)
+            EXPECT_EQ(bytes_of(all[p]), bytes_of(expected.run(inputs[p]))) << p;
+    }
+    Prepared prepared = chain.prepare(many_rows.inputs(norm));
+    for (const Problem* const problem : {&many_rows, &short_rows, &one_row, &many_rows}) {
+        prepared.rebind(problem->inputs(norm));
+        prepared.run();
+        EXPECT_EQ(bytes_of(prepared.results()), bytes_of(expected.run(problem->inputs(norm)))) << problem->rows;
+    }
+}
+
+// Padded and reversed rows are gathered row by row; of transposed ones the map runs in tiles, so the sweeps run one by
+// one.
 TEST(ChainsOnTheCpu, read_arrays_with_strides) {
-    const Problem problem(300, 701);
-    std::vector<float> turned(problem.x.size());
-    for (std::int64_t row = 0; row < problem.rows; ++row)
-        for (std::int64_t k = 0; k < problem.length; ++k)
-            turned[static_cast<std::size_t>(k * problem.rows + row)] =
-                problem.x[static_cast<std::size_t>(row * problem.length + k)];
-    Bindings inputs = problem.inputs(norm);
-    inputs[0] = {"x", view(turned.data(), {problem.rows, problem.length}, Strides{1, problem.rows})};
+    constexpr std::int64_t rows = 300, length = 701;
+    const std::vector<float> memory = numbers((length + 5) * rows);
     const Executable chain = compile(parse(norm), {.device = "cpu", .threads = 2});
-    EXPECT_EQ(bytes_of(chain.run(inputs)), bytes_of(one_by_one(norm).run(problem.inputs(norm))));
+    const Problem problem(rows, length);
+    for (const auto& [first, strides] : std::vector<std::pair<std::int64_t, Strides>>{
+             {0, {length + 5, 1}}, {length - 1, {length, -1}}, {rows * length - 1, {-length, -1}}, {0, {1, rows}}}) {
+        std::vector<float> contiguous;
+        for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t k = 0; k < length; ++k)
+                contiguous.push_back(memory[static_cast<std::size_t>(first + row * strides[0] + k * strides[1])]);
+        Bindings inputs = problem.inputs(norm), dense = inputs;
+        inputs[0] = {"x", view(memory.data() + first, {rows, length}, strides)};
+        dense[0] = {"x", view(contiguous.data(), {rows, length})};
+        EXPECT_EQ(bytes_of(chain.run(inputs)), bytes_of(one_by_one(norm).run(dense))) << to_text(strides);
+    }
+}
+
+TEST(ChainsOnTheCpu, wait_for_sweeps_and_are_waited_for) {
+    const auto* const text =
+        "f(x: f32[i, k]) let z = x - mean(x); let s = 1 / (1 + sum(z * z over [k])); let y = z * s; "
+        "-> y = y, all = sum(y * max(y over [k])), of_columns = sum(y over [i])";
+    const Problem problem(2'000, 120);
+    const Results expected = one_by_one(text).run(problem.inputs(text));
+    for (const int threads : {1, 2, 3}) {
+        const Results results = compile(parse(text), {.device = "cpu", .threads = threads}).run(problem.inputs(text));
+        EXPECT_EQ(results.to_vector<float>("y"), expected.to_vector<float>("y"));
+        EXPECT_EQ(results.to_vector<float>("of_columns"), expected.to_vector<float>("of_columns"));
+        EXPECT_EQ(results.get<float>("all"), expected.get<float>("all"));
+    }
 }
 
 // In place, a row's results are written before the next rows are read.
@@ -125,10 +165,11 @@ TEST(ChainsOnTheCpu, in_place_read_each_row_before_they_write_it) {
 
 TEST(ChainsOnTheCpu, are_named_by_explain) {
     const Executable chain = compile(parse(softmax), {.device = "cpu"});
-    EXPECT_NE(chain.explain().find("sweeps 0, 1, 2: each thread runs them over some rows of [i, k] at a time"),
+    EXPECT_NE(chain.explain().find(
+                  "sweeps 0, 1, 2: a thread runs them over as many rows of [i, k] at a time as its cache holds"),
               std::string::npos)
         << chain.explain();
-    EXPECT_EQ(one_by_one(softmax).explain().find("some rows"), std::string::npos);
+    EXPECT_EQ(one_by_one(softmax).explain().find("a thread runs them"), std::string::npos);
 }
 
 } // namespace

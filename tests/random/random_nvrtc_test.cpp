@@ -88,8 +88,8 @@ void add_kernels(std::vector<Compilation>& to, const Case& test, const std::vect
     }
 }
 
-// Device text asks for sm_80 and sm_90, so these and what is before them see all of it. Newer devices see the same text as
-// sm_90: what is left of them is tried by each fourth graph.
+// Device text asks for sm_80 and sm_90, so these and what is before them see all of it. Newer devices see the same text
+// as sm_90: what is left of them is tried by each fourth graph.
 TEST(RandomKernels, compile_for_every_architecture) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     std::vector<Compilation> compilations;
@@ -115,14 +115,15 @@ int spilled_bytes(const std::string& log) {
     return bytes;
 }
 
-/// A kernel that spills is compiled again for fewer resident blocks, if several were wanted. Of 50 graphs, most with more folds
-/// than a user's, some do; but a few bytes, which cost little. fusion/src/cuda/schedule.cpp estimates registers.
+/// Expects that few of 50 graphs spill, which mostly have more folds than a user's, and that they spill little.
+/// fusion/src/cuda/schedule.cpp estimates registers. A kernel that spills runs slower or, if it was compiled for
+/// several resident blocks, is compiled again for fewer.
 void expect_few_spills(Which which, cuda::Problems problems) {
     std::vector<Compilation> compilations;
     Coverage coverage;
     constexpr std::uint64_t graphs = 50;
     for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
-        const std::int64_t blocks = problems == cuda::Problems::many && seed % 2 == 0 ? 100'000 : 0; // a large grid
+        const std::int64_t blocks = problems == cuda::Problems::many && seed / 8 % 2 == 0 ? 100'000 : 0; // a large grid
         add_kernels(compilations, oracle::generate(seed, {.functions = seed % 8 == 0, .otherwise = false}, coverage),
                     {"sm_90"}, which, problems, blocks);
     }
@@ -145,6 +146,7 @@ void expect_few_spills(Which which, cuda::Problems problems) {
     const auto [much, of_much] = spilling_more_than(64);
     EXPECT_LE(all, 5) << of_all;
     EXPECT_LE(much, 1) << of_much;
+    EXPECT_EQ(spilling_more_than(320).first, 0) << of_much; // what one graph spills today, and a little more
 }
 
 TEST(RandomKernels, of_few_graphs_spill_registers) {

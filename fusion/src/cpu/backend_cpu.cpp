@@ -1,5 +1,5 @@
-// The CPU backend: runs a plan's sweeps in order, each on all threads, those of a chain over some rows at a time; for many
-// problems, one problem on each thread.
+// The CPU backend: runs a plan's sweeps in order, each on all threads, those of a chain over some rows at a time; for
+// many problems, one problem on each thread.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -28,15 +28,15 @@ struct Program {
     std::vector<bool> strided; ///< by Plan::arrays: bound with strides; empty: none is
     InstructionSet set;
     std::vector<SweepProgram> sweeps;
-    std::vector<Chain> order; ///< the sweeps in the order of a run
-    int threads = 0;          ///< BuildOptions::threads
+    std::vector<std::vector<SweepId>> groups; ///< the sweeps in the order of a run, those of a chain together
+    int threads = 0;                          ///< BuildOptions::threads
 };
 
 Program program_of(std::shared_ptr<const Plan> plan, std::vector<bool> strided, InstructionSet set, int threads) {
     Program program{std::move(plan), std::move(strided), set, {}, {}, threads};
     for (const plan::Sweep& sweep : program.plan->sweeps)
         program.sweeps.push_back(sweep_program(*program.plan, sweep, set));
-    program.order = in_order(*program.plan, find_chains(*program.plan));
+    program.groups = groups_in_order(*program.plan, find_chains(*program.plan));
     return program;
 }
 
@@ -70,14 +70,14 @@ public:
 private:
     /// The resources with which one thread, or all threads, solve one problem after the other.
     struct Worker {
-        std::vector<std::variant<SweepRun, KeptRun>> sweeps;
-        std::vector<std::optional<ChainRun>> chains; ///< by Program::order: of two sweeps or more; refer to `sweeps`
+        std::vector<AnyRun> sweeps;
+        std::vector<std::optional<ChainRun>> chains; ///< by Program::groups: of two sweeps or more; refer to `sweeps`
         std::vector<GrowingBytes> temporaries;       ///< by array
         std::vector<char*> arrays;                   ///< the arrays of the current problem
     };
     std::shared_ptr<const Program> program_for(const Bound& problems) const;
-    /// Sets the extents of the sweeps at a place of the order.
-    void fit(Worker& worker, std::size_t place, std::span<const std::int64_t> extents) const;
+    /// Sets the extents of the sweeps of one of Program::groups.
+    void fit(Worker& worker, std::size_t group, std::span<const std::int64_t> extents) const;
     static std::vector<Worker> make_workers(const Program& program, std::size_t count, int team);
     void reserve(std::span<Worker> workers, int team, const Bound& problems) const;
     void solve(std::size_t number, Worker& worker, std::span<ScalarResult> scalars);
@@ -114,16 +114,16 @@ std::vector<CpuRunner::Worker> CpuRunner::make_workers(const Program& program, s
             else
                 worker.sweeps.emplace_back(std::in_place_type<KeptRun>, plan, sweep, program.sweeps[s], team);
         }
-        for (const Chain& chain : program.order) {
-            std::optional<ChainRun>& run = worker.chains.emplace_back();
-            if (chain.size() == 1) continue;
-            std::vector<std::variant<SweepRun, KeptRun>*> runs;
+        for (const std::vector<SweepId>& group : program.groups) {
+            std::optional<ChainRun>& chain = worker.chains.emplace_back();
+            if (group.size() == 1) continue;
+            std::vector<AnyRun*> runs;
             std::int64_t work = 0;
-            for (const SweepId s : chain) {
+            for (const SweepId s : group) {
                 runs.push_back(&worker.sweeps[s.index()]);
                 work += program.sweeps[s.index()].work;
             }
-            run.emplace(plan, chain, std::move(runs), work, team);
+            chain.emplace(plan, group, std::move(runs), work, team);
         }
         worker.temporaries.resize(plan.arrays.size());
         worker.arrays.resize(plan.arrays.size());
@@ -131,10 +131,10 @@ std::vector<CpuRunner::Worker> CpuRunner::make_workers(const Program& program, s
     return workers;
 }
 
-void CpuRunner::fit(Worker& worker, std::size_t place, std::span<const std::int64_t> extents) const {
-    for (const SweepId s : program_->order[place])
-        std::visit([&](auto& sweep) { sweep.fit(extents); }, worker.sweeps[s.index()]); // defect: fit
-    if (worker.chains[place]) worker.chains[place]->fit(extents);
+void CpuRunner::fit(Worker& worker, std::size_t group, std::span<const std::int64_t> extents) const {
+    if (worker.chains[group]) return worker.chains[group]->fit(extents);
+    const SweepId sweep = program_->groups[group].front();
+    std::visit([&](auto& run) { run.fit(extents); }, worker.sweeps[sweep.index()]);
 }
 
 /// Allocates for all problems, so that no run allocates.
@@ -151,15 +151,15 @@ void CpuRunner::reserve(std::span<Worker> workers, int team, const Bound& proble
         }
         return most;
     };
-    for (std::size_t g = 0; g < program_->order.size(); ++g) {
-        const Sweep& first = plan.sweeps[program_->order[g].front()];
+    for (std::size_t group = 0; group < program_->groups.size(); ++group) {
+        const Sweep& first = plan.sweeps[program_->groups[group].front()];
         // The memory of one thread grows with the elements, except where the blocks of results are kept.
         if (team == 1 && kept_dims(first).empty()) {
             const std::size_t largest = most_elements(first.dims).second;
-            for (Worker& worker : workers) fit(worker, g, extents(largest));
+            for (Worker& worker : workers) fit(worker, group, extents(largest));
         } else {
             for (Worker& worker : workers)
-                for (std::size_t p = 0; p < problems.count; ++p) fit(worker, g, extents(p));
+                for (std::size_t p = 0; p < problems.count; ++p) fit(worker, group, extents(p));
         }
     }
     for (std::size_t a = 0; a < plan.arrays.size(); ++a) {
@@ -201,20 +201,18 @@ void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
         worker.arrays[a] = plan.arrays[a].role == ArrayRole::temporary ? worker.temporaries[a].get()
                                                                        : static_cast<char*>(problem.arrays[a].address);
-    for (std::size_t place = 0; place < program_->order.size(); ++place) {
-        fit(worker, place, problem.extents);
+    const auto take_strides = [&](auto& run) { run.take_strides(problem.strides); };
+    const auto run_alone = [&](auto& run) { run.run(worker.arrays, problem.parameters, scalars); };
+    for (std::size_t group = 0; group < program_->groups.size(); ++group) {
+        const std::vector<SweepId>& sweeps = program_->groups[group];
+        fit(worker, group, problem.extents); // defect: fit
         if (!problem.strides.empty())
-            for (const SweepId s : program_->order[place])
-                std::visit([&](auto& sweep) { sweep.take_strides(problem.strides); }, // defect: take strides
-                           worker.sweeps[s.index()]);
-        std::optional<ChainRun>& chain = worker.chains[place];
-        if (chain && chain->can_run(worker.arrays)) {
+            for (const SweepId s : sweeps) std::visit(take_strides, worker.sweeps[s.index()]); // defect: take strides
+        std::optional<ChainRun>& chain = worker.chains[group];
+        if (chain && chain->can_run(worker.arrays))
             chain->run(worker.arrays, problem.parameters, scalars);
-            continue;
-        }
-        for (const SweepId s : program_->order[place])
-            std::visit([&](auto& sweep) { sweep.run(worker.arrays, problem.parameters, scalars); },
-                       worker.sweeps[s.index()]);
+        else
+            for (const SweepId s : sweeps) std::visit(run_alone, worker.sweeps[s.index()]);
     }
 }
 

@@ -12,13 +12,17 @@ namespace gf::cpu {
 
 namespace {
 
-/// The fewest parts of a thread for which threads divide the parts; with fewer they divide the blocks of each part.
+/// The fewest parts of a thread for which threads divide parts of several blocks.
 constexpr std::int64_t parts_of_thread = 4;
 
 /// The elements of a part from which a call for it alone costs less than a permutation.
 constexpr std::size_t shortest_alone = 128;
 
 } // namespace
+
+bool divides_parts(const FoldOrder& order, std::int64_t threads) {
+    return threads == 1 || order.blocks == 1 || order.parts >= parts_of_thread * threads;
+}
 
 KeptRun::KeptRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, int threads)
     : body_(std::make_unique<SweepBody>(plan, sweep, program)), program_(program), threads_(threads), lane_(lane_count),
@@ -58,12 +62,12 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
 
     const std::int64_t threads = elements() < work_worth_threads / program_.work ? 1 : threads_;
-    divides_parts_ = threads == 1 || order_.blocks == 1 || order_.parts >= parts_of_thread * threads;
+    divides_parts_ = divides_parts(order_, threads);
     const std::int64_t pieces = divides_parts_ ? order_.parts : walks_rows_ ? 1 : order_.blocks;
     workers_in_use_ = unsigned_of(std::max<std::int64_t>(std::min(threads, pieces), 1));
     fit_workers(workers_in_use_, extents);
     if (walks_rows_ && divides_parts_) {
-        fit_row_walks();
+        fit_row_walks(workers_in_use_, elements());
     } else if (walks_rows_) {
         if (!row_of_all_threads_) row_of_all_threads_.emplace(*body_, threads_);
         row_of_all_threads_->fit(order_.folded, elements());
@@ -76,9 +80,9 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     extents_.assign(extents.begin(), extents.end());
 }
 
-void KeptRun::fit_rows(std::size_t workers) {
+void KeptRun::fit_rows(std::size_t workers, std::int64_t length, std::int64_t most) {
     fit_workers(workers, extents_);
-    if (walks_rows_) fit_row_walks();
+    if (walks_rows_) fit_row_walks(workers, length * most);
 }
 
 /// Makes these workers' memory, but for that of blocks.
@@ -88,10 +92,11 @@ void KeptRun::fit_workers(std::size_t workers, std::span<const std::int64_t> ext
         for (Worker& worker : workers_) worker.section->fit(extents);
 }
 
-void KeptRun::fit_row_walks() {
-    for (Worker& worker : workers_) {
-        if (!worker.row) worker.row.emplace(*body_, 1);
-        worker.row->fit(order_.folded, elements());
+/// `domain`: the elements that are read before any is read again.
+void KeptRun::fit_row_walks(std::size_t workers, std::int64_t domain) {
+    for (std::size_t w = 0; w < workers; ++w) {
+        if (!workers_[w].row) workers_[w].row.emplace(*body_, 1);
+        workers_[w].row->fit(order_.folded, domain);
     }
 }
 

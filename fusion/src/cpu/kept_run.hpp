@@ -27,6 +27,9 @@ namespace gf::cpu {
 
 static_assert(lane_count == slab_elements);
 
+/// True if `threads` threads divide the parts; else they divide the blocks of each part.
+bool divides_parts(const FoldOrder& order, std::int64_t threads);
+
 class KeptRun {
 public:
     /// For runs on up to `threads` threads. The plan, the sweep and the program must outlive it.
@@ -41,11 +44,12 @@ public:
     /// set its FloatingMode.
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
-    /// For chains (chain_run.hpp), in place of run(): begin(), and run_rows() of all rows. After fit().
-    bool can_run_rows() const { return order_.slabs > 0 && order_.is_flat(); }
-    /// Lets `workers` threads call run_rows(), for the extents of the last fit(). Allocates only memory beyond that of
-    /// earlier calls.
-    void fit_rows(std::size_t workers);
+    /// For chains (chain_run.hpp), in place of run(): begin(), and run_rows() of all rows. After a fit() with elements,
+    /// of a sweep that folds rows.
+    bool can_run_rows() const { return true; }
+    /// Lets `workers` threads call run_rows(); what is read of each `most` rows, of `length` elements, is in no cache.
+    /// Allocates only memory beyond that of earlier calls.
+    void fit_rows(std::size_t workers, std::int64_t length, std::int64_t most);
     void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
         body_->begin(parameters, scalars);
     }
@@ -69,7 +73,7 @@ private:
 
     Worker make_worker() const;
     void fit_workers(std::size_t workers, std::span<const std::int64_t> extents);
-    void fit_row_walks();
+    void fit_row_walks(std::size_t workers, std::int64_t domain);
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
     void number_positions();
     void flush(Worker& worker, std::span<char* const> arrays);

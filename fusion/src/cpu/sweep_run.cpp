@@ -29,15 +29,17 @@ void SweepRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
     body_->end(parameters, scalars, walk_.states());
 }
 
-void SweepRun::fit_elements(std::size_t workers, std::int64_t most) {
+void SweepRun::fit_rows(std::size_t workers, std::int64_t length, std::int64_t most) {
+    row_length_ = length;
     while (walk_of_worker_.size() < workers) walk_of_worker_.emplace_back(*body_, 1);
-    for (RowWalk& walk : walk_of_worker_) walk.fit(most, most);
+    for (RowWalk& walk : walk_of_worker_) walk.fit(length * most, length * most);
 }
 
-void SweepRun::run_elements(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
+void SweepRun::run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
     RowWalk& walk = walk_of_worker_[worker];
-    walk.fit(end - begin, end - begin);
-    walk.run(begin, arrays);
+    const std::int64_t elements = (end - begin) * row_length_;
+    walk.fit(elements, elements);
+    walk.run(begin * row_length_, arrays);
 }
 
 } // namespace gf::cpu

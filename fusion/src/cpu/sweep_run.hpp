@@ -30,22 +30,23 @@ public:
     /// set its FloatingMode.
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
-    /// For chains (chain_run.hpp), in place of run() of a sweep that folds nothing: begin(), and run_elements() of all
-    /// elements. After take_strides().
-    bool can_run_elements() const { return !tiles_.are_better(); }
-    /// Lets `workers` threads call run_elements() of up to `most` elements. Allocates only memory beyond that of earlier
-    /// calls.
-    void fit_elements(std::size_t workers, std::int64_t most);
+    /// For chains (chain_run.hpp), in place of run() of a sweep that folds nothing: begin(), and run_rows() of all
+    /// rows. After take_strides().
+    bool can_run_rows() const { return !tiles_.are_better(); }
+    /// Lets `workers` threads call run_rows() of up to `most` rows, of `length` elements. Allocates only memory beyond
+    /// that of earlier calls.
+    void fit_rows(std::size_t workers, std::int64_t length, std::int64_t most);
     void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
         body_->begin(parameters, scalars);
     }
-    /// Runs elements [begin, end) with the memory of one worker.
-    void run_elements(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
+    /// Runs rows [begin, end) with the memory of one worker.
+    void run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
 
 private:
     std::unique_ptr<SweepBody> body_; ///< the walks refer to it
     RowWalk walk_;
-    std::vector<RowWalk> walk_of_worker_;
+    std::int64_t row_length_ = 0;
+    std::vector<RowWalk> walk_of_worker_; ///< for run_rows()
     TileWalk tiles_;
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     bool fits_ = false;

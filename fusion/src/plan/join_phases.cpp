@@ -186,16 +186,16 @@ std::vector<std::size_t> groups_of(const Plan& plan, const std::vector<Chain>& c
 
 /// The groups, each by its sweeps, in an order in which each comes after all that it waits for: a chain where its last
 /// sweep stood, sweeps that wait for it after it. Groups that wait for each other are left out.
-std::vector<Chain> order_of(const Plan& plan, const std::vector<std::size_t>& group) {
+std::vector<std::vector<SweepId>> order_of(const Plan& plan, const std::vector<std::size_t>& group) {
     std::vector<std::set<std::size_t>> before(group.size());
-    std::vector<Chain> sweeps(group.size());
+    std::vector<std::vector<SweepId>> sweeps(group.size());
     for (const SweepId s : plan.sweeps.ids()) {
         sweeps[group[s.index()]].push_back(s);
         for (const SweepId earlier : plan.sweeps[s].after)
             if (group[s.index()] != group[earlier.index()]) before[group[s.index()]].insert(group[earlier.index()]);
     }
     std::vector<bool> is_placed(group.size());
-    std::vector<Chain> order;
+    std::vector<std::vector<SweepId>> order;
     const auto is_ready = [&](std::size_t g) {
         return std::ranges::all_of(before[g], [&](std::size_t earlier) { return is_placed[earlier]; });
     };
@@ -212,7 +212,7 @@ std::vector<Chain> order_of(const Plan& plan, const std::vector<std::size_t>& gr
 }
 
 /// True if no group is left out of the order.
-bool are_all(const std::vector<Chain>& order, const std::vector<std::size_t>& group) {
+bool are_all(const std::vector<std::vector<SweepId>>& order, const std::vector<std::size_t>& group) {
     return order.size() == std::set<std::size_t>(group.begin(), group.end()).size();
 }
 
@@ -261,9 +261,9 @@ std::vector<Chain> find_chains(const Plan& plan) {
     return chains;
 }
 
-std::vector<Chain> in_order(const Plan& plan, const std::vector<Chain>& chains) {
+std::vector<std::vector<SweepId>> groups_in_order(const Plan& plan, const std::vector<Chain>& chains) {
     const std::vector<std::size_t> group = groups_of(plan, chains);
-    std::vector<Chain> order = order_of(plan, group);
+    std::vector<std::vector<SweepId>> order = order_of(plan, group);
     if (!are_all(order, group)) throw InternalError("chains wait for each other: " + plan.graph_text);
     return order;
 }
@@ -272,15 +272,15 @@ Plan join_phases(const Plan& plan, const std::vector<Chain>& chains) {
     Plan joined = plan;
     joined.sweeps.clear();
     std::vector<SweepId> place(plan.sweeps.size()); // by sweep: the new one that it is in
-    for (const Chain& chain : in_order(plan, chains)) {
-        Sweep sweep = chain.size() > 1 ? Joiner(plan, chain).take() : plan.sweeps[chain.front()];
+    for (const std::vector<SweepId>& group : groups_in_order(plan, chains)) {
+        Sweep sweep = group.size() > 1 ? Joiner(plan, group).take() : plan.sweeps[group.front()];
         std::set<SweepId> after;
-        for (const SweepId s : chain)
+        for (const SweepId s : group)
             for (const SweepId earlier : plan.sweeps[s].after)
-                if (!is_in(chain, earlier)) after.insert(place[earlier.index()]);
+                if (!is_in(group, earlier)) after.insert(place[earlier.index()]);
         sweep.after.assign(after.begin(), after.end());
         const SweepId number = joined.sweeps.add(std::move(sweep));
-        for (const SweepId s : chain) place[s.index()] = number;
+        for (const SweepId s : group) place[s.index()] = number;
     }
     return joined;
 }

@@ -16,8 +16,9 @@ using Chain = std::vector<SweepId>;
 /// The chains of a plan of two sweeps or more. No sweep is in two.
 std::vector<Chain> find_chains(const Plan& plan);
 
-/// All sweeps in an order in which they can run, those of a chain one after the other. A sweep of no chain is by itself.
-std::vector<Chain> in_order(const Plan& plan, const std::vector<Chain>& chains);
+/// All sweeps in groups, in an order in which they can run: each of these chains is a group, and every other sweep one
+/// of its own. Throws InternalError if chains wait for each other.
+std::vector<std::vector<SweepId>> groups_in_order(const Plan& plan, const std::vector<Chain>& chains);
 
 /// The plan in which each of these chains is one sweep. Its arrays and scalars have their numbers in `plan`;
 /// temporaries that only passed values within a chain are neither stored nor loaded. Both plans have the same results,

@@ -26,7 +26,7 @@ GRIDFOLD_FN f32 divided(f32 a, const Divisor& d) {
 #if defined(__CUDACC__) && !defined(GRIDFOLD_FAST_MATH)
     const f32 near = __fmaf_rn(a, d.reciprocal, a * d.rest);
     const f32 q = __fmaf_rn(__fmaf_rn(-d.value, near, a), d.reciprocal, near);
-    if (fabsf(q) > 0x1p-60f) return q; // false for NaN: a product has overflowed
+    if (fabsf(q) > 0x1p-60f) return q;                              // false for NaN: a product has overflowed
     if (a == 0.0f && d.reciprocal != 0.0f) return a * d.reciprocal; // rows of many zeros, such as a masked softmax
 #endif
     return a / d.value;
