@@ -24,7 +24,9 @@ constexpr bool has_vector_loops(Workload workload) {
 constexpr bool has_fused_loop(Workload workload) {
     return has_several_statistics(workload) || workload == Workload::log1p_zscore;
 }
-constexpr bool has_eigen(Workload workload) { return has_vector_loops(workload) || workload == Workload::log1p_zscore; }
+[[maybe_unused]] constexpr bool has_eigen(Workload workload) {
+    return has_vector_loops(workload) || workload == Workload::log1p_zscore;
+}
 
 /// Contenders of one name are variants: the fastest is reported.
 struct Contender {
