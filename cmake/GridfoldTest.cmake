@@ -39,8 +39,10 @@ function(gridfold_test name)
     elseif(NOT label)
         set(label pure)
     endif()
+    set(cost "${arg_TIMEOUT}") # those with a TIMEOUT start first
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 600)
+        set(cost 0)
     endif()
     add_executable(${name} ${arg_SOURCES})
     if(arg_LONG AND NOT GRIDFOLD_LONG_TESTS)
@@ -61,12 +63,12 @@ function(gridfold_test name)
         gridfold_emulated_test(${name})
     elseif(arg_WHOLE)
         add_test(NAME ${name} COMMAND ${name})
-        set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT}
+        set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} COST ${cost}
             SKIP_REGULAR_EXPRESSION
             "\\[  PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
     else()
         gtest_discover_tests(${name} TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
-            PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT})
+            PROPERTIES LABELS ${label} TIMEOUT ${arg_TIMEOUT} COST ${cost})
     endif()
 endfunction()
 
