@@ -9,23 +9,14 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "fusion/chains.hpp"
+
 namespace gf {
 namespace {
 
-constexpr auto softmax = "f(x: f32[i, k]) let e = exp(x - max(x over [k])); -> y = e / sum(e over [k])";
-/// Two sweeps of folds and one of maps, with results of rows and an input without rows.
-constexpr auto norm = "f(x: f32[i, k], g: f32[k]) let m = mean(x over [k]); "
-                      "-> y = (x - m) / sqrt(variance(x over [k]) + 0.1) * g, m = m, at = argmax(x - m over [k])";
-
-std::vector<float> numbers(std::int64_t n) {
-    std::vector<float> values(static_cast<std::size_t>(n));
-    auto seed = static_cast<std::uint32_t>(n);
-    for (float& value : values) {
-        seed = seed * 1664525u + 1013904223u;
-        value = static_cast<float>(seed >> 8) / 4'194'304 - 2;
-    }
-    return values;
-}
+using test::norm;
+using test::numbers;
+using test::softmax;
 
 /// The bytes of all results.
 std::vector<std::byte> bytes_of(const Results& results) {

@@ -15,6 +15,7 @@
 #include <gridfold/gridfold.hpp>
 
 #include "emulator/device/emulated.hpp"
+#include "fusion/chains.hpp"
 #include "fusion/device_array.hpp"
 #include "fusion/device_scale.hpp"
 
@@ -22,10 +23,9 @@ namespace {
 
 using gf::test::DeviceArray;
 using gf::test::is_emulated;
-
-constexpr auto softmax = "f(x: f32[i, k]) let m = max(x over [k]); let e = exp(x - m); -> y = e / sum(e over [k])";
-constexpr auto norm = "f(x: f32[i, k], g: f32[k]) let m = mean(x over [k]); "
-                      "-> y = (x - m) / sqrt(variance(x over [k]) + 0.1) * g, m = m, at = argmax(x - m over [k])";
+using gf::test::norm;
+using gf::test::numbers;
+using gf::test::softmax;
 
 class Chains : public testing::Test {
 protected:
@@ -34,15 +34,6 @@ protected:
         if (auto* const emulated = gf::emulator::emulated_device()) emulated->reset();
     }
 };
-
-std::vector<float> numbers(std::int64_t n, std::uint32_t seed = 1) {
-    std::vector<float> values(static_cast<std::size_t>(n));
-    for (float& value : values) {
-        seed = seed * 1664525u + 1013904223u;
-        value = static_cast<float>(seed >> 8) / 4'194'304 - 2;
-    }
-    return values;
-}
 
 gf::Bindings inputs_of(const gf::Graph& graph, const std::vector<float>& x, const std::vector<float>& g,
                        std::int64_t rows, std::int64_t length) {
