@@ -1,24 +1,21 @@
 // The cases of bench_dims: what is computed, of which shape, and by whom.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace bench::dims {
 
-struct Contender {
-    std::string_view name;
-    std::function<void()> run;
-};
+/// The contenders of every case, in the order of Measurable::contenders. `ceiling` only reads, or only copies.
+constexpr std::string_view contender_names[] = {"gridfold", "loop", "ceiling"};
 
 /// What the contenders of a case work on, kept until they are measured.
 struct Measurable {
-    std::vector<Contender> contenders;
+    std::array<std::function<void()>, std::size(contender_names)> contenders;
     /// Throws std::runtime_error if, after each has run once, their results differ by more than rounding.
     std::function<void()> check;
 };
@@ -28,9 +25,6 @@ struct Case {
     std::size_t bytes; ///< that a contender reads and writes
     std::function<Measurable()> make;
 };
-
-/// The contenders of every case, in the order of Measurable::contenders. `ceiling` only reads, or only copies.
-constexpr std::string_view contender_names[] = {"gridfold", "loop", "ceiling"};
 
 std::vector<Case> fold_cases();
 std::vector<Case> chain_cases();

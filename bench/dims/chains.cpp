@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -76,9 +78,8 @@ std::vector<Case> chain_cases() {
                         layer_norm(x->data(), loops->data(), rows.count, rows.length, epsilon);
                 };
                 return Measurable{
-                    {{"gridfold", [x, own, run = gridfold(chain, rows, x->data(), own->data())] { run(); }},
-                     {"loop", loop},
-                     {"ceiling", [=] { copy(x->data(), copied->data(), x->size()); }}},
+                    {[x, own, run = gridfold(chain, rows, x->data(), own->data())] { run(); }, loop,
+                     [=] { copy(x->data(), copied->data(), x->size()); }},
                     [=] { check(*own, *loops); },
                 };
             };

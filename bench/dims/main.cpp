@@ -47,13 +47,13 @@ struct Measured {
 
 private:
     void measure(const Measurable& made) {
-        for (const Contender& contender : made.contenders) contender.run();
+        for (const auto& run : made.contenders) run();
         made.check();
         seconds.resize(made.contenders.size());
         for (int round = 0; round < rounds; ++round)
             for (std::size_t c = 0; c < made.contenders.size(); ++c) {
                 const auto start = std::chrono::steady_clock::now();
-                made.contenders[c].run();
+                made.contenders[c]();
                 seconds[c].push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
             }
     }

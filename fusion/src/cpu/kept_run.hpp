@@ -47,7 +47,7 @@ public:
     /// For chains (chain_run.hpp), in place of run(): begin(), and run_rows() of all rows. After a fit() with elements,
     /// of a sweep that folds rows.
     bool can_run_rows() const { return true; }
-    /// Lets `workers` threads call run_rows(); what is read of each `most` rows, of `length` elements, is in no cache.
+    /// Lets `workers` threads call run_rows(). `most` rows, of `length` elements, are read before any is read again.
     /// Allocates only memory beyond that of earlier calls.
     void fit_rows(std::size_t workers, std::int64_t length, std::int64_t most);
     void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
