@@ -10,8 +10,8 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "device/on_device.hpp"
 #include "error/refusal.hpp"
-#include "fusion/on_device.hpp"
 
 // clang-format off
 GRIDFOLD_REDUCTION(agreements, "how many elements of two operands are equal",
@@ -86,6 +86,15 @@ TEST_F(Operands, covariance_does_not_cancel_far_from_0) {
     const gf::Results r =
         run("f(x: f64[n], y: f64[n]) -> c = covariance(x, y), v = variance(f64(index(n) % 3))", {{"x", x}, {"y", y}});
     EXPECT_NEAR(r.get<double>("c"), r.get<double>("v"), 1e-12);
+}
+
+TEST_F(Operands, covariance_with_an_infinity_is_nan) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const std::vector<double> x{1, infinity, 2}, y{1, 2, -3};
+    const gf::Results r = run("f(x: f64[n], y: f64[n]) -> a = covariance(x, y), b = covariance(y, x), "
+                              "c = covariance(-x, y, ddof = 1), d = correlation(x, y)",
+                              {{"x", x}, {"y", y}});
+    for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(std::isnan(r.get<double>(name))) << name;
 }
 
 TEST_F(Operands, a_mask_skips_pairs) {

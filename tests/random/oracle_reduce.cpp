@@ -218,7 +218,8 @@ CoMoments co_moments(const Elements& a) {
 
 double covariance(const CoMoments& s, int ddof) {
     const double divisor = s.x.count - ddof;
-    if (!(divisor > 0)) return std::numeric_limits<double>::quiet_NaN();
+    if (!(divisor > 0) || !std::isfinite(s.x.sum) || !std::isfinite(s.y.sum))
+        return std::numeric_limits<double>::quiet_NaN();
     return (s.products - s.x.sum * (s.y.sum / s.x.count)) / divisor;
 }
 

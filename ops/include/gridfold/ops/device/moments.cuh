@@ -131,7 +131,9 @@ struct CoMomentsStates {
     }
     GRIDFOLD_FN static f64 covariance(const State& s, f64 ddof) {
         const f64 divisor = s.count - ddof; // defect: ddof of covariance
-        return divisor > 0.0 ? (s.xy - s.x * (s.y / s.count)) / divisor : quiet_nan<f64>();
+        // An infinity has no distance from a mean; the subtraction below could still give one.
+        const bool has_means = is_finite(s.x) && is_finite(s.y);
+        return divisor > 0.0 && has_means ? (s.xy - s.x * (s.y / s.count)) / divisor : quiet_nan<f64>();
     }
     GRIDFOLD_FN static f64 correlation(const State& s) {
         const f64 xx = s.xx - s.x * (s.x / s.count), yy = s.yy - s.y * (s.y / s.count);
