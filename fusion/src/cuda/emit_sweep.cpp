@@ -380,7 +380,7 @@ void Emitter::take(int phase, const std::vector<Store>& stores) {
         std::string operands = fmt::format("v{}", f.value);
         for (const ValueId other : f.others)
             if (other.valid()) operands += fmt::format(", v{}", other);
-        if (f.monoid->operands > 1) operands = "{" + operands + "}";
+        if (f.monoid->operands > 1) operands = fmt::format("{{{}}}", operands);
         out_.line("at.fold(Fold{}{{}}, {}{});", n, operands, !f.mask.valid() ? "" : fmt::format(", v{}", f.mask));
         out_.note(fmt::format("fold {}: {} of {}{}", n, monoid_of(f), operands_of(f),
                               !f.mask.valid() ? "" : fmt::format(" where %{}", f.mask)));
