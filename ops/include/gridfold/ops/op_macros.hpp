@@ -148,11 +148,6 @@ namespace gf::device {
 struct gridfold_ops_are_defined_outside_of_any_namespace;
 } // namespace gf::device
 
-// Not every fold vectorises: clang would warn of each in the user's file.
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
 namespace gf::device::kernels {
 GRIDFOLD_STATES(UserStates, GRIDFOLD_DETAIL_EXACT_KERNEL);
 GRIDFOLD_POSITIONS(UserPositions, Loops::single, GRIDFOLD_DETAIL_EXACT_KERNEL);
@@ -163,9 +158,6 @@ GRIDFOLD_FOLDS(UserFoldAvx2, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL __attribute
 GRIDFOLD_FOLDS(UserFold, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL);
 #endif
 } // namespace gf::device::kernels
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 namespace gf::detail {
 

@@ -8,6 +8,12 @@
 
 #include <gridfold/core/device/fold.cuh>
 
+// Not every loop vectorises, on every instruction set and level of optimisation: clang would warn in the user's file.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 namespace GRIDFOLD_NAMESPACE::kernels {
 
 using gf::cpu::BlockRows, gf::cpu::FoldKernels, gf::cpu::lane_count;
@@ -324,6 +330,10 @@ template <class M, class E, Loops loops = Loops::all> struct Folds {
 };
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 /// Defines name<M, E>, the folding functions of a monoid's FoldKernels, with these loops and attributes. Must be used
 /// inside GRIDFOLD_NAMESPACE::kernels, like GRIDFOLD_STATES.

@@ -5,6 +5,12 @@
 #include <gridfold/ops/host/folds.hpp>
 #include <gridfold/ops/position_kernels.hpp>
 
+// Not every loop vectorises, on every instruction set and level of optimisation: clang would warn in the user's file.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 namespace GRIDFOLD_NAMESPACE::kernels {
 
 using gf::cpu::PositionInput, gf::cpu::PositionKernels, gf::cpu::ShortRows;
@@ -185,6 +191,10 @@ template <class M, class E, Loops loops> struct Positions {
 };
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 /// Defines name<M, E>, the functions of PositionKernels with these loops and attributes, name_states<M>, those of
 /// States alone, and name_kernels<M, E>. Must be used inside GRIDFOLD_NAMESPACE::kernels. `own`: see GRIDFOLD_FOLDS.
