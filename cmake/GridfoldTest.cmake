@@ -18,6 +18,16 @@ function(gridfold_device_suffix variable name)
     set(${variable} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
 
+# How tests are compiled, and what they may include and link.
+function(gridfold_test_properties target)
+    # Optimising tests like the library would take a third more compile time.
+    target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+    target_link_libraries(${target} PRIVATE gridfold::gridfold ${ARGN} GTest::gtest_main fmt::fmt Boost::headers)
+    target_include_directories(${target} PRIVATE
+        "${PROJECT_SOURCE_DIR}/tests"
+        "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/npy/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
+endfunction()
+
 function(gridfold_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "NVRTC;WHOLE;EMULATED;LONG" "TIMEOUT" "SOURCES;LIBRARIES")
     if(arg_UNPARSED_ARGUMENTS)
@@ -45,17 +55,11 @@ function(gridfold_test name)
         set(cost 0)
     endif()
     add_executable(${name} ${arg_SOURCES})
+    gridfold_test_properties(${name} ${arg_LIBRARIES})
     if(arg_LONG AND NOT GRIDFOLD_LONG_TESTS)
         set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
         set_property(GLOBAL APPEND PROPERTY gridfold_long_tests_left_out ${name})
     endif()
-    # Optimising tests like the library would take a third more compile time.
-    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-    target_link_libraries(${name} PRIVATE
-        gridfold::gridfold ${arg_LIBRARIES} GTest::gtest_main fmt::fmt Boost::headers)
-    target_include_directories(${name} PRIVATE
-        "${PROJECT_SOURCE_DIR}/tests"
-        "${PROJECT_SOURCE_DIR}/core/src" "${PROJECT_SOURCE_DIR}/npy/src" "${PROJECT_SOURCE_DIR}/ops/src" "${PROJECT_SOURCE_DIR}/fusion/src")
     if(arg_LONG AND NOT GRIDFOLD_LONG_TESTS)
         return()
     endif()
@@ -92,4 +96,32 @@ function(gridfold_emulated_test name)
         FAIL_REGULAR_EXPRESSION "PASSED  . 0 tests" # the device was not found, and all were skipped
         ENVIRONMENT "GRIDFOLD_CACHE_DIR=${folder}/cache"
         ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${folder};GRIDFOLD_NVRTC=unset:")
+endfunction()
+
+# gridfold_tests_of_each_device(<subject> SOURCES <file>… [CUDA_SOURCES <file>…] [LIBRARIES <target>…] [LONG] [TIMEOUT <seconds>])
+#
+# The same tests, compiled once, as <subject>_cpu_test and <subject>_cuda_test (WHOLE), which also runs on the emulated device.
+# tests/device/device_under_test.hpp tells them their device. CUDA_SOURCES, LONG and TIMEOUT are for <subject>_cuda_test.
+function(gridfold_tests_of_each_device subject)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "LONG" "TIMEOUT" "SOURCES;CUDA_SOURCES;LIBRARIES")
+    add_library(${subject}_tests OBJECT ${arg_SOURCES})
+    gridfold_test_properties(${subject}_tests ${arg_LIBRARIES})
+    set(cuda_options WHOLE)
+    if(arg_LONG)
+        list(APPEND cuda_options LONG)
+    endif()
+    if(arg_TIMEOUT)
+        list(APPEND cuda_options TIMEOUT ${arg_TIMEOUT})
+    endif()
+    gridfold_test(${subject}_cpu_test LIBRARIES ${arg_LIBRARIES}
+        SOURCES $<TARGET_OBJECTS:${subject}_tests> "${PROJECT_SOURCE_DIR}/tests/device/cpu.cpp")
+    gridfold_test(${subject}_cuda_test LIBRARIES ${arg_LIBRARIES} ${cuda_options}
+        SOURCES $<TARGET_OBJECTS:${subject}_tests> "${PROJECT_SOURCE_DIR}/tests/device/cuda.cpp" ${arg_CUDA_SOURCES})
+    gridfold_emulated_test(${subject}_cuda_test)
+endfunction()
+
+# gridfold_without_sanitizers(<file>…): files that instantiate many kernels of users' reductions, which take a sanitizer's
+# compiler minutes. own_ops_test and operands_test check such kernels.
+function(gridfold_without_sanitizers)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
 endfunction()

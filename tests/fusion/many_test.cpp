@@ -8,6 +8,7 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "device/device_under_test.hpp"
 #include "emulator/device/emulated.hpp"
 #include "error/refusal.hpp"
 
@@ -33,7 +34,7 @@ protected:
         }
         return values;
     }
-    const std::string device = GRIDFOLD_TEST_DEVICE;
+    const std::string device = gf::test::device_under_test;
 };
 
 /// Compares results byte for byte.

@@ -12,8 +12,8 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "device/on_device.hpp"
 #include "error/refusal.hpp"
-#include "fusion/on_device.hpp"
 
 namespace {
 

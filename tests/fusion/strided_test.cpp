@@ -18,6 +18,7 @@
 #include <gridfold/core/stream.hpp>
 #include <gridfold/gridfold.hpp>
 
+#include "device/device_under_test.hpp"
 #include "emulator/device/emulated.hpp"
 #include "error/refusal.hpp"
 
@@ -156,7 +157,7 @@ protected:
         return {strided, keep(contiguous(layout, type, memory), type, layout.extents, where)};
     }
 
-    const std::string device = GRIDFOLD_TEST_DEVICE;
+    const std::string device = gf::test::device_under_test;
     std::deque<Bytes> on_host;
     std::deque<gf::DeviceBuffer> on_device;
 };

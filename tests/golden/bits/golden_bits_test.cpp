@@ -21,6 +21,7 @@
 
 #include <gridfold/gridfold.hpp>
 
+#include "device/device_under_test.hpp"
 #include "fusion/device_scale.hpp"
 #include "golden_graphs.hpp"
 #include "inputs.hpp"
@@ -30,7 +31,7 @@
 namespace gf::golden {
 namespace {
 
-constexpr std::string_view device = GRIDFOLD_TEST_DEVICE;
+const std::string_view device = test::device_under_test;
 
 /// An array in the memory of the device under test, `offset_bytes` after the start of its allocation.
 class Array {
@@ -304,7 +305,6 @@ TEST_P(GoldenBits, belong_to_the_graphs_and_sizes_that_there_are) {
     EXPECT_EQ(read_hashes(GetParam().name).size(), lines);
 }
 
-#ifdef GRIDFOLD_TEST_ON_CPU
 /// Sets GRIDFOLD_CPU while it lives.
 class ChosenInstructions {
 public:
@@ -314,12 +314,14 @@ public:
     ChosenInstructions& operator=(const ChosenInstructions&) = delete;
 };
 
-TEST_P(GoldenBits, are_the_same_in_the_baseline_instructions) {
+using InstructionSets = GoldenBits;
+
+TEST_P(InstructionSets, give_the_golden_bits_in_the_baseline_instructions) {
     const ChosenInstructions chosen("baseline");
     expect_golden_bits(some_graphs(GetParam(), oracle::sanitized ? GetParam().one_in : 1), Way::fused);
 }
 
-TEST_P(GoldenBits, are_the_same_in_avx2) {
+TEST_P(InstructionSets, give_the_golden_bits_in_avx2) {
     const ChosenInstructions chosen("avx2");
     try {
         compile(parse("f(x: f32[n]) -> s = sum(x)"), {.device = "cpu"});
@@ -328,10 +330,12 @@ TEST_P(GoldenBits, are_the_same_in_avx2) {
     }
     expect_golden_bits(some_graphs(GetParam(), oracle::sanitized ? GetParam().one_in : 1), Way::fused);
 }
-#endif
 
-INSTANTIATE_TEST_SUITE_P(Files, GoldenBits, testing::ValuesIn(files),
-                         [](const testing::TestParamInfo<File>& test) { return std::string(test.param.name); });
+std::string name_of(const testing::TestParamInfo<File>& test) { return test.param.name; }
+INSTANTIATE_TEST_SUITE_P(Files, GoldenBits, testing::ValuesIn(files), name_of);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(InstructionSets); // on a GPU
+INSTANTIATE_TEST_SUITE_P(Files, InstructionSets,
+                         testing::ValuesIn(files, device == "cpu" ? std::end(files) : std::begin(files)), name_of);
 
 } // namespace
 } // namespace gf::golden

@@ -1,4 +1,4 @@
-// The fixture of tests that are built once for each backend: GRIDFOLD_TEST_DEVICE is "cpu" or "cuda".
+// The fixture of tests that run on each device.
 #pragma once
 
 #include <string>
@@ -8,6 +8,8 @@
 
 #include <gridfold/core/device.hpp>
 #include <gridfold/gridfold.hpp>
+
+#include "device/device_under_test.hpp"
 
 namespace gf::test {
 
@@ -21,7 +23,7 @@ protected:
     static Executable compile(const std::string& text, bool fuse = true) {
         return gf::compile(parse(text), {.device = device, .fuse = fuse, .threads = 2});
     }
-    static constexpr const char* device = GRIDFOLD_TEST_DEVICE;
+    static constexpr const char* const& device = device_under_test;
 };
 
 } // namespace gf::test

@@ -1,0 +1,7 @@
+#include "device_under_test.hpp"
+
+namespace gf::test {
+
+const char* const device_under_test = "cuda";
+
+} // namespace gf::test
