@@ -61,9 +61,25 @@ TEST(EmitPhases, a_function_of_elements_is_called_in_one_phase) {
     const auto schedule = gf::cuda::for_held_rows(rows_of(1'000, 8), plan, plan.sweeps[0], Problems::one);
     ASSERT_TRUE(schedule && schedule->holds_values);
     const std::string text = gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source;
-    const std::string call = "map_exp<f32>(v";
+    const std::string call = "exp_of_nonpositive(v";
     EXPECT_NE(text.find(call), std::string::npos);
     EXPECT_EQ(text.find(call, text.find(call) + 1), std::string::npos) << "called in two phases";
+}
+
+TEST(EmitPhases, exp_of_a_difference_from_a_maximum_is_that_of_a_nonpositive_number) {
+    const auto calls = [](std::string_view exponent) {
+        const gf::Plan plan = joined("f(x: f32[i, k], z: f32[i, k]) let e = exp(" + std::string(exponent) +
+                                     "); -> y = e / sum(e over [k])");
+        const auto schedule = gf::cuda::for_held_rows(rows_of(1'000, 8), plan, plan.sweeps[0], Problems::one);
+        const std::string text = gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source;
+        return text.find("exp_of_nonpositive(v") != std::string::npos;
+    };
+    EXPECT_TRUE(calls("x - max(x over [k])"));
+    EXPECT_FALSE(calls("x - max(x where x < 1.0 over [k])"));
+    EXPECT_FALSE(calls("x - max(z over [k])"));
+    EXPECT_FALSE(calls("x - min(x over [k])"));
+    EXPECT_FALSE(calls("max(x over [k]) - x"));
+    EXPECT_FALSE(calls("x + max(x over [k])"));
 }
 
 TEST(EmitPhases, rows_that_registers_and_shared_memory_cannot_hold_have_no_schedule) {

@@ -146,6 +146,25 @@ TEST(Convert, SaturatesFloatsAndTurnsNaNToZero) {
     EXPECT_EQ(device::convert<float>((std::int64_t{1} << 24) + 1), 0x1p24f);
 }
 
+template <class T, class Bits> void expect_bits_of_exp(Bits bits) {
+    const T x = bit_cast<T>(bits);
+    ASSERT_EQ(bit_cast<Bits>(device::exp_of_nonpositive(x)), bit_cast<Bits>(device::exp(x))) << x;
+}
+
+TEST(Exp, OfNonpositiveNumbersHasTheSameBits) {
+    constexpr std::uint32_t zero = 0x8000'0000, infinity = 0xff80'0000;
+    for (std::uint32_t bits = zero; bits <= infinity; bits += 251) expect_bits_of_exp<float>(bits);
+    for (float x = -80; x > -110; x = std::nextafter(x, -200.0F)) // denormal results
+        expect_bits_of_exp<float>(bit_cast<std::uint32_t>(x));
+    for (double x = -1e-9; x > -760; x = x * 1.00001) expect_bits_of_exp<double>(bit_cast<std::uint64_t>(x));
+    constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    for (const float x : {0.0F, -0.0F, -inf}) {
+        expect_bits_of_exp<float>(bit_cast<std::uint32_t>(x));
+        expect_bits_of_exp<double>(bit_cast<std::uint64_t>(double{x}));
+    }
+    EXPECT_TRUE(std::isnan(device::exp_of_nonpositive(nan)));
+}
+
 TEST(Division, FloorsAsNumPyDoes) {
     const auto f32 = [](std::uint32_t bits) { return bit_cast<float>(bits); };
     const auto f64 = [](std::uint64_t bits) { return bit_cast<double>(bits); };

@@ -43,6 +43,8 @@ void Emitter::phase(int number) {
     const bool keeps =
         std::ranges::any_of(results_of(sweep_, number), [&](ValueId v) { return kept[v] || divisor[v]; });
     out_.line("static constexpr bool keeps = {};", keeps);
+    const Table<ValueId, bool> by = values_of_elements(sweep_, number, schedule_.holds_values).divisors;
+    out_.line("static constexpr bool divides = {};", std::ranges::find(by, true) != by.end());
     stored(cuda::element_stores(sweep_, number));
     folds(number);
     const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);
@@ -76,7 +78,7 @@ void Emitter::element_of(int phase) {
         if (values.held[v]) out_.line("const {0} v{1} = l.held.v{1}[at.n];", spell(code_.code(v).type), v);
         if (!values.computed[v]) continue;
         if (const Instruction& i = code_.code(v); divides_by_result(sweep_, i)) {
-            out_.line("const f32 v{} = divided(v{}, l.kept.by_v{});", v, i.operands[0], i.operands[1]);
+            out_.line("const f32 v{} = divided(at, v{}, l.kept.by_v{});", v, i.operands[0], i.operands[1]);
             out_.note(instruction_text(plan_, v, i));
         } else {
             value(v, false);

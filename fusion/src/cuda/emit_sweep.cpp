@@ -236,7 +236,7 @@ void Emitter::stored(const std::vector<Store>& stores) {
     for (const Store& s : stores) {
         const std::string name = code_.out_pointer(s.array);
         if (is_flat(s, plan_, sweep_)) members.push_back(name);
-        out_.line("Pack<{}, width> {};", spell_stored(code_.array(s.array).type), name);
+        out_.line("{} {};", spell_stored_pack(code_.array(s.array).type), name);
     }
     out_.close("};");
     if (!members.empty()) visitor("each_store", members);
@@ -387,7 +387,7 @@ void Emitter::take(int phase, const std::vector<Store>& stores) {
     }
     for (const Store& s : stores) {
         out_.line("at.stored.{}[at.n] = {};", code_.out_pointer(s.array),
-                  spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
+                  spell_to_pack(code_.array(s.array).type, fmt::format("v{}", s.value)));
         out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
     }
 }

@@ -32,9 +32,23 @@ std::string spell_widened(DType type, const std::string& stored) {
     return is_half(type) ? fmt::format("{}_to_f32({})", to_text(type), stored) : stored;
 }
 
+std::string spell_of_pack(DType type, const std::string& pack, const std::string& n) {
+    if (type == DType::bf16) return fmt::format("bf16_of({}, {})", pack, n);
+    return spell_widened(type, fmt::format("{}[{}]", pack, n));
+}
+
 std::string spell_narrowed(DType type, const std::string& value) {
     if (type == DType::boolean) return fmt::format("u8({})", value);
     return is_half(type) ? fmt::format("f32_to_{}({})", to_text(type), value) : value;
+}
+
+std::string spell_stored_pack(DType type) {
+    if (is_half(type)) return fmt::format("HalfPack<{}, width>", type == DType::f16 ? "HalfOfF16" : "HalfOfBf16");
+    return fmt::format("Pack<{}, width>", spell_stored(type));
+}
+
+std::string spell_to_pack(DType type, const std::string& value) {
+    return is_half(type) ? value : spell_narrowed(type, value);
 }
 
 std::string spell_constant(DType type, std::uint64_t bits) {

@@ -149,7 +149,7 @@ std::string SweepCode::expression(ValueId v) const {
         return spell_widened(type, fmt::format("read<{}>(scalars[{}])", spell_stored(type), i.scalar));
     }
     case Opcode::is_empty: return fmt::format("scalars[{}].empty != 0", i.scalar);
-    case Opcode::load: return spell_widened(array(i.array).type, fmt::format("l.{}[at.n]", gathered(i)));
+    case Opcode::load: return spell_of_pack(array(i.array).type, fmt::format("l.{}", gathered(i)), "at.n");
     case Opcode::index:
         return sweep_.dims.size() > 1 ? fmt::format("l.index_{}[at.n]", position(i.dim)) : "at.index()"; // defect: dim
     case Opcode::map: return call(i);
@@ -165,7 +165,20 @@ std::string SweepCode::expression(ValueId v) const {
     return {};
 }
 
+/// True if the value is x − max(x), or NaN.
+bool SweepCode::is_nonpositive(ValueId v) const {
+    const Instruction& i = code(v);
+    if (i.opcode != Opcode::map || i.map != &map_op::sub) return false;
+    const Instruction& from = code(i.operands[1]);
+    if (from.opcode != Opcode::finalize || from.reduce != &reduce_op::max) return false;
+    const Fold& fold = sweep_.folds[from.fold];
+    const std::string type = spell(i.compute); // a half type's values are f32 here, too
+    return fold.value == i.operands[0] && !fold.mask.valid() && spell(fold.element) == type && spell(from.type) == type;
+}
+
 std::string SweepCode::call(const Instruction& i) const {
+    if (i.map == &map_op::exp && is_nonpositive(i.operands[0]))
+        return fmt::format("exp_of_nonpositive(v{})", i.operands[0]);
     std::string text = fmt::format("map_{}<{}>(", i.map->name, spell(i.compute));
     for (int n = 0; n < i.map->arity; ++n)
         text += fmt::format("{}v{}", n ? ", " : "", i.operands[static_cast<std::size_t>(n)]);

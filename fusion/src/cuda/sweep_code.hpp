@@ -54,6 +54,7 @@ public:
 
 private:
     std::string call(const Instruction& i) const;
+    bool is_nonpositive(ValueId v) const;
 
     const Plan& plan_;
     const Sweep& sweep_;

@@ -9,6 +9,7 @@
 //   Kept                          the values of a row that later phases read; Loads has them as `kept`
 //   Held                          the values of elements that later phases read; Loads has them as `held`
 //   keeps                         the phase's finish() sets values of Kept
+//   divides                       the phase divides elements by values of Kept
 //   finish(states, result, kept)  writes a row's results, and sets its values
 //   each_got(visit, loads)        visits the packs of Loads that the phase takes from shared memory, each with its
 //                                 first word among the held_words of a pack
@@ -110,6 +111,16 @@ private:
     }
 };
 
+/// The argument of an element() that divides, and does not check its quotients one by one: `are_sure` becomes false.
+template <class Phase> struct TakingQuotients : Taking<Phase, true> {
+    bool& are_sure;
+};
+template <class Phase> GRIDFOLD_FN f32 divided(const TakingQuotients<Phase>& at, f32 a, const Divisor& d) {
+    const f32 q = fast_quotient(a, d);
+    at.are_sure = bool(at.are_sure & is_sure(q)); // without a branch
+    return q;
+}
+
 /// The rows of a thread, which share its warp or several warps with other threads.
 template <class Kernel> struct HeldRows {
     using Loads = typename Kernel::Loads;
@@ -186,11 +197,32 @@ private:
                 Lanes<Phase> none;
                 source.load(place, loads, begin, from, turn);
 #pragma unroll
-                for (int u = 0; u < in_flight; ++u) place.fold_pack(none, loads[u], begin + u, from, turn);
+                for (int u = 0; u < in_flight; ++u) {
+                    if (Phase::divides && place.elements_of(begin + u, from) == Kernel::width)
+                        map_quotients(place, none, loads[u], begin + u, from, turn);
+                    else
+                        place.fold_pack(none, loads[u], begin + u, from, turn);
+                }
             }
             from += step;
             ++turn;
         } while (Kernel::several_slabs && from < kernel.elements);
+    }
+
+    /// The same of a whole pack whose elements are divided. A branch for each quotient would cost as much as the quotient.
+    template <class Phase>
+    GRIDFOLD_FN void map_quotients(const WarpRows<Phase>& place, Lanes<Phase>& none, Loads& loads, int pack, i32 from,
+                                   u32 turn) const {
+        constexpr int width = Kernel::width;
+        typename Phase::Stored stored;
+        typename Phase::Folds::template Packs<width> no_pack;
+        bool are_sure = true;
+#pragma unroll
+        for (int n = 0; n < width; ++n)
+            place.kernel.element(
+                loads, TakingQuotients<Phase>{{none, no_pack, stored, from + place.index(pack), turn, n}, are_sure});
+        if (!are_sure) place.template take_elements<true>(none, stored, loads, pack, from, width, turn);
+        place.template store_elements<true>(stored, pack, from, width);
     }
 
     /// Combines and finishes the rows of a group of packs, and passes their values to their threads.

@@ -14,6 +14,21 @@ template <class T, int N> union Pack {
     GRIDFOLD_FN T operator[](int n) const { return element[n]; }
 };
 
+/// Element n of a pack of bfloat16. A compiler takes three instructions for the upper half of a word as a u16.
+template <int N> GRIDFOLD_FN f32 bf16_of(const Pack<u16, N>& pack, int n) {
+    if constexpr (N % 2 == 0)
+        return from_bits(n % 2 == 0 ? pack.word[n / 2] << 16 : pack.word[n / 2] & 0xffff0000u);
+    else
+        return bf16_to_f32(pack[n]);
+}
+
+/// N elements to be stored as Half, HalfOfF16 or HalfOfBf16: one instruction converts two.
+template <class Half, int N> struct HalfPack {
+    f32 element[N];
+    GRIDFOLD_FN f32& operator[](int n) { return element[n]; }
+    GRIDFOLD_FN u16 operator[](int n) const { return Half::one(element[n]); }
+};
+
 /// Reads elements [0, count) of p and no others. `aligned`: p is a multiple of Pack::bytes; otherwise elements are read
 /// one at a time. `whole`: count is N.
 template <bool aligned, bool whole, class T, int N> GRIDFOLD_FN void load_pack(Pack<T, N>& to, const T* p, int count) {
@@ -93,6 +108,19 @@ GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligne
 #pragma unroll
     for (int i = 0; i < N; ++i)
         if (whole || i < count) p[i] = from.element[i]; // defect: store elements
+}
+
+template <bool whole, class Half, int N>
+GRIDFOLD_FN void store_pack(u16* p, const HalfPack<Half, N>& from, int count, bool aligned) {
+    Pack<u16, N> halves;
+    if constexpr (N % 2 == 0) {
+#pragma unroll
+        for (int i = 0; i < N; i += 2) halves.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) halves.element[i] = from[i];
+    }
+    store_pack<whole>(p, halves, count, aligned);
 }
 
 /// The coordinates of an element of a row-major domain, walked in increasing order.

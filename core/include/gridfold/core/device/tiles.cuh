@@ -89,8 +89,8 @@ template <class Kernel> struct TileOfBlock {
         }
         barrier(); // the next array, or tile, uses the same memory
     }
-    template <class T, class Offset>
-    GRIDFOLD_FN void write(const Pack<T, width>& from, T* array, const Offset& offset) const {
+    template <class Elements, class T, class Offset>
+    GRIDFOLD_FN void write(const Elements& from, T* array, const Offset& offset) const {
 #pragma unroll
         for (int n = 0; n < width; ++n) {
             i64 at[rank];

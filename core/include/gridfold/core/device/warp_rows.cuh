@@ -389,6 +389,14 @@ private:
     GRIDFOLD_FN void fold_elements_of(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, i32 elements,
                                       u32 turn) const {
         typename Kernel::Stored stored;
+        take_elements<whole>(lanes, stored, loads, pack, from, elements, turn);
+        store_elements<whole>(stored, pack, from, elements);
+    }
+
+public:
+    template <bool whole>
+    GRIDFOLD_FN void take_elements(Lanes<Kernel>& lanes, typename Kernel::Stored& stored, Loads& loads, int pack,
+                                   i32 from, i32 elements, u32 turn) const {
         typename Kernel::Folds::template Packs<width> whole_pack;
 #pragma unroll
         for (int n = 0; n < width; ++n) {
@@ -399,6 +407,9 @@ private:
             using F = decltype(f);
             if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
         });
+    }
+    template <bool whole>
+    GRIDFOLD_FN void store_elements(typename Kernel::Stored& stored, int pack, i32 from, i32 elements) const {
         Kernel::each_store(
             [&](auto* p, auto& pack_of) {
                 store_pack<whole>(p + element(pack, from), pack_of, elements, kernel.stores_aligned);

@@ -12,8 +12,8 @@ template <class A> struct LogSumExpStates {
         A sum;
     };
     GRIDFOLD_FN static State identity() { return {-infinity<A>(), A(0)}; }
-    /// e^(x − from); 1 if both are the same infinity.
-    GRIDFOLD_FN static A exp_below(A x, A from) { return x == from ? A(1) : exp(x - from); }
+    /// e^(x − from) for x ≤ from; 1 if both are the same infinity.
+    GRIDFOLD_FN static A exp_below(A x, A from) { return x == from ? A(1) : exp_of_nonpositive(x - from); }
     GRIDFOLD_FN static void combine(State& s, const State& t) {
         const A largest = s.largest > t.largest ? s.largest : t.largest;
         s = {largest, s.sum * exp_below(s.largest, largest) + t.sum * exp_below(t.largest, largest)}; // defect: bases

@@ -92,6 +92,13 @@ template <class T> GRIDFOLD_FN T exp(T x) {
     const T r = e.r.high;
     return scaled(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.exponent);
 }
+/// e^x for x ≤ 0, the bits of exp(x): 2^n has no upper end, so its second factor is a constant.
+template <class T> GRIDFOLD_FN T exp_of_nonpositive(T x) {
+    constexpr int up = 64; // 2^(n + up) is normal for every n
+    const Reduced<T> e = reduced_by_ln2(at_least(x, exp_least<T>));
+    const T r = e.r.high, power = from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias - up)) << Real<T>::fraction));
+    return fma(r, fma(r, exp_rest(r), T(1)), T(1)) * power * T(0x1p-64);
+}
 template <class T> GRIDFOLD_FN T exp2(T x) {
     x = between(x, constant<T>(-150, -1076), constant<T>(128, 1024));
     const T shifted = x + Real<T>::to_whole, r = x - (shifted - Real<T>::to_whole);
@@ -147,6 +154,7 @@ template <class T> GRIDFOLD_FN T sigmoid(T x) {
 
 namespace GRIDFOLD_NAMESPACE {
 GRIDFOLD_FUNCTION_1(exp)
+GRIDFOLD_FUNCTION_1(exp_of_nonpositive)
 GRIDFOLD_FUNCTION_1(exp2)
 GRIDFOLD_FUNCTION_1(expm1)
 GRIDFOLD_FUNCTION_1(sinh)

@@ -58,6 +58,13 @@ template <class T> GRIDFOLD_FN Bits<T> choose_bits(bool condition, Bits<T> yes, 
 template <class T> GRIDFOLD_FN T pick(bool condition, T yes, T no) {
     return from_bits(choose_bits<T>(condition, to_bits(yes), to_bits(no)));
 }
+/// x, or `low` if that is greater; NaN stays NaN.
+template <class T> GRIDFOLD_FN T at_least(T x, T low) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) return maximum(x, low); // one instruction there
+#endif
+    return pick(x < low, low, x);
+}
 /// x limited to low … high; NaN stays NaN.
 template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
