@@ -3,7 +3,7 @@
 # Fails if an object defines a symbol outside of gf::cpu::<SET>: files compiled for different instruction sets would share
 # it, and the linker could give code for a wider set to a machine that has none of it.
 string(LENGTH "${SET}" length)
-set(inside "^_Z(GV)?(Z)?NK?2gf3cpu${length}${SET}")
+set(inside "^_Z(GV)?Z*NK?2gf3cpu${length}${SET}")
 string(REPLACE "|" ";" OBJECTS "${OBJECTS}")
 set(found 0)
 foreach(object IN LISTS OBJECTS)

@@ -209,7 +209,8 @@ private:
         } while (Kernel::several_slabs && from < kernel.elements);
     }
 
-    /// The same of a whole pack whose elements are divided. A branch for each quotient would cost as much as the quotient.
+    /// The same of a whole pack whose elements are divided. A branch for each quotient would cost as much as the
+    /// quotient.
     template <class Phase>
     GRIDFOLD_FN void map_quotients(const WarpRows<Phase>& place, Lanes<Phase>& none, Loads& loads, int pack, i32 from,
                                    u32 turn) const {
