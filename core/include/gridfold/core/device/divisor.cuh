@@ -21,7 +21,7 @@ GRIDFOLD_FN Divisor divisor(f32 value) {
     return {value, reciprocal, fma(-value, reciprocal, 1.0f) * reciprocal};
 }
 
-/// a / d.value, if is_sure() is true of it.
+/// a / d.value, if is_sure() is true of its size().
 GRIDFOLD_FN f32 fast_quotient(f32 a, const Divisor& d) {
 #if defined(__CUDACC__) && !defined(GRIDFOLD_FAST_MATH)
     const f32 near = __fmaf_rn(a, d.reciprocal, a * d.rest);
@@ -30,19 +30,20 @@ GRIDFOLD_FN f32 fast_quotient(f32 a, const Divisor& d) {
     return a / d.value;
 #endif
 }
-/// False for NaN: a product has overflowed.
-GRIDFOLD_FN bool is_sure(f32 quotient) {
+/// |quotient|, which is no instruction of its own; abs() is one, because it keeps a NaN's bits.
+GRIDFOLD_FN f32 size(f32 quotient) {
 #if defined(__CUDACC__)
-    return fabsf(quotient) > 0x1p-60f; // abs() is an instruction: it keeps a NaN's bits
+    return fabsf(quotient);
 #else
-    return abs(quotient) > 0x1p-60f;
+    return abs(quotient);
 #endif
 }
+GRIDFOLD_FN bool is_sure(f32 size) { return size > 0x1p-60f; } // false for NaN: a product has overflowed
 
 /// a / d.value
 GRIDFOLD_FN f32 quotient(f32 a, const Divisor& d) {
     const f32 q = fast_quotient(a, d);
-    if (is_sure(q)) return q;
+    if (is_sure(size(q))) return q;
     if (a == 0.0f && d.reciprocal != 0.0f) return a * d.reciprocal; // rows of many zeros, such as a masked softmax
     return a / d.value;
 }

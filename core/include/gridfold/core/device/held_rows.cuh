@@ -111,13 +111,13 @@ private:
     }
 };
 
-/// The argument of an element() that divides, and does not check its quotients one by one: `are_sure` becomes false.
+/// The argument of an element() that divides, and does not check its quotients: `least` becomes the least size.
 template <class Phase> struct TakingQuotients : Taking<Phase, true> {
-    bool& are_sure;
+    f32& least;
 };
 template <class Phase> GRIDFOLD_FN f32 divided(const TakingQuotients<Phase>& at, f32 a, const Divisor& d) {
     const f32 q = fast_quotient(a, d);
-    at.are_sure = bool(at.are_sure & is_sure(q)); // without a branch
+    at.least = minimum(at.least, size(q));
     return q;
 }
 
@@ -217,12 +217,12 @@ private:
         constexpr int width = Kernel::width;
         typename Phase::Stored stored;
         typename Phase::Folds::template Packs<width> no_pack;
-        bool are_sure = true;
+        f32 least = infinity<f32>();
 #pragma unroll
         for (int n = 0; n < width; ++n)
             place.kernel.element(
-                loads, TakingQuotients<Phase>{{none, no_pack, stored, from + place.index(pack), turn, n}, are_sure});
-        if (!are_sure) place.template take_elements<true>(none, stored, loads, pack, from, width, turn);
+                loads, TakingQuotients<Phase>{{none, no_pack, stored, from + place.index(pack), turn, n}, least});
+        if (!is_sure(least)) place.template take_elements<true>(none, stored, loads, pack, from, width, turn);
         place.template store_elements<true>(stored, pack, from, width);
     }
 
