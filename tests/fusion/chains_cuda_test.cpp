@@ -66,6 +66,39 @@ TEST_F(Chains, have_the_cpus_bits_at_every_length) {
     }
 }
 
+/// Compares floating results by bits; any NaN equals any other.
+template <class T> void expect_same(const gf::Results& expected, const gf::Results& actual, const char* name) {
+    const std::vector<T> a = expected.to_vector<T>(name), b = actual.to_vector<T>(name);
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        ASSERT_TRUE(std::isnan(a[i]) ? std::isnan(b[i]) : std::memcmp(&a[i], &b[i], sizeof(T)) == 0)
+            << name << "[" << i << "] is " << b[i] << ", not " << a[i];
+}
+
+/// e^x that is denormal, 0 or NaN, rows of the same infinity, and quotients that are not sure.
+template <class T> void expect_the_cpus_bits_of_numbers_far_apart(const char* type, int scale) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    constexpr std::int64_t rows = 6, length = 1'000;
+    std::vector<float> x(rows * length);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = -0.131F * static_cast<float>(i % length);
+    x[2'000] = infinity;
+    x[3'007] = std::numeric_limits<float>::quiet_NaN();
+    for (std::size_t i = 4'000; i < 5'000; ++i) x[i] = -infinity;
+    for (std::size_t i = 5'003; i < 6'000; i += 3) x[i] = -infinity;
+    const gf::Graph graph = gf::parse(fmt::format("f(x: f32[i, k]) let z = {0}(x) * {0}({1}); "
+                                                  "let e = exp(z - max(z over [k])); "
+                                                  "-> y = e / sum(e over [k]), e = e, l = logsumexp(z over [k])",
+                                                  type, scale));
+    const gf::Bindings inputs{{"x", gf::view(x.data(), {rows, length})}};
+    const gf::Results expected = gf::compile(graph, {.device = "cpu"}).run(inputs),
+                      actual = gf::compile(graph, {.device = "cuda"}).run(inputs);
+    for (const char* const name : {"y", "e", "l"}) expect_same<T>(expected, actual, name);
+}
+TEST_F(Chains, of_numbers_far_apart_have_the_cpus_bits) {
+    expect_the_cpus_bits_of_numbers_far_apart<float>("f32", 1);
+    expect_the_cpus_bits_of_numbers_far_apart<double>("f64", 6);
+}
+
 TEST_F(Chains, rows_of_other_lengths_are_bound_in_turn) {
     const gf::Executable device = gf::compile(gf::parse(norm), {.device = "cuda"});
     const std::int64_t longest = is_emulated() ? 6'000 : 300'000;

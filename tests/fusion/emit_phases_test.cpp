@@ -67,14 +67,17 @@ TEST(EmitPhases, a_function_of_elements_is_called_in_one_phase) {
 }
 
 TEST(EmitPhases, exp_of_a_difference_from_a_maximum_is_that_of_a_nonpositive_number) {
-    const auto calls = [](std::string_view exponent) {
-        const gf::Plan plan = joined("f(x: f32[i, k], z: f32[i, k]) let e = exp(" + std::string(exponent) +
+    const auto calls = [](std::string_view exponent, const std::string& type = "f32") {
+        const gf::Plan plan = joined("f(x: " + type + "[i, k], z: f32[i, k]) let e = exp(" + std::string(exponent) +
                                      "); -> y = e / sum(e over [k])");
         const auto schedule = gf::cuda::for_held_rows(rows_of(1'000, 8), plan, plan.sweeps[0], Problems::one);
         const std::string text = gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source;
         return text.find("exp_of_nonpositive(v") != std::string::npos;
     };
     EXPECT_TRUE(calls("x - max(x over [k])"));
+    EXPECT_TRUE(calls("x - max(x over [k])", "f64"));
+    EXPECT_FALSE(calls("f64(x - max(x over [k]))", "i32")) << "a difference of integers may wrap";
+    EXPECT_FALSE(calls("f32(x) - f32(max(x over [k]))", "i32")) << "a conversion may round";
     EXPECT_FALSE(calls("x - max(x where x < 1.0 over [k])"));
     EXPECT_FALSE(calls("x - max(z over [k])"));
     EXPECT_FALSE(calls("x - min(x over [k])"));

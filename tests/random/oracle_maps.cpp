@@ -86,10 +86,10 @@ template <class T> T shifted(T a, T count, bool left) {
 template <class T> Table integers() {
     Table table;
     add_comparisons<T>(table);
-    // 128 bits do not overflow; the conversion to T keeps the low bits.
+    // The conversion to T keeps the low bits of sums in 128 bits and of products in 64.
     table["add"] = binary<T>([](T a, T b) { return T(Wide{a} + b); });
     table["sub"] = binary<T>([](T a, T b) { return T(Wide{a} - b); });
-    table["mul"] = binary<T>([](T a, T b) { return T(Wide{a} * b); });
+    table["mul"] = binary<T>([](T a, T b) { return T(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)); });
     table["fma"] = ternary<T>([](T a, T b, T c) {
         return T(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b) + static_cast<std::uint64_t>(c));
     });

@@ -165,15 +165,14 @@ std::string SweepCode::expression(ValueId v) const {
     return {};
 }
 
-/// True if the value is x − max(x), or NaN.
+/// True if the value is x − max(x), or NaN: not of a half type, whose differences are rounded by another instruction.
 bool SweepCode::is_nonpositive(ValueId v) const {
     const Instruction& i = code(v);
     if (i.opcode != Opcode::map || i.map != &map_op::sub) return false;
     const Instruction& from = code(i.operands[1]);
     if (from.opcode != Opcode::finalize || from.reduce != &reduce_op::max) return false;
     const Fold& fold = sweep_.folds[from.fold];
-    const std::string type = spell(i.compute); // a half type's values are f32 here, too
-    return fold.value == i.operands[0] && !fold.mask.valid() && spell(fold.element) == type && spell(from.type) == type;
+    return fold.value == i.operands[0] && !fold.mask.valid() && fold.element == i.compute && from.type == i.compute;
 }
 
 std::string SweepCode::call(const Instruction& i) const {

@@ -117,7 +117,9 @@ template <class Phase> struct TakingQuotients : Taking<Phase, true> {
 };
 template <class Phase> GRIDFOLD_FN f32 divided(const TakingQuotients<Phase>& at, f32 a, const Divisor& d) {
     const f32 q = fast_quotient(a, d);
+#if !defined(GRIDFOLD_FAST_MATH)
     at.least = minimum(at.least, size(q));
+#endif
     return q;
 }
 
@@ -198,10 +200,12 @@ private:
                 source.load(place, loads, begin, from, turn);
 #pragma unroll
                 for (int u = 0; u < in_flight; ++u) {
-                    if (Phase::divides && place.elements_of(begin + u, from) == Kernel::width)
-                        map_quotients(place, none, loads[u], begin + u, from, turn);
-                    else
-                        place.fold_pack(none, loads[u], begin + u, from, turn);
+                    if constexpr (Phase::divides)
+                        if (place.elements_of(begin + u, from) == Kernel::width) {
+                            map_quotients(place, none, loads[u], begin + u, from, turn);
+                            continue;
+                        }
+                    place.fold_pack(none, loads[u], begin + u, from, turn);
                 }
             }
             from += step;

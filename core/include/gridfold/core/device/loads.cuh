@@ -112,15 +112,16 @@ GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligne
 
 template <bool whole, class Half, int N>
 GRIDFOLD_FN void store_pack(u16* p, const HalfPack<Half, N>& from, int count, bool aligned) {
-    Pack<u16, N> halves;
-    if constexpr (N % 2 == 0) {
+    if constexpr (whole && N % 2 == 0) {
+        Pack<u16, N> halves;
 #pragma unroll
         for (int i = 0; i < N; i += 2) halves.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
+        store_pack<true>(p, halves, count, aligned);
     } else {
 #pragma unroll
-        for (int i = 0; i < N; ++i) halves.element[i] = from[i];
+        for (int i = 0; i < N; ++i)
+            if (whole || i < count) p[i] = from[i];
     }
-    store_pack<whole>(p, halves, count, aligned);
 }
 
 /// The coordinates of an element of a row-major domain, walked in increasing order.
