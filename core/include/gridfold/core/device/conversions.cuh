@@ -79,31 +79,24 @@ GRIDFOLD_FN u16 f32_to_bf16(f32 x) {
 }
 GRIDFOLD_FN f32 bf16_to_f32(u16 bits) { return from_bits(u32(bits) << 16); }
 
-/// The half types' conversions of two elements that share a word; `low` is the first in memory.
-struct HalfOfF16 {
-    GRIDFOLD_FN static u16 one(f32 x) { return f32_to_f16(x); }
+/// The conversions of a half type: of one element, and of two that share a word, `low` first in memory.
+template <bool is_bf16> struct HalfOf {
+    GRIDFOLD_FN static u16 one(f32 x) { return is_bf16 ? f32_to_bf16(x) : f32_to_f16(x); }
     GRIDFOLD_FN static u32 two(f32 low, f32 high) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
         u32 word;
-        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+        if constexpr (is_bf16)
+            asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+        else
+            asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
         return word;
 #else
         return u32(one(low)) | u32(one(high)) << 16;
 #endif
     }
 };
-struct HalfOfBf16 {
-    GRIDFOLD_FN static u16 one(f32 x) { return f32_to_bf16(x); }
-    GRIDFOLD_FN static u32 two(f32 low, f32 high) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        u32 word;
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-        return word;
-#else
-        return u32(one(low)) | u32(one(high)) << 16;
-#endif
-    }
-};
+using HalfOfF16 = HalfOf<false>;
+using HalfOfBf16 = HalfOf<true>;
 
 /// x as f32, rounded to odd if inexact: rounding the result to f16 or bf16 then equals rounding x once.
 GRIDFOLD_FN f32 to_f32_odd(f64 x) {

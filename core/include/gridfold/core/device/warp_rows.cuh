@@ -377,23 +377,7 @@ template <class Kernel> struct WarpRows {
         });
     }
 
-private:
-    /// Finishes the rows of a group, whose first pack is given; with several blocks, closes the block's states only.
-    GRIDFOLD_FN void finish_group(States& states, int first_pack, Closed& closed) const {
-        i64 number;
-        if (!has_row(first_pack, number)) return;
-        close(states, closed);
-        if constexpr (!Kernel::several_blocks) kernel.finish(closed, number);
-    }
-    template <bool whole>
-    GRIDFOLD_FN void fold_elements_of(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, i32 elements,
-                                      u32 turn) const {
-        typename Kernel::Stored stored;
-        take_elements<whole>(lanes, stored, loads, pack, from, elements, turn);
-        store_elements<whole>(stored, pack, from, elements);
-    }
-
-public:
+    /// Maps the elements of a pack, folds them, and puts what is to be stored into `stored`.
     template <bool whole>
     GRIDFOLD_FN void take_elements(Lanes<Kernel>& lanes, typename Kernel::Stored& stored, Loads& loads, int pack,
                                    i32 from, i32 elements, u32 turn) const {
@@ -408,6 +392,7 @@ public:
             if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
         });
     }
+    /// Writes a pack's elements.
     template <bool whole>
     GRIDFOLD_FN void store_elements(typename Kernel::Stored& stored, int pack, i32 from, i32 elements) const {
         Kernel::each_store(
@@ -416,6 +401,22 @@ public:
             },
             kernel, stored);
         scatter<whole>(kernel, stored, element(pack, from), elements);
+    }
+
+private:
+    /// Finishes the rows of a group, whose first pack is given; with several blocks, closes the block's states only.
+    GRIDFOLD_FN void finish_group(States& states, int first_pack, Closed& closed) const {
+        i64 number;
+        if (!has_row(first_pack, number)) return;
+        close(states, closed);
+        if constexpr (!Kernel::several_blocks) kernel.finish(closed, number);
+    }
+    template <bool whole>
+    GRIDFOLD_FN void fold_elements_of(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, i32 elements,
+                                      u32 turn) const {
+        typename Kernel::Stored stored;
+        take_elements<whole>(lanes, stored, loads, pack, from, elements, turn);
+        store_elements<whole>(stored, pack, from, elements);
     }
 };
 
