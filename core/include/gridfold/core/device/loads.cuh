@@ -92,6 +92,14 @@ template <class T, int N> GRIDFOLD_FN void cut_out(Pack<T, N>& to, Window<T, N> 
         to.word[i] = funnel_shift_right(window.word[i], window.word[i + 1], 8 * (offset % 4)); // defect: cut words
 }
 
+/// Writes elements [0, count) of p, one at a time.
+template <bool whole, int N, class T, class Elements>
+GRIDFOLD_FN void store_elements(T* p, const Elements& from, int count) {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        if (whole || i < count) p[i] = from[i]; // defect: store elements
+}
+
 /// Writes elements [0, count) of p; `aligned` and `whole` as in load_pack.
 template <bool whole, class T, int N>
 GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligned) {
@@ -105,9 +113,7 @@ GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligne
                             reinterpret_cast<const u32(&)[words]>(from.word[i * words]));
             return;
         }
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-        if (whole || i < count) p[i] = from.element[i]; // defect: store elements
+    store_elements<whole, N>(p, from.element, count);
 }
 
 template <bool whole, class Half, int N>
@@ -118,9 +124,7 @@ GRIDFOLD_FN void store_pack(u16* p, const HalfPack<Half, N>& from, int count, bo
         for (int i = 0; i < N; i += 2) halves.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
         store_pack<true>(p, halves, count, aligned);
     } else {
-#pragma unroll
-        for (int i = 0; i < N; ++i)
-            if (whole || i < count) p[i] = from[i];
+        store_elements<whole, N>(p, from, count);
     }
 }
 
