@@ -17,6 +17,7 @@
 #endif
 
 #include "fusion/cpu_run.hpp"
+#include "fusion/own_reductions.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "fusion/cpu_run.hpp"
-#include "fusion/wide_states.hpp"
+#include "fusion/own_reductions.hpp"
 
 namespace {
 
@@ -290,7 +290,7 @@ TEST(BackendCpuOrder, a_users_monoid) {
                                        });
 }
 
-/// A reduction of wide_states.hpp against the canonical order of its monoid.
+/// A reduction of own_reductions.hpp against the canonical order of its monoid.
 template <template <class, class> class Monoid, class E, class R> void expect_own(const gf::ReduceOp& row) {
     using M = Monoid<E, E>;
     for (const bool masked : {false, true})

@@ -20,27 +20,9 @@
 #include <gridfold/fusion/order.hpp>
 #include <gridfold/ops/device/monoid.cuh>
 #include <gridfold/ops/expr.hpp>
-#include <gridfold/ops/op_macros.hpp>
+#include <gridfold/ops/fold_traits.hpp>
 
 #include "host_kernels/kernels.hpp"
-
-// clang-format off
-// Declares itself commutative and is not: its result depends on the order of elements and states.
-GRIDFOLD_REDUCTION(ordered, "a monoid that shows the order of its elements",
-    static constexpr bool associative_and_commutative = true;
-    struct State { A sum, scale; };
-    GRIDFOLD_FN static State identity() { return {A(0), A(0)}; }
-    GRIDFOLD_FN static void accumulate(State& s, E x, i64) {
-        s.scale = s.scale == A(0) ? A(1) : mul(s.scale, A(3));
-        s.sum = add(s.sum, mul(convert<A>(x), s.scale));
-    }
-    GRIDFOLD_FN static void combine(State& s, const State& t) {
-        if (t.scale == A(0)) return; // the identity
-        s.sum = s.scale == A(0) ? t.sum : add(mul(s.sum, A(5)), t.sum);
-        s.scale = add(s.scale, t.scale);
-    }
-    GRIDFOLD_FN static A finalize(const State& s) { return s.sum; })
-// clang-format on
 
 namespace gf::test {
 

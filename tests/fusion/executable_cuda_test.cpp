@@ -12,7 +12,7 @@
 #include "emulator/device/emulated.hpp"
 #include "error/refusal.hpp"
 #include "fusion/device_array.hpp"
-#include "fusion/wide_states.hpp"
+#include "fusion/own_reductions.hpp"
 
 namespace {
 

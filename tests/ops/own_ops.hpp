@@ -46,3 +46,6 @@ GRIDFOLD_REDUCTION(mean_of_squares, "the mean of a * a, 0 for no elements",
         s.count += t.count;
     }
     GRIDFOLD_FN static A finalize(const State& s) { return s.count == 0 ? A(0) : A(s.sum / f64(s.count)); })
+
+GRIDFOLD_COMPILED_ELSEWHERE(range)
+GRIDFOLD_COMPILED_ELSEWHERE(mean_of_squares)

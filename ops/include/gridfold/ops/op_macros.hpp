@@ -117,6 +117,12 @@
     GRIDFOLD_DETAIL_REDUCE_FUNCTIONS(name, reduce_op::name.monoid->operands)                               \
     }
 
+/// For a reduction that a header defines: its kernels take a compiler some ten seconds, and are compiled once, not in
+/// each file that includes the header. The first line goes into the header, after the reduction, the second into one of
+/// these files.
+#define GRIDFOLD_COMPILED_ELSEWHERE(name) extern template struct gf::detail::UserReduction<gf::device::monoid_##name>;
+#define GRIDFOLD_COMPILED_HERE(name) template struct gf::detail::UserReduction<gf::device::monoid_##name>;
+
 #define GRIDFOLD_DETAIL_ROW(name, arity, rule, doc, ...) \
     gf::detail::UserMap<gf::device::map_##name, gf::TypeRule::rule, arity>::row(#name, doc, #__VA_ARGS__)
 #define GRIDFOLD_DETAIL_MONOID_TEXT(name, body) "template <class E, class A> struct monoid_" name " { " body " };\n"
@@ -148,6 +154,12 @@ namespace gf::device {
 struct gridfold_ops_are_defined_outside_of_any_namespace;
 } // namespace gf::device
 
+// Not every loop vectorises. clang warns at the place of the loop (host/folds.hpp, host/positions.hpp) or, at -O3, of
+// the function that it was inlined into.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
 namespace gf::device::kernels {
 GRIDFOLD_STATES(UserStates, GRIDFOLD_DETAIL_EXACT_KERNEL);
 GRIDFOLD_POSITIONS(UserPositions, Loops::single, GRIDFOLD_DETAIL_EXACT_KERNEL);
@@ -158,6 +170,9 @@ GRIDFOLD_FOLDS(UserFoldAvx2, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL __attribute
 GRIDFOLD_FOLDS(UserFold, Loops::few, GRIDFOLD_DETAIL_FAST_KERNEL);
 #endif
 } // namespace gf::device::kernels
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 namespace gf::detail {
 
@@ -309,31 +324,18 @@ template <template <class, class> class Monoid> struct UserReduction {
         });
     }
 
-    static FoldTraits traits(DType element, DType accumulator, bool masked) {
-        return with_monoid(element, accumulator, [masked]<class M, class E>() { return traits_of<M>(masked); });
-    }
-    static const cpu::FoldKernels* kernels(DType element, DType accumulator, cpu::InstructionSet set) {
-        return with_monoid(element, accumulator, [set]<class M, class E>() { return UserMonoid<M, E>::kernels(set); });
-    }
+    // Defined outside, since a compiler that optimises would compile inline ones despite GRIDFOLD_COMPILED_ELSEWHERE.
+    static FoldTraits traits(DType element, DType accumulator, bool masked);
+    static const cpu::FoldKernels* kernels(DType element, DType accumulator, cpu::InstructionSet set);
+    static const cpu::PositionKernels* positions(DType element, DType accumulator);
+    static DType result(DType element, DType accumulator);
+    static void finalize(DType element, DType accumulator, const void* state, double, void* out);
+
     template <class M> using ResultOf = decltype(M::finalize(std::declval<const typename M::State&>()));
-    static DType result(DType element, DType accumulator) {
-        return with_monoid(element, accumulator, []<class M, class E>() {
-            static_assert(Element<ResultOf<M>>, "finalize returns an element type: bool, an integer, f32 or f64");
-            return dtype_of<ResultOf<M>>;
-        });
-    }
-    static void finalize(DType element, DType accumulator, const void* state, double, void* out) {
-        with_monoid(element, accumulator, [state, out]<class M, class E>() { finalize_one<M>(state, out); });
-    }
     template <class M> GRIDFOLD_DETAIL_EXACT_KERNEL static void finalize_one(const void* state, void* out) {
         *static_cast<ResultOf<M>*>(out) = M::finalize(*static_cast<const typename M::State*>(state));
     }
 
-    static const cpu::PositionKernels* positions(DType element, DType accumulator) {
-        return with_monoid(element, accumulator, []<class M, class E>() -> const cpu::PositionKernels* {
-            return &device::kernels::UserPositions_kernels<M, E>;
-        });
-    }
     static constexpr MonoidOp monoid(std::string_view name, std::string_view text) {
         return {.name = name,
                 .text = text,
@@ -359,5 +361,30 @@ template <template <class, class> class Monoid> struct UserReduction {
                 .user_result = &result};
     }
 };
+
+template <template <class, class> class Monoid>
+FoldTraits UserReduction<Monoid>::traits(DType element, DType accumulator, bool masked) {
+    return with_monoid(element, accumulator, [masked]<class M, class E>() { return traits_of<M>(masked); });
+}
+template <template <class, class> class Monoid>
+const cpu::FoldKernels* UserReduction<Monoid>::kernels(DType element, DType accumulator, cpu::InstructionSet set) {
+    return with_monoid(element, accumulator, [set]<class M, class E>() { return UserMonoid<M, E>::kernels(set); });
+}
+template <template <class, class> class Monoid>
+const cpu::PositionKernels* UserReduction<Monoid>::positions(DType element, DType accumulator) {
+    return with_monoid(element, accumulator, []<class M, class E>() -> const cpu::PositionKernels* {
+        return &device::kernels::UserPositions_kernels<M, E>;
+    });
+}
+template <template <class, class> class Monoid> DType UserReduction<Monoid>::result(DType element, DType accumulator) {
+    return with_monoid(element, accumulator, []<class M, class E>() {
+        static_assert(Element<ResultOf<M>>, "finalize returns an element type: bool, an integer, f32 or f64");
+        return dtype_of<ResultOf<M>>;
+    });
+}
+template <template <class, class> class Monoid>
+void UserReduction<Monoid>::finalize(DType element, DType accumulator, const void* state, double, void* out) {
+    with_monoid(element, accumulator, [state, out]<class M, class E>() { finalize_one<M>(state, out); });
+}
 
 } // namespace gf::detail

@@ -1,9 +1,26 @@
-// Users' reductions whose States are larger than a few scalars: up to the 64 words that a State may have.
+// Users' reductions: one that shows the order of its elements, and some whose States are larger than a few scalars, up
+// to the 64 words that a State may have. own_reductions.cpp compiles them.
 #pragma once
 
 #include <gridfold/ops/op_macros.hpp>
 
 // clang-format off
+// Declares itself commutative and is not: its result depends on the order of elements and states.
+GRIDFOLD_REDUCTION(ordered, "a monoid that shows the order of its elements",
+    static constexpr bool associative_and_commutative = true;
+    struct State { A sum, scale; };
+    GRIDFOLD_FN static State identity() { return {A(0), A(0)}; }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) {
+        s.scale = s.scale == A(0) ? A(1) : mul(s.scale, A(3));
+        s.sum = add(s.sum, mul(convert<A>(x), s.scale));
+    }
+    GRIDFOLD_FN static void combine(State& s, const State& t) {
+        if (t.scale == A(0)) return; // the identity
+        s.sum = s.scale == A(0) ? t.sum : add(mul(s.sum, A(5)), t.sum);
+        s.scale = add(s.scale, t.scale);
+    }
+    GRIDFOLD_FN static A finalize(const State& s) { return s.sum; })
+
 GRIDFOLD_REDUCTION(five_facts, "a State of five scalars of two sizes",
     static constexpr bool associative_and_commutative = true;
     struct State { f64 sum; f64 squares; u32 count; u32 odd; f64 farthest; };
@@ -108,3 +125,11 @@ GRIDFOLD_REDUCTION(farthest, "the largest distance from 0",
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.value = maximum(s.value, t.value); }
     GRIDFOLD_FN static A finalize(const State& s) { return s.value; })
 // clang-format on
+
+GRIDFOLD_COMPILED_ELSEWHERE(ordered)
+GRIDFOLD_COMPILED_ELSEWHERE(five_facts)
+GRIDFOLD_COMPILED_ELSEWHERE(eight_powers)
+GRIDFOLD_COMPILED_ELSEWHERE(thirty_two_scales)
+GRIDFOLD_COMPILED_ELSEWHERE(histogram_mark)
+GRIDFOLD_COMPILED_ELSEWHERE(widest)
+GRIDFOLD_COMPILED_ELSEWHERE(farthest)
