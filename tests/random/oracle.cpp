@@ -140,10 +140,11 @@ private:
     bool is_empty(const Node& node, const std::vector<NodeId>& operands, const Coordinates& place) const {
         const bool chooses = node.kind == NodeKind::map && std::string_view(node.map->name) == "choose";
         const auto is_empty_in = [&](std::size_t slot) {
+            const std::vector<bool>& empty = values_[operands[slot]].empty;
+            if (empty.empty()) return false; // most are: this runs for each element
             std::vector<DimId> dims = graph_.node(operands[slot]).dims;
             std::sort(dims.begin(), dims.end());
-            const std::vector<bool>& empty = values_[operands[slot]].empty;
-            return (dims == node.dims || chooses) && !empty.empty() && empty[number_of(operands[slot], place)];
+            return (dims == node.dims || chooses) && empty[number_of(operands[slot], place)];
         };
         if (node.kind == NodeKind::map && (chooses || std::string_view(node.map->name) == "select"))
             return is_empty_in(0) || is_empty_in(at(operands[0], place) != 0 ? 1 : 2);
