@@ -11,6 +11,10 @@
 # GRIDFOLD_LONG_TESTS, which scripts/test sets with --all.
 include(GoogleTest)
 option(GRIDFOLD_LONG_TESTS "Also build and run the tests that take long" ON)
+# Most of the time of tests on the emulated device goes to compiling kernels. Builds with the same compiler for kernels may
+# share a cache.
+set(GRIDFOLD_EMULATOR_COMPILER "${CMAKE_CXX_COMPILER}" CACHE FILEPATH "Compiles kernels for the emulator")
+set(GRIDFOLD_EMULATED_CACHE "${CMAKE_BINARY_DIR}/emulated/cache" CACHE PATH "Compiled kernels of the emulated device")
 
 # Sets <variable> to the device in the suffix of a binary's or a source's name, or to nothing.
 function(gridfold_device_suffix variable name)
@@ -94,7 +98,7 @@ function(gridfold_emulated_test name)
     add_test(NAME ${entry} COMMAND ${name} ${ARGN})
     set_tests_properties(${entry} PROPERTIES LABELS emulated TIMEOUT 600 COST 100
         FAIL_REGULAR_EXPRESSION "PASSED  . 0 tests" # the device was not found, and all were skipped
-        ENVIRONMENT "GRIDFOLD_CACHE_DIR=${folder}/cache"
+        ENVIRONMENT "GRIDFOLD_CACHE_DIR=${GRIDFOLD_EMULATED_CACHE}"
         ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${folder};GRIDFOLD_NVRTC=unset:")
 endfunction()
 

@@ -62,7 +62,8 @@ std::string contents(const fs::path& file) {
     return text.str();
 }
 
-/// Compiles kernels.cpp in `folder` to kernels.so, with a log.
+/// Compiles kernels.cpp in `folder` to kernels.so, with a log. Flags may name sanitizers: their runtime is that of this
+/// program's compiler.
 std::string command(const fs::path& folder, const std::string& flags) {
     // No strict aliasing: kernel text accesses elements as words, which device compilers allow. Hidden: otherwise
     // templates of one name in two libraries would be merged. Rounding math: otherwise gcc folds erfc of a constant to
@@ -71,7 +72,8 @@ std::string command(const fs::path& folder, const std::string& flags) {
                        "-ffp-contract=off -frounding-math -fno-strict-aliasing -fstack-clash-protection {1} -I '{2}' "
                        "-o '{3}/kernels.so' "
                        "'{3}/kernels.cpp' > '{3}/log' 2>&1",
-                       host_compiler(), flags, GRIDFOLD_EMULATOR_FOLDER, folder.string());
+                       flags.empty() ? host_compiler() : GRIDFOLD_OWN_COMPILER, flags, GRIDFOLD_EMULATOR_FOLDER,
+                       folder.string());
 }
 
 template <class F> F symbol(void* library, const std::string& name) {
@@ -94,7 +96,7 @@ std::string host_compiler() {
 }
 
 std::string compiler_identity() {
-    return host_compiler() + __VERSION__ + command({}, {}) + translation_unit({}) +
+    return GRIDFOLD_HOST_COMPILER_VERSION + command({}, {}) + translation_unit({}) +
            contents(fs::path(GRIDFOLD_EMULATOR_FOLDER) / "emulator.hpp");
 }
 
