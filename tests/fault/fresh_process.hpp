@@ -14,11 +14,15 @@
 namespace gf::fault {
 
 /// Calls `work` in a child with one failing allocation, then again without, for each allocation in turn. `work` throws
-/// or returns whether the answer was right; the second call must return true. Returns the number of failed allocations.
-template <class Work> std::uint64_t fail_each_of_a_fresh_process(Work&& work) {
+/// or returns whether the answer was right; the second call must return true. No allocation of `prepare`, which the
+/// child calls first, fails. Returns the number of failed allocations.
+template <class Work>
+std::uint64_t fail_each_of_a_fresh_process(
+    Work&& work, void (*prepare)() = [] {}) {
     constexpr int served_all = 1, other_exception = 2, wrong_answer = 3;
     const auto in_child = [&](std::uint64_t served) {
         alarm(60);
+        prepare();
         bool right = false;
         const Outcome outcome = attempt(served, Lack::once, [&] { right = work(); });
         if (!outcome.other.empty()) return other_exception;
