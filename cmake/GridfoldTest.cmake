@@ -14,7 +14,6 @@ option(GRIDFOLD_LONG_TESTS "Also build and run the tests that take long" ON)
 # Most of the time of tests on the emulated device goes to compiling kernels. Builds with the same compiler for kernels may
 # share a cache.
 set(GRIDFOLD_EMULATOR_COMPILER "${CMAKE_CXX_COMPILER}" CACHE FILEPATH "Compiles kernels for the emulator")
-set(GRIDFOLD_EMULATOR_OPTIMISATION -O1 CACHE STRING "How kernels are compiled for the emulator")
 set(GRIDFOLD_EMULATED_CACHE "${CMAKE_BINARY_DIR}/emulated/cache" CACHE PATH "Compiled kernels of the emulated device")
 
 # Sets <variable> to the device in the suffix of a binary's or a source's name, or to nothing.

@@ -56,7 +56,7 @@ protected:
             kernel("if (thread_index() != 9) return;\nvolatile char large[200 * 1024];\nlarge[0] = 1;"),
             kernel("barrier();\n++memory[0];"),
         };
-        module = std::make_unique<HostModule>(sources, "-O1"); // at -O0 a large frame may skip the guard of a stack
+        module = std::make_unique<HostModule>(sources);
     }
     static void TearDownTestSuite() { module.reset(); }
 

@@ -68,7 +68,7 @@ std::string command(const fs::path& folder, const std::string& flags) {
     // No strict aliasing: kernel text accesses elements as words, which device compilers allow. Hidden: otherwise
     // templates of one name in two libraries would be merged. Rounding math: otherwise gcc folds erfc of a constant to
     // other bits than the library's. Clash protection: a large frame cannot skip the guard of a stack.
-    return fmt::format("'{0}' -std=c++20 " GRIDFOLD_EMULATOR_OPTIMISATION " -w -fPIC -shared -fvisibility=hidden "
+    return fmt::format("'{0}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden "
                        "-ffp-contract=off -frounding-math -fno-strict-aliasing -fstack-clash-protection {1} -I '{2}' "
                        "-o '{3}/kernels.so' "
                        "'{3}/kernels.cpp' > '{3}/log' 2>&1",

@@ -29,7 +29,7 @@ constexpr std::uint64_t batches = 16;
 constexpr std::uint64_t all_graphs = 16;
 constexpr const char* kernel_flags = "-fsanitize=address,undefined -fno-sanitize-recover=all -g1";
 #else
-constexpr std::uint64_t all_graphs = 160;
+constexpr std::uint64_t all_graphs = 96;
 constexpr const char* kernel_flags = "";
 #endif
 std::uint64_t graphs_per_batch() { return oracle::setting("GRIDFOLD_RANDOM_GRAPHS", all_graphs) / batches; }

@@ -94,7 +94,7 @@ TEST(RandomKernels, compile_for_every_architecture) {
     if (const std::string reason = nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     std::vector<Compilation> compilations;
     Coverage coverage;
-    const std::uint64_t graphs = graph_count(48);
+    const std::uint64_t graphs = graph_count(32);
     for (std::uint64_t i = 0; i < graphs; ++i) {
         std::vector<const char*> targets{"sm_75", "sm_80", "sm_90"};
         if (i % 4 == 0) targets.push_back("sm_100");
