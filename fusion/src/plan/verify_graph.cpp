@@ -52,7 +52,10 @@ public:
 private:
     /// `node` is the one that breaks the rule, or the one after the last for a result.
     void require(bool holds, NodeId node, std::string_view rule) const {
-        if (holds) return;
+        if (!holds) report(node, rule);
+    }
+
+    [[noreturn]] void report(NodeId node, std::string_view rule) const {
         // Prints only the nodes before it: only verified nodes can be printed.
         Graph legal = graph_.like();
         for (NodeId n(0); n < node; n = n.next()) legal.append(graph_.node(n), graph_.operands(n));

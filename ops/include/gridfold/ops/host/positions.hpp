@@ -143,8 +143,8 @@ template <class M, class E, Loops loops> struct Positions {
         one.n = in.n;
         one.rows = 1;
         one.x = static_cast<const char*>(in.x) + row * in.n * bytes;
-        if (in.y != nullptr) one.y = static_cast<const char*>(in.y) + row * in.n * bytes_of_y;
-        if (in.z != nullptr) one.z = static_cast<const char*>(in.z) + row * in.n * bytes;
+        if (operand_count<M> > 1 || in.y != nullptr) one.y = static_cast<const char*>(in.y) + row * in.n * bytes_of_y;
+        if (operand_count<M> > 2) one.z = static_cast<const char*>(in.z) + row * in.n * bytes;
         if (in.mask != nullptr) one.mask = in.mask + row * in.n;
         return one;
     }
@@ -170,18 +170,14 @@ template <class M, class E, Loops loops> struct Positions {
 
     GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
         using Source = typename SourceOf<M, E>::Type;
-        if (in.y != nullptr && operand_count<M> == 1) {
-            if constexpr (takes_products<M>) {
-                if (in.mask != nullptr)
-                    fold_short<true, Products<E>>(memory, in, states);
-                else
-                    fold_short<false, Products<E>>(memory, in, states);
-            }
-        } else if (in.mask != nullptr) {
-            fold_short<true, Source>(memory, in, states);
-        } else {
-            fold_short<false, Source>(memory, in, states);
+        const bool masked = in.mask != nullptr;
+        if constexpr (takes_products<M>) {
+            using Product = Products<E>;
+            if (in.y != nullptr)
+                return masked ? fold_short<true, Product>(memory, in, states)
+                              : fold_short<false, Product>(memory, in, states);
         }
+        return masked ? fold_short<true, Source>(memory, in, states) : fold_short<false, Source>(memory, in, states);
     }
 
     GRIDFOLD_FN static void combine(State* s, const State* t, std::size_t n) {
