@@ -12,6 +12,7 @@
 #include <gridfold/core/error.hpp>
 
 #include "plan/format_id.hpp"
+#include "plan/order_code.hpp"
 
 namespace gf::plan {
 
@@ -66,7 +67,7 @@ public:
                                      store.array});
         for (const NodeId node : placed.yields)
             sweep_.yields.push_back({values_[node], scalar_of_[node], empty_of(node)});
-        sort_by_phase(used_values());
+        keep_values(sweep_, used_values(sweep_)); // without roundings that stores do themselves
         return std::move(sweep_);
     }
 
@@ -92,51 +93,6 @@ private:
         const bool rounds_again = i.opcode == Opcode::round && i.round_to == placement_.arrays[array].type &&
                                   sweep_.code[i.operands[0]].type == DType::f32; // defect: rounds again
         return rounds_again ? i.operands[0] : value;
-    }
-
-    /// The values that stores, folds and yields depend on: all but roundings that stores do themselves.
-    std::vector<ValueId> used_values() const {
-        Table<ValueId, bool> used(sweep_.code.size());
-        const auto use = [&](ValueId value) {
-            if (value.valid()) used[value] = true;
-        };
-        for (const Fold& fold : sweep_.folds) std::ranges::for_each(fold.reads(), use);
-        for (const Store& store : sweep_.stores) use(store.value);
-        for (const Yield& yield : sweep_.yields) use(yield.value), use(yield.empty);
-        std::vector<ValueId> values;
-        for (std::size_t n = sweep_.code.size(); n-- > 0;) {
-            const ValueId value(n);
-            if (!used[value]) continue;
-            values.push_back(value);
-            std::ranges::for_each(sweep_.code[value].operands, use);
-        }
-        std::ranges::reverse(values);
-        return values;
-    }
-
-    /// Keeps these values of the code, and sorts them by phase, within a phase values without dims first, otherwise
-    /// stable.
-    void sort_by_phase(std::vector<ValueId> order) {
-        const auto key = [&](ValueId value) {
-            const Instruction& instruction = sweep_.code[value];
-            return std::pair(instruction.phase, !instruction.domain.empty());
-        };
-        std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return key(a) < key(b); });
-        Table<ValueId, Instruction> code;
-        Table<ValueId, ValueId> place(sweep_.code.size());
-        for (const ValueId value : order) place[value] = code.add(sweep_.code[value]);
-        const auto renumber = [&](ValueId& value) {
-            if (value.valid()) value = place[value];
-        };
-        for (Instruction& instruction : code)
-            for (ValueId& operand : instruction.operands) renumber(operand);
-        for (Fold& fold : sweep_.folds) {
-            renumber(fold.value), renumber(fold.mask);
-            std::ranges::for_each(fold.others, renumber);
-        }
-        for (Store& store : sweep_.stores) renumber(store.value);
-        for (Yield& yield : sweep_.yields) renumber(yield.value), renumber(yield.empty);
-        sweep_.code = std::move(code);
     }
 
     /// Appends an instruction. Adds its operands' domains to its own and raises its phase to theirs.

@@ -9,6 +9,8 @@
 
 #include <gridfold/core/error.hpp>
 
+#include "plan/order_code.hpp"
+
 namespace gf::plan {
 
 namespace {
@@ -80,7 +82,8 @@ public:
         joined_.reason = plan.sweeps[chain.front()].reason;
         for (const SweepId s : chain) append(plan.sweeps[s]);
         drop_temporaries();
-        order_by_phase();
+        const auto all = joined_.code.ids();
+        keep_values(joined_, {all.begin(), all.end()});
     }
     Sweep take() { return std::move(joined_); }
 
@@ -147,26 +150,6 @@ private:
         std::erase_if(joined_.stores, [&](const Store& store) {
             return plan_.arrays[store.array].role == ArrayRole::temporary && !is_loaded(store.array);
         });
-    }
-
-    /// Sorts the values by phase, and within one those without dims first.
-    void order_by_phase() {
-        std::vector<ValueId> order(joined_.code.ids().begin(), joined_.code.ids().end());
-        std::ranges::stable_sort(
-            order, {}, [&](ValueId v) { return std::pair(joined_.code[v].phase, !joined_.code[v].domain.empty()); });
-        Table<ValueId, ValueId> renamed(order.size());
-        Table<ValueId, Instruction> code;
-        for (const ValueId v : order) renamed[v] = code.add(joined_.code[v]);
-        const auto rename = [&](ValueId& v) {
-            if (v.valid()) v = renamed[v];
-        };
-        for (Instruction& i : code) std::ranges::for_each(i.operands, rename);
-        for (Fold& fold : joined_.folds) {
-            rename(fold.value), rename(fold.mask);
-            std::ranges::for_each(fold.others, rename);
-        }
-        for (Store& store : joined_.stores) rename(store.value);
-        joined_.code = std::move(code);
     }
 
     const Plan& plan_;
