@@ -71,6 +71,23 @@ TEST(KeptDims, a_row_has_the_bits_that_it_has_alone_in_every_batch) {
     }
 }
 
+// The order in which lanes combine shows in doubles.
+TEST(KeptDims, short_rows_of_doubles_have_the_bits_that_they_have_alone) {
+    const Graph graph = parse("rows(x: f64[i, k]) -> s = sum(x over [k]), v = variance(x over [k])");
+    const Graph one_row = parse("row(x: f64[k]) -> s = sum(x), v = variance(x)");
+    for (const std::int64_t length : {2, 3, 5, 31, 64, 130, 256, 257, 511, 700, 1'000, 1'024}) {
+        constexpr std::int64_t batch = 13;
+        std::vector<double> x;
+        for (const float value : numbers(static_cast<std::size_t>(batch * length))) x.push_back(1.0 / value);
+        const Results rows = compile(graph, {.device = "cpu"}).run({{"x", view(x.data(), {batch, length})}});
+        for (std::int64_t i = 0; i < batch; ++i) {
+            const Results row = compile(one_row, {.device = "cpu"}).run({{"x", view(x.data() + i * length, {length})}});
+            EXPECT_EQ(rows.span<double>("s")[static_cast<std::size_t>(i)], row.get<double>("s")) << length;
+            EXPECT_EQ(rows.span<double>("v")[static_cast<std::size_t>(i)], row.get<double>("v")) << length;
+        }
+    }
+}
+
 TEST(KeptDims, columns_have_the_same_bits_with_any_number_of_threads_and_as_one_of_many_problems) {
     const Graph graph = parse("c(x: f32[n, k]) -> s = sum(x over [n]), v = variance(x over [n]), y = x + 1");
     for (const auto& [n, k] : {std::pair<std::int64_t, std::int64_t>{20'000, 8}, {9, 5'000}, {3'000, 300}, {1, 1}}) {

@@ -17,8 +17,8 @@ using gf::cpu::PositionInput, gf::cpu::PositionKernels, gf::cpu::ShortRows;
 
 /// Combines the lanes of each of `runs` runs of `lanes` lanes, a power of two, pairwise, lowest bit first. Run r's
 /// State is then lane r.
-template <class Any>
-GRIDFOLD_FN void combine_runs(Lanes<typename Any::State, lane_count> states, std::size_t runs, std::size_t lanes) {
+template <class Any, std::size_t count>
+GRIDFOLD_FN void combine_runs(Lanes<typename Any::State, count> states, std::size_t runs, std::size_t lanes) {
     for (; lanes > 1; lanes /= 2) {
         const std::size_t pairs = runs * lanes / 2;
         // Lane i is written after lanes 2i and 2i + 1 were read, and not read again on this level.
@@ -101,6 +101,10 @@ template <class M, class E, Loops loops> struct Positions {
     /// The elements from which a row by itself is faster than lanes of many rows, where any order is exact.
     static constexpr std::size_t least_of_one_number = 32;
 
+    /// The lanes of a mean or variance that are combined at a time: with several numbers each, they stay in the
+    /// first-level cache. Others gain nothing (bench/NOTES.md).
+    static constexpr std::size_t lanes_at_once = 256;
+
     template <bool masked, class Source>
     GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
         if constexpr (is_one_number<M>)
@@ -112,30 +116,55 @@ template <class M, class E, Loops loops> struct Positions {
                 }
                 return;
             }
-        std::size_t lanes = 1; // of a row
-        while (lanes < in.n) lanes *= 2;
         if constexpr (!masked && LaneMonoidOf<M, false>::of_block) {
             using OfBlock = typename M::OfBlock;
-            using Sums = typename OfBlock::State;
-            const Lanes<Sums, lane_count> sums{static_cast<char*>(memory)};
-            start_lanes<OfBlock, Source, false>(
-                sums, in, lanes, [](Sums & s, const auto& x, i64, const Origin& origin) __attribute__((always_inline)) {
-                    accumulate_in<OfBlock>(s, x, origin);
+            fold_lanes<lanes_at_once, 4, OfBlock, Source, false>(
+                memory, in,
+                [](typename OfBlock::State & s, const auto& x, i64, const Origin& origin)
+                    __attribute__((always_inline)) { accumulate_in<OfBlock>(s, x, origin); },
+                [&](std::size_t row, const typename OfBlock::State& s) __attribute__((always_inline)) {
+                    states[row] = M::close(s, origin_of<M>(Source(of_row(in, row), 0)[0]), static_cast<i64>(in.n));
                 });
-            combine_runs<OfBlock>(sums, in.rows, lanes);
-            for (std::size_t row = 0; row < in.rows; ++row)
-                states[row] =
-                    M::close(sums.load(row), origin_of<M>(Source(of_row(in, row), 0)[0]), static_cast<i64>(in.n));
         } else {
-            const States of_lanes{static_cast<char*>(memory)};
-            start_lanes<M, Source, masked>(
-                of_lanes, in, lanes,
-                [](State & s, const auto& x, i64 index, const Origin&)
-                    __attribute__((always_inline)) { accumulate_in<M>(s, x, index); });
-            combine_runs<M>(of_lanes, in.rows, lanes);
-            for (std::size_t row = 0; row < in.rows; ++row) states[row] = of_lanes.load(row);
+            fold_lanes<lane_count, 1, M, Source, masked>(
+                memory, in, [](State & s, const auto& x, i64 index, const Origin&) __attribute__((always_inline)) {
+                    accumulate_in<M>(s, x, index);
+                },
+                [&](std::size_t row, const State& s) __attribute__((always_inline)) { states[row] = s; });
         }
     }
+
+    /// Folds each row's elements into its lanes, one each, combines `at_once` of them at a time, and calls
+    /// finish(row, State). Combines each `group` lanes in registers, if a row has as many.
+    template <std::size_t at_once, std::size_t group, class Any, class Source, bool masked, class F, class Finish>
+    GRIDFOLD_FN static void fold_lanes(void* memory, const ShortRows& in, F accumulate, Finish finish) {
+        std::size_t lanes = 1; // of a row
+        while (lanes < in.n) lanes *= 2;
+        if constexpr (group > 1)
+            if (lanes < group) return fold_lanes<at_once, 1, Any, Source, masked>(memory, in, accumulate, finish);
+        const Lanes<typename Any::State, at_once> some{static_cast<char*>(memory)};
+        const std::size_t width = lanes < at_once ? lanes : at_once, pieces = lanes / width;
+        typename Any::State of_piece[lane_count / at_once] = {};
+        std::size_t rows = 0; // at a time
+        for (std::size_t row = 0; row < in.rows; row += rows) {
+            rows = at_once / width < in.rows - row ? at_once / width : in.rows - row;
+            for (std::size_t piece = 0; piece < pieces; ++piece) {
+                for (std::size_t r = 0; r < rows; ++r)
+                    start_lanes<group, Any, Source, masked>(some, r * (width / group), of_row(in, row + r),
+                                                            piece * width, width, accumulate);
+                combine_runs<Any>(some, rows, width / group);
+                of_piece[piece] = some.load(0);
+            }
+            if constexpr (at_once < lane_count) {
+                for (std::size_t distance = 1; distance < pieces; distance *= 2)       // defect: pieces
+                    for (std::size_t piece = 0; piece < pieces; piece += 2 * distance) // defect: pieces
+                        Any::combine(of_piece[piece], of_piece[piece + distance]);
+                some.store(0, of_piece[0]);
+            }
+            for (std::size_t r = 0; r < rows; ++r) finish(row + r, some.load(r));
+        }
+    }
+
     /// One row as a fold's input.
     GRIDFOLD_FN static FoldInput of_row(const ShortRows& in, std::size_t row) {
         constexpr std::size_t bytes = sizeof(E), bytes_of_y = sizeof(typename SecondOperandOf<M, E>::Type);
@@ -148,23 +177,45 @@ template <class M, class E, Loops loops> struct Positions {
         if (in.mask != nullptr) one.mask = in.mask + row * in.n;
         return one;
     }
-    /// Folds the rows' elements into lanes, `lanes` for each row; the last lanes of a row may be empty.
-    template <class Any, class Source, bool masked, class F>
-    GRIDFOLD_FN static void start_lanes(Lanes<typename Any::State, lane_count> states, const ShortRows& in,
-                                        std::size_t lanes, F accumulate) {
-        for (std::size_t row = 0; row < in.rows; ++row) {
-            const Source x(of_row(in, row), 0);
-            const Elements<bool> mask = mask_row(of_row(in, row), 0);
-            Origin origin{};
-            if constexpr (LaneMonoidOf<M, false>::of_block) origin = origin_of<M>(x[0]);
-            const std::size_t first = row * lanes, n = in.n;
-            GRIDFOLD_INDEPENDENT
-            for (std::size_t i = 0; i < n; ++i) {
-                typename Any::State s = Any::identity();
-                if (!masked || mask[i]) accumulate(s, x[i], static_cast<i64>(i), origin);
-                states.store(first + i, s);
+    /// Folds elements [first, first + count) of a row into as many lanes, of which those after its last element are
+    /// empty, and combines each `group` lanes into one, from lane `to` on.
+    template <std::size_t group, class Any, class Source, bool masked, std::size_t at_once, class F>
+    GRIDFOLD_FN static void start_lanes(Lanes<typename Any::State, at_once> lanes, std::size_t to, const FoldInput& row,
+                                        std::size_t first, std::size_t count, F accumulate) {
+        using S = typename Any::State;
+        const Source x(row, 0);
+        const Elements<bool> mask = mask_row(row, 0);
+        Origin origin{};
+        if constexpr (LaneMonoidOf<M, false>::of_block) origin = origin_of<M>(x[0]);
+        const auto lane = [&](std::size_t i) __attribute__((always_inline)) {
+            S s = Any::identity();
+            if (!masked || mask[i]) accumulate(s, x[i], static_cast<i64>(i), origin);
+            return s;
+        };
+        const std::size_t left = row.n > first ? row.n - first : 0, n = left < count ? left : count;
+        const std::size_t whole = n / group; // defect: groups
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t g = 0; g < whole; ++g) {
+            const std::size_t i = first + g * group;
+            S s = lane(i);
+            if constexpr (group == 4) {
+                S t = lane(i + 2);
+                Any::combine(s, lane(i + 1));
+                Any::combine(t, lane(i + 3));
+                Any::combine(s, t);
             }
-            for (std::size_t i = n; i < lanes; ++i) states.store(first + i, Any::identity());
+            lanes.store(to + g, s);
+        }
+        for (std::size_t g = whole; g < count / group; ++g) {
+            S of_group[group];
+            for (std::size_t i = 0; i < group; ++i) of_group[i] = Any::identity();
+            if constexpr (group == 4) {
+                for (std::size_t i = 0; g * group + i < n; ++i) of_group[i] = lane(first + g * group + i);
+                Any::combine(of_group[0], of_group[1]);
+                Any::combine(of_group[2], of_group[3]);
+                Any::combine(of_group[0], of_group[2]);
+            }
+            lanes.store(to + g, of_group[0]);
         }
     }
 
