@@ -16,6 +16,7 @@
 #include "cpu/threads.hpp"
 #include "host_kernels/floating_mode.hpp"
 #include "plan/join_phases.hpp"
+#include "plan/share_in_chains.hpp"
 
 namespace gf {
 
@@ -29,14 +30,25 @@ struct Program {
     InstructionSet set;
     std::vector<SweepProgram> sweeps;
     std::vector<std::vector<SweepId>> groups; ///< the sweeps in the order of a run, those of a chain together
-    int threads = 0;                          ///< BuildOptions::threads
+    /// The plan in which chains share values, and the programs of their sweeps, by sweep; none: nothing is shared.
+    std::shared_ptr<const Plan> shared;
+    std::vector<std::optional<SweepProgram>> shared_sweeps;
+    int threads = 0; ///< BuildOptions::threads
 };
 
 Program program_of(std::shared_ptr<const Plan> plan, std::vector<bool> strided, InstructionSet set, int threads) {
-    Program program{std::move(plan), std::move(strided), set, {}, {}, threads};
+    Program program{std::move(plan), std::move(strided), set, {}, {}, {}, {}, threads};
     for (const plan::Sweep& sweep : program.plan->sweeps)
         program.sweeps.push_back(sweep_program(*program.plan, sweep, set));
-    program.groups = groups_in_order(*program.plan, find_chains(*program.plan));
+    const std::vector<plan::Chain> chains = find_chains(*program.plan);
+    program.groups = groups_in_order(*program.plan, chains);
+    program.shared_sweeps.resize(program.sweeps.size());
+    Plan shared = share_in_chains(*program.plan, chains);
+    if (shared.arrays.size() == program.plan->arrays.size()) return program; // nothing is shared
+    program.shared = std::make_shared<const Plan>(std::move(shared));
+    for (const plan::Chain& chain : chains)
+        for (const SweepId s : chain)
+            program.shared_sweeps[s.index()] = sweep_program(*program.shared, program.shared->sweeps[s], set);
     return program;
 }
 
@@ -49,6 +61,12 @@ std::vector<bool> strided_arrays(const Plan& plan, const Bound& problems) {
         strided[i % plan.arrays.size()] = true;
     }
     return strided;
+}
+
+AnyRun run_of(const Plan& plan, SweepId s, const SweepProgram& program, int threads) {
+    const Sweep& sweep = plan.sweeps[s];
+    if (kept_dims(sweep).empty()) return AnyRun(std::in_place_type<SweepRun>, plan, sweep, program, threads);
+    return AnyRun(std::in_place_type<KeptRun>, plan, sweep, program, threads);
 }
 
 int thread_count(const Program& program) {
@@ -71,9 +89,10 @@ private:
     /// The resources with which one thread, or all threads, solve one problem after the other.
     struct Worker {
         std::vector<AnyRun> sweeps;
-        std::vector<std::optional<ChainRun>> chains; ///< by Program::groups: of two sweeps or more; refer to `sweeps`
-        std::vector<GrowingBytes> temporaries;       ///< by array
-        std::vector<char*> arrays;                   ///< the arrays of the current problem
+        std::vector<std::optional<AnyRun>> shared_sweeps; ///< by Program::shared_sweeps
+        std::vector<std::optional<ChainRun>> chains;      ///< by Program::groups: of two sweeps or more; refer to those
+        std::vector<GrowingBytes> temporaries;            ///< by array
+        std::vector<char*> arrays;                        ///< the arrays of the current problem
     };
     std::shared_ptr<const Program> program_for(const Bound& problems) const;
     /// Sets the extents of the sweeps of one of Program::groups.
@@ -107,34 +126,35 @@ std::vector<CpuRunner::Worker> CpuRunner::make_workers(const Program& program, s
     std::vector<Worker> workers(count);
     for (Worker& worker : workers) {
         worker.sweeps.reserve(plan.sweeps.size());
-        for (std::size_t s = 0; s < plan.sweeps.size(); ++s) {
-            const Sweep& sweep = plan.sweeps[s];
-            if (kept_dims(sweep).empty())
-                worker.sweeps.emplace_back(std::in_place_type<SweepRun>, plan, sweep, program.sweeps[s], team);
-            else
-                worker.sweeps.emplace_back(std::in_place_type<KeptRun>, plan, sweep, program.sweeps[s], team);
+        worker.shared_sweeps.resize(plan.sweeps.size());
+        for (const SweepId s : plan.sweeps.ids()) {
+            worker.sweeps.push_back(run_of(plan, s, program.sweeps[s.index()], team));
+            if (const auto& shared = program.shared_sweeps[s.index()])
+                worker.shared_sweeps[s.index()].emplace(run_of(*program.shared, s, *shared, team));
         }
+        const Plan& plan_of_chains = program.shared ? *program.shared : plan;
         for (const std::vector<SweepId>& group : program.groups) {
             std::optional<ChainRun>& chain = worker.chains.emplace_back();
             if (group.size() == 1) continue;
             std::vector<AnyRun*> runs;
             std::int64_t work = 0;
             for (const SweepId s : group) {
-                runs.push_back(&worker.sweeps[s.index()]);
+                std::optional<AnyRun>& shared = worker.shared_sweeps[s.index()];
+                runs.push_back(shared ? &*shared : &worker.sweeps[s.index()]);
                 work += program.sweeps[s.index()].work;
             }
-            chain.emplace(plan, group, std::move(runs), work, team);
+            chain.emplace(plan_of_chains, group, std::move(runs), plan.arrays.next(), work, team);
         }
         worker.temporaries.resize(plan.arrays.size());
-        worker.arrays.resize(plan.arrays.size());
+        worker.arrays.resize(plan_of_chains.arrays.size());
     }
     return workers;
 }
 
 void CpuRunner::fit(Worker& worker, std::size_t group, std::span<const std::int64_t> extents) const {
-    if (worker.chains[group]) return worker.chains[group]->fit(extents);
-    const SweepId sweep = program_->groups[group].front();
-    std::visit([&](auto& run) { run.fit(extents); }, worker.sweeps[sweep.index()]);
+    for (const SweepId s : program_->groups[group])
+        std::visit([&](auto& run) { run.fit(extents); }, worker.sweeps[s.index()]);
+    if (worker.chains[group]) worker.chains[group]->fit(extents);
 }
 
 /// Allocates for all problems, so that no run allocates.
@@ -206,9 +226,11 @@ void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult
     for (std::size_t group = 0; group < program_->groups.size(); ++group) {
         const std::vector<SweepId>& sweeps = program_->groups[group];
         fit(worker, group, problem.extents); // defect: fit
-        if (!problem.strides.empty())
-            for (const SweepId s : sweeps) std::visit(take_strides, worker.sweeps[s.index()]); // defect: take strides
         std::optional<ChainRun>& chain = worker.chains[group];
+        if (!problem.strides.empty()) {
+            for (const SweepId s : sweeps) std::visit(take_strides, worker.sweeps[s.index()]); // defect: take strides
+            if (chain) chain->take_strides(problem.strides);
+        }
         if (chain && chain->can_run(worker.arrays))
             chain->run(worker.arrays, problem.parameters, scalars);
         else

@@ -14,11 +14,20 @@ namespace {
 /// (bench/NOTES.md).
 constexpr std::int64_t rows_budget_bytes = 256 * 1024;
 
+/// The most bytes of a row that an array passes from sweep to sweep: each thread has them.
+constexpr std::int64_t most_passed_bytes = 16 * 1024 * 1024;
+
+/// The address `bytes` before one, which may lie before the allocation.
+char* before(char* address, std::int64_t bytes) {
+    return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(address) - unsigned_of(bytes));
+}
+
 } // namespace
 
-ChainRun::ChainRun(const Plan& plan, const std::vector<SweepId>& chain, std::vector<AnyRun*> runs, std::int64_t work,
-                   int threads)
-    : sweep_(plan.sweeps[chain.front()]), runs_(std::move(runs)), work_(work), threads_(threads) {
+ChainRun::ChainRun(const Plan& plan, const std::vector<SweepId>& chain, std::vector<AnyRun*> runs, ArrayId first_passed,
+                   std::int64_t work, int threads)
+    : sweep_(plan.sweeps[chain.front()]), array_count_(plan.arrays.size()), runs_(std::move(runs)), work_(work),
+      threads_(threads) {
     extents_.reserve(plan.dims.size());
     std::vector<bool> is_counted(plan.arrays.size());
     const auto count = [&](ArrayId array) {
@@ -34,8 +43,13 @@ ChainRun::ChainRun(const Plan& plan, const std::vector<SweepId>& chain, std::vec
             if (is_input && !is_in_order(instruction, plan, plan.sweeps[s])) gathered_.push_back(instruction.array);
         }
         for (const Store& store : plan.sweeps[s].stores) {
+            const Array& array = plan.arrays[store.array];
             count(store.array);
-            stored_.push_back(store.array);
+            if (store.array < first_passed)
+                stored_.push_back(store.array);
+            else
+                passed_.push_back(
+                    {store.array, static_cast<std::int64_t>(size_of(array.type)), array.dims != sweep_.dims});
         }
     }
     element_bytes_ = std::max<std::int64_t>(element_bytes_, 1);
@@ -44,22 +58,42 @@ ChainRun::ChainRun(const Plan& plan, const std::vector<SweepId>& chain, std::vec
 void ChainRun::fit(std::span<const std::int64_t> extents) {
     if (!extents_.empty() && same_extents(extents, extents_)) return;
     extents_.clear(); // until all allocations have succeeded
-    workers_ = 0;
+    workers_in_use_ = 0;
     for (AnyRun* const of_sweep : runs_) std::visit([&](auto& run) { run.fit(extents); }, *of_sweep);
     const FoldOrder order = plan::fold_order(sweep_, extents);
     rows_ = order.parts;
     const std::int64_t threads = rows_ * order.folded < work_worth_threads / work_ ? 1 : threads_;
+    bool fits = order.slabs > 0;
+    for (Passed& passed : passed_) {
+        passed.row_bytes = passed.of_rows ? passed.bytes : passed.bytes * order.folded;
+        fits = fits && passed.row_bytes <= most_passed_bytes;
+    }
     // Where threads divide each row's blocks, the sweeps run one by one. Elsewhere each sweep would divide rows, too.
-    if (order.slabs > 0 && divides_parts(order, threads)) {
+    if (fits && divides_parts(order, threads)) {
         rows_at_once_ = std::clamp<std::int64_t>(rows_budget_bytes / (order.folded * element_bytes_), 1, rows_);
         const std::size_t workers = unsigned_of(std::min(threads, rows_));
         for (AnyRun* const of_sweep : runs_) {
             const std::int64_t most = of_sweep == runs_.front() ? rows_ : rows_at_once_; // the first reads from memory
             std::visit([&](auto& run) { run.fit_rows(workers, order.folded, most); }, *of_sweep);
         }
-        workers_ = workers;
+        fit_workers(workers);
+        workers_in_use_ = workers;
     }
     extents_.assign(extents.begin(), extents.end());
+}
+
+void ChainRun::fit_workers(std::size_t workers) {
+    if (workers_.size() < workers) workers_.resize(workers);
+    for (Worker& worker : workers_) {
+        worker.passed.resize(passed_.size());
+        worker.arrays.resize(array_count_);
+        for (std::size_t p = 0; p < passed_.size(); ++p)
+            worker.passed[p].reserve(unsigned_of(passed_[p].row_bytes * rows_at_once_));
+    }
+}
+
+void ChainRun::take_strides(std::span<const Strides> bound) {
+    for (AnyRun* const of_sweep : runs_) std::visit([&](auto& run) { run.take_strides(bound); }, *of_sweep);
 }
 
 bool ChainRun::can_run(std::span<char* const> arrays) const {
@@ -67,7 +101,7 @@ bool ChainRun::can_run(std::span<char* const> arrays) const {
     for (const ArrayId from : gathered_)
         for (const ArrayId to : stored_)
             if (arrays[from.index()] == arrays[to.index()]) return false; // defect: overwritten rows
-    return workers_ > 0 && std::ranges::all_of(runs_, [](const AnyRun* of_sweep) {
+    return workers_in_use_ > 0 && std::ranges::all_of(runs_, [](const AnyRun* of_sweep) {
                return std::visit([](const auto& run) { return run.can_run_rows(); }, *of_sweep);
            });
 }
@@ -75,13 +109,19 @@ bool ChainRun::can_run(std::span<char* const> arrays) const {
 void ChainRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters,
                    std::span<ScalarResult> scalars) {
     for (AnyRun* const of_sweep : runs_) std::visit([&](auto& run) { run.begin(parameters, scalars); }, *of_sweep);
-    const auto workers = static_cast<std::int64_t>(workers_);
+    const auto workers = static_cast<std::int64_t>(workers_in_use_);
     on_threads(workers, threads_, [&](std::int64_t w) {
+        Worker& worker = workers_[unsigned_of(w)];
+        std::ranges::copy(arrays, worker.arrays.begin());
         const std::int64_t begin = rows_ * w / workers, end = rows_ * (w + 1) / workers;
         for (std::int64_t row = begin, next = row; row < end; row = next) {
             next = std::min(row + rows_at_once_, end); // defect: last rows
+            for (std::size_t p = 0; p < passed_.size(); ++p) {
+                const std::int64_t earlier = passed_[p].row_bytes * row; // defect: passed rows
+                worker.arrays[passed_[p].array.index()] = before(worker.passed[p].get(), earlier);
+            }
             for (AnyRun* const of_sweep : runs_)
-                std::visit([&](auto& run) { run.run_rows(unsigned_of(w), row, next, arrays); }, *of_sweep);
+                std::visit([&](auto& run) { run.run_rows(unsigned_of(w), row, next, worker.arrays); }, *of_sweep);
         }
     });
 }

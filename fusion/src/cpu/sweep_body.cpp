@@ -12,6 +12,9 @@ namespace gf::cpu {
 
 namespace {
 
+/// Shorter rows get a map's call together: a call for each would take longer than copying their values.
+constexpr std::int64_t shortest_row_alone = 32;
+
 /// The process that loaded the library.
 const pid_t loading_process = getpid();
 
@@ -20,8 +23,8 @@ const pid_t loading_process = getpid();
 bool may_start_threads() { return getpid() == loading_process; }
 
 SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& program)
-    : plan_(plan), sweep_(sweep), program_(program), strides_(plan.arrays.size()), walks_(plan.arrays.size()),
-      dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()),
+    : plan_(plan), sweep_(sweep), program_(program), row_length_(plan.arrays.size()), strides_(plan.arrays.size()),
+      walks_(plan.arrays.size()), dim_extent_(plan.dims.size()), dim_inner_(plan.dims.size()),
       splats_(allocate(program.splat_bytes * program.room())), filled_(program.splats.size()),
       values_(sweep.code.size()) {
     shifted_.resize(at(program.shifted_gathers));
@@ -58,6 +61,9 @@ void SweepBody::fit(std::span<const std::int64_t> extents, std::int64_t elements
         dim_inner_[*dim] = inner;
         inner *= extents[dim->index()];
     }
+    for (const BodyStep& step : program_.body)
+        if (step.map_of_row != nullptr)
+            row_length_[step.array] = dim_inner_[plan_.arrays[step.array].dims.back()]; // defect: row length
     walk_arrays(extents, {});
 }
 
@@ -68,7 +74,7 @@ void SweepBody::take_strides(std::span<const std::int64_t> extents, std::span<co
 /// `bound`: by array, or none.
 void SweepBody::walk_arrays(std::span<const std::int64_t> extents, std::span<const Strides> bound) {
     for (const BodyStep& step : program_.body) {
-        if (step.kind != BodyStep::Kind::gather && step.kind != BodyStep::Kind::scatter) continue;
+        if (!step.array.valid()) continue;
         const std::span<const DimId> dims = plan_.arrays[step.array].dims;
         const Strides strides = bound.empty() ? Strides() : bound[step.array.index()];
         strides_[step.array] = strides_along(sweep_.dims, dims, extents, strides);
@@ -98,7 +104,9 @@ void SweepBody::begin(std::span<const std::uint64_t> parameters, std::span<Scala
 void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity], std::int64_t element, std::size_t n,
                     std::span<char* const> arrays) const {
     switch (step.kind) {
-    case BodyStep::Kind::map: return step.map(out, in[0], in[1], in[2], n);
+    case BodyStep::Kind::map:
+        if (step.map_of_row != nullptr) return run_of_rows(step, out, in[0], element, n, arrays);
+        return step.map(out, in[0], in[1], in[2], n);
     case BodyStep::Kind::convert: return step.convert(out, in[0], n);
     case BodyStep::Kind::gather:
         if (step.shifted >= 0)
@@ -112,6 +120,28 @@ void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity
     case BodyStep::Kind::index:
         return coordinates(reinterpret_cast<std::int64_t*>(out), dim_extent_[step.dim], dim_inner_[step.dim], element,
                            n);
+    }
+}
+
+/// A map of elements and of the values of their rows.
+void SweepBody::run_of_rows(const BodyStep& step, char* out, const char* in, std::int64_t element, std::size_t n,
+                            std::span<char* const> arrays) const {
+    const std::size_t of_out = program_.places[at(step.out)].element_bytes;
+    const std::size_t of_in = program_.places[at(step.operands[0])].element_bytes;
+    const std::int64_t length = row_length_[step.array];
+    const char* const values = arrays[step.array.index()];
+    std::size_t run = 0;
+    for (std::size_t i = 0; i < n; i += run, element += static_cast<std::int64_t>(run)) {
+        if (length >= shortest_row_alone) {
+            run = std::min(n - i, unsigned_of(length - element % length)); // defect: end of a row
+            const char* const value = values + unsigned_of(element / length) * of_in;
+            step.map_of_row(out + i * of_out, in + i * of_in, value, nullptr, run);
+        } else {
+            alignas(line_bytes) std::array<char, 256 * sizeof(std::uint64_t)> copied;
+            run = std::min(n - i, copied.size() / of_in);
+            gather(copied.data(), values, of_in, walks_[step.array], element, run);
+            step.map(out + i * of_out, in + i * of_in, copied.data(), nullptr, run);
+        }
     }
 }
 

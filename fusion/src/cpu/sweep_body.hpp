@@ -47,6 +47,8 @@ public:
     void end(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars, std::span<void* const> states);
 
 private:
+    void run_of_rows(const BodyStep& step, char* out, const char* in, std::int64_t element, std::size_t n,
+                     std::span<char* const> arrays) const;
     void walk_arrays(std::span<const std::int64_t> extents, std::span<const Strides> bound);
 
     const Plan& plan_;
@@ -54,6 +56,7 @@ private:
     const SweepProgram& program_;
     std::vector<int> array_places_, temporary_places_;
     bool has_elements_ = false;
+    Table<ArrayId, std::int64_t> row_length_;           ///< of the arrays with a value for each row
     Table<ArrayId, DimStrides> strides_;                ///< of the gathered and scattered arrays
     Table<ArrayId, Walk> walks_;                        ///< of the same
     std::vector<ShiftedWalk> shifted_;                  ///< by BodyStep::shifted

@@ -81,6 +81,7 @@ private:
             for (const ValueId operand : code(v).operands) use(operand, v);
         find_folded_products();
         find_folded_comparisons();
+        find_values_of_rows();
         for (const ValueId v : body_)
             if (is_folded_product(v) || is_folded_comparison(v))
                 for (const ValueId operand : code(v).operands)
@@ -123,6 +124,27 @@ private:
             });
             folded_comparisons_[fold.value] = folds == readers_[fold.value]; // defect: folded comparisons
         }
+    }
+
+    /// True if v is the element of an array for each row of the domain, read only by maps that take it as it is.
+    bool is_value_of_rows(ValueId v) const { return values_of_rows_[v]; }
+    void find_values_of_rows() {
+        values_of_rows_.assign(sweep_.code.size(), false);
+        for (const ValueId v : body_) {
+            if (code(v).opcode != Opcode::load || !code(v).steps.empty()) continue;
+            const Array& array = plan_.arrays[code(v).array];
+            const bool of_rows = !array.strided && array.dims.size() < sweep_.dims.size() &&
+                                 std::equal(array.dims.begin(), array.dims.end(), sweep_.dims.begin());
+            const auto maps = std::ranges::count_if(body_, [&](ValueId user) { return takes_value_of_row(user, v); });
+            values_of_rows_[v] = of_rows && array.type == code(v).type && maps == readers_[v]; // defect: values of rows
+        }
+    }
+    /// True if v is the second operand, and no other, of a map that has a kernel for one value of it.
+    bool takes_value_of_row(ValueId user, ValueId v) const {
+        const Instruction& map = code(user);
+        return map.opcode == Opcode::map && map.map->arity == 2 && map.operands[1] == v && map.operands[0] != v &&
+               !is_once_before(code(map.operands[0])) && !is_folded_product(user) && !is_folded_comparison(user) &&
+               map_kernel_by_scalar(*map.map, map.compute, set_) != nullptr;
     }
 
     /// The member of a JointStep that a fold can be; null if it cannot be in one.
@@ -253,6 +275,11 @@ private:
                 step.map = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
             if (step.map == nullptr) step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
             for (std::size_t i = 0; i < max_arity; ++i) step.operands[i] = read(instruction.operands[i]);
+            if (instruction.operands[1].valid() && is_value_of_rows(instruction.operands[1])) {
+                step.map_of_row = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
+                step.array = code(instruction.operands[1]).array;
+                step.operands[1] = no_place();
+            }
             // A map may overwrite an operand of its size, so operands are released first.
             release_operands(v);
             give_place(v, true);
@@ -289,6 +316,7 @@ private:
 
     /// Arrays that are read in order and need no conversion are read in place.
     void append_load(ValueId v) {
+        if (is_value_of_rows(v)) return; // the maps read it
         const ArrayId id = code(v).array;
         const Array& array = plan_.arrays[id];
         const bool as_it_is = array.type == code(v).type && array.type != DType::boolean; // defect: as it is
@@ -386,7 +414,8 @@ private:
     void find_rows() {
         for (BodyStep& step : program_.body) {
             const auto is_array = [&](int p) { return place(p).kind == Place::Kind::array; };
-            step.by_row = step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
+            step.by_row = step.map_of_row != nullptr || // defect: by row
+                          step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
                           step.kind == BodyStep::Kind::scatter || is_array(step.out) ||
                           std::ranges::any_of(step.operands, is_array);
         }
@@ -399,7 +428,7 @@ private:
     SweepProgram program_;
     Table<ValueId, int> readers_;
     Table<ValueId, ValueId> last_use_;
-    Table<ValueId, bool> folded_products_, folded_comparisons_;
+    Table<ValueId, bool> folded_products_, folded_comparisons_, values_of_rows_;
     std::map<std::size_t, std::vector<std::size_t>> free_; ///< offsets of unused temporaries, by element size
 };
 

@@ -48,8 +48,10 @@ struct BodyStep {
     int out;                             ///< scatter: the last place, which is none
     std::array<int, max_arity> operands; ///< missing ones are the last place
     MapKernel map = nullptr;
+    /// A map whose second operand is the element of `array` for the row of each element: for the elements of one row.
+    MapKernel map_of_row = nullptr;
     ConvertKernel convert = nullptr;
-    ArrayId array = {};            ///< gather; scatter: the array that is written
+    ArrayId array = {};            ///< gather, map of rows; scatter: the array that is written
     DimId dim = {};                ///< index
     std::vector<Step> shifts = {}; ///< gather: the steps of the load
     int shifted = -1;              ///< its number among the gathers with steps

@@ -136,6 +136,21 @@ template <class T> struct ByScalar<pow_map<T>, T> {
     }
 };
 
+/// Arithmetic by one scalar, which may be the value of a row: it is not copied for each of the row's elements.
+template <class Map> inline constexpr bool is_arithmetic = false;
+template <class T> inline constexpr bool is_arithmetic<add_map<T>> = true;
+template <class T> inline constexpr bool is_arithmetic<sub_map<T>> = true;
+template <class T> inline constexpr bool is_arithmetic<mul_map<T>> = true;
+template <class T> inline constexpr bool is_arithmetic<divide_map<T>> = true;
+template <class Map, class T>
+    requires(is_floating<T> && is_arithmetic<Map>)
+struct ByScalar<Map, T> {
+    static void kernel(void* out, const void* a, const void* b, const void*, std::size_t n) {
+        const T scalar = *static_cast<const T*>(b);
+        apply_one<T>(out, a, n, [scalar](T x) { return Map::apply(x, scalar, T{}); });
+    }
+};
+
 template <template <class> class Map, DType type> constexpr MapKernel entry_by_scalar() {
     if constexpr (computes<Map<f32>>(type))
         return ByScalar<Map<Element<type>>, Element<type>>::kernel;

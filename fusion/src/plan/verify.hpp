@@ -11,7 +11,7 @@ namespace gf::plan {
 
 /// Throws InternalError with the broken rule and the text of the graph up to the node that breaks it.
 void verify(const Graph& graph);
-/// one: the plans that passes make. several: those of join_phases().
+/// one: the plans that passes make. several: those of join_phases() and share_in_chains().
 enum class Phases : std::uint8_t { one, several };
 /// Throws InternalError with the broken rule, the graph's text and the plan's.
 void verify(const Plan& plan, Phases phases = Phases::one);
