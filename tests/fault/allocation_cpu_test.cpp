@@ -294,9 +294,13 @@ TEST_F(AllocationFailure, cannot_happen_in_runs_of_many_problems_but_for_the_lis
 
 // Fewer problems than threads: all threads run one after the other, with memory for the rows of each.
 TEST_F(AllocationFailure, cannot_happen_in_the_first_run_of_problems_of_rows) {
-    const Executable rows = compile(parse("f(x: f32[i, k]) -> s = sum(x * x over [k]), y = x - max(x over [k])"),
-                                    {.device = "cpu", .threads = 4});
-    const std::vector<std::pair<std::int64_t, std::int64_t>> shapes{{1, 20'000}, {3'000, 200}, {1'000, 700}};
+    const Executable rows = compile(parse("f(x: f32[i, k]) let m = mean(x over [k]); let e = exp(x - m); "
+                                          "-> s = m, y = e / sum(e over [k]) / sqrt(variance(x over [k]) + 1)"),
+                                    {.device = "cpu", .threads = 8});
+    // Fewer than threads, so that all run each. One thread runs the first, and takes more rows at a time than of
+    // others.
+    const std::vector<std::pair<std::int64_t, std::int64_t>> shapes{
+        {500, 4}, {1, 20'000}, {3'000, 200}, {1'000, 700}, {300, 300}};
     const std::vector<float> x(3'000 * 700);
     std::vector<std::vector<float>> s, y;
     std::vector<Bindings> inputs, outputs;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -125,6 +126,43 @@ TEST(ChainsOnTheCpu, read_arrays_with_strides) {
         inputs[0] = {"x", view(memory.data() + first, {rows, length}, strides)};
         dense[0] = {"x", view(contiguous.data(), {rows, length})};
         EXPECT_EQ(bytes_of(chain.run(inputs)), bytes_of(one_by_one(norm).run(dense))) << to_text(strides);
+    }
+}
+
+// What a chain passes from sweep to sweep has no strides, also in short rows, whose values are copied, and of many
+// problems.
+TEST(ChainsOnTheCpu, read_short_rows_with_strides) {
+    constexpr std::int64_t rows = 301;
+    for (const char* const text :
+         {"f(x: f32[i, k]) let m = mean(x over [k]); -> y = (x - m) / sqrt(variance(x over [k]) + 0.1)",
+          "f(x: f32[i, k]) let m = mean(x over [k]); -> y = max(x - m, sqrt(variance(x over [k]) + 0.1))", softmax}) {
+        const Executable chain = compile(parse(text), {.device = "cpu", .threads = 2}), expected = one_by_one(text);
+        for (const std::int64_t length : {7, 20, 31, 64}) {
+            const std::vector<float> memory = numbers((length + 5) * rows), other = numbers((length + 9) * rows, 2);
+            const std::vector<Bindings> inputs{{{"x", view(memory.data(), {rows, length}, {length + 5, 1})}},
+                                               {{"x", view(other.data(), {rows, length}, {length + 9, 1})}}};
+            const std::vector<Results> many = chain.run_many(inputs);
+            for (std::size_t p = 0; p < inputs.size(); ++p) {
+                const std::vector<std::byte> bytes = bytes_of(expected.run(inputs[p]));
+                EXPECT_EQ(bytes_of(chain.run(inputs[p])), bytes) << length << ": " << text;
+                EXPECT_EQ(bytes_of(many[p]), bytes) << length << ": " << text;
+            }
+        }
+    }
+}
+
+TEST(ChainsOnTheCpu, of_halves_and_masks_and_of_rows_longer_than_is_passed) {
+    for (const auto& [text, rows, length] : std::vector<std::tuple<const char*, std::int64_t, std::int64_t>>{
+             {"f(x: f32[i, k]) let h = bf16(x); let e = exp(h - max(h over [k])); -> y = e / sum(e over [k])", 300, 77},
+             {"f(x: f32[i, k]) let e = exp(x - max(x over [k] where x < 1)); -> e = e, "
+              "y = e / sum(e over [k] where e < 0.5)",
+              300, 77},
+             {softmax, 2, (std::int64_t{1} << 22) + 1}}) {
+        const Problem problem(rows, length);
+        const Results expected = one_by_one(text).run(problem.inputs(text));
+        EXPECT_EQ(bytes_of(compile(parse(text), {.device = "cpu", .threads = 2}).run(problem.inputs(text))),
+                  bytes_of(expected))
+            << text;
     }
 }
 

@@ -1,5 +1,5 @@
-// What the later sweeps of a chain load instead of computing it again: what is shared, what is not, and that the plan is
-// legal. The bits are the tests' of chains on the CPU.
+// What the later sweeps of a chain load instead of computing it again: what is shared, what is not, and that the plan
+// is legal. The bits are the tests' of chains on the CPU.
 #include <string>
 #include <string_view>
 

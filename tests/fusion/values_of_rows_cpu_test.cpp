@@ -1,5 +1,5 @@
-// Maps of elements by a value of their row on the CPU, which take it as one number for all elements of a row: the bits of
-// a loop, whatever the rows' length and the value's type.
+// Maps of elements by a value of their row on the CPU, which take it as one number for all elements of a row: the bits
+// of a loop, whatever the rows' length and the value's type.
 #include <cmath>
 #include <cstdint>
 #include <string>

@@ -28,16 +28,16 @@ struct Program {
     std::shared_ptr<const Plan> plan;
     std::vector<bool> strided; ///< by Plan::arrays: bound with strides; empty: none is
     InstructionSet set;
-    std::vector<SweepProgram> sweeps;
-    std::vector<std::vector<SweepId>> groups; ///< the sweeps in the order of a run, those of a chain together
+    std::vector<SweepProgram> sweeps = {};
+    std::vector<std::vector<SweepId>> groups = {}; ///< the sweeps in the order of a run, those of a chain together
     /// The plan in which chains share values, and the programs of their sweeps, by sweep; none: nothing is shared.
-    std::shared_ptr<const Plan> shared;
-    std::vector<std::optional<SweepProgram>> shared_sweeps;
+    std::shared_ptr<const Plan> shared = {};
+    std::vector<std::optional<SweepProgram>> shared_sweeps = {};
     int threads = 0; ///< BuildOptions::threads
 };
 
 Program program_of(std::shared_ptr<const Plan> plan, std::vector<bool> strided, InstructionSet set, int threads) {
-    Program program{std::move(plan), std::move(strided), set, {}, {}, {}, {}, threads};
+    Program program{.plan = std::move(plan), .strided = std::move(strided), .set = set, .threads = threads};
     for (const plan::Sweep& sweep : program.plan->sweeps)
         program.sweeps.push_back(sweep_program(*program.plan, sweep, set));
     const std::vector<plan::Chain> chains = find_chains(*program.plan);
@@ -90,12 +90,12 @@ private:
     struct Worker {
         std::vector<AnyRun> sweeps;
         std::vector<std::optional<AnyRun>> shared_sweeps; ///< by Program::shared_sweeps
-        std::vector<std::optional<ChainRun>> chains;      ///< by Program::groups: of two sweeps or more; refer to those
+        std::vector<std::optional<ChainRun>> chains;      ///< by Program::groups: of two sweeps or more; refer to both
         std::vector<GrowingBytes> temporaries;            ///< by array
         std::vector<char*> arrays;                        ///< the arrays of the current problem
     };
     std::shared_ptr<const Program> program_for(const Bound& problems) const;
-    /// Sets the extents of the sweeps of one of Program::groups.
+    /// Sets the extents of the sweeps of one of Program::groups, of its chain and of each by itself.
     void fit(Worker& worker, std::size_t group, std::span<const std::int64_t> extents) const;
     static std::vector<Worker> make_workers(const Program& program, std::size_t count, int team);
     void reserve(std::span<Worker> workers, int team, const Bound& problems) const;
@@ -221,20 +221,23 @@ void CpuRunner::solve(std::size_t number, Worker& worker, std::span<ScalarResult
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
         worker.arrays[a] = plan.arrays[a].role == ArrayRole::temporary ? worker.temporaries[a].get()
                                                                        : static_cast<char*>(problem.arrays[a].address);
-    const auto take_strides = [&](auto& run) { run.take_strides(problem.strides); };
-    const auto run_alone = [&](auto& run) { run.run(worker.arrays, problem.parameters, scalars); };
     for (std::size_t group = 0; group < program_->groups.size(); ++group) {
-        const std::vector<SweepId>& sweeps = program_->groups[group];
-        fit(worker, group, problem.extents); // defect: fit
-        std::optional<ChainRun>& chain = worker.chains[group];
-        if (!problem.strides.empty()) {
-            for (const SweepId s : sweeps) std::visit(take_strides, worker.sweeps[s.index()]); // defect: take strides
-            if (chain) chain->take_strides(problem.strides);
+        if (std::optional<ChainRun>& chain = worker.chains[group]) {
+            chain->fit(problem.extents);
+            if (!problem.strides.empty()) chain->take_strides(problem.strides);
+            if (chain->can_run(worker.arrays)) {
+                chain->run(worker.arrays, problem.parameters, scalars);
+                continue;
+            }
         }
-        if (chain && chain->can_run(worker.arrays))
-            chain->run(worker.arrays, problem.parameters, scalars);
-        else
-            for (const SweepId s : sweeps) std::visit(run_alone, worker.sweeps[s.index()]);
+        for (const SweepId s : program_->groups[group])
+            std::visit(
+                [&](auto& run) {
+                    run.fit(problem.extents);                                        // defect: fit
+                    if (!problem.strides.empty()) run.take_strides(problem.strides); // defect: take strides
+                    run.run(worker.arrays, problem.parameters, scalars);
+                },
+                worker.sweeps[s.index()]);
     }
 }
 

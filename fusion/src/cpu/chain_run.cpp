@@ -14,7 +14,7 @@ namespace {
 /// (bench/NOTES.md).
 constexpr std::int64_t rows_budget_bytes = 256 * 1024;
 
-/// The most bytes of a row that an array passes from sweep to sweep: each thread has them.
+/// The most bytes of a row in an array that passes values from sweep to sweep. Each thread allocates as many.
 constexpr std::int64_t most_passed_bytes = 16 * 1024 * 1024;
 
 /// The address `bytes` before one, which may lie before the allocation.
@@ -84,7 +84,7 @@ void ChainRun::fit(std::span<const std::int64_t> extents) {
 
 void ChainRun::fit_workers(std::size_t workers) {
     if (workers_.size() < workers) workers_.resize(workers);
-    for (Worker& worker : workers_) {
+    for (Worker& worker : std::span(workers_).first(workers)) {
         worker.passed.resize(passed_.size());
         worker.arrays.resize(array_count_);
         for (std::size_t p = 0; p < passed_.size(); ++p)

@@ -2,8 +2,8 @@
 // stays in a cache for the next, where rows are short enough. Each sweep folds and computes as it does alone, so no bit
 // depends on it.
 //
-// The arrays that only pass values from sweep to sweep (plan/share_in_chains.hpp) have memory for the rows at hand, a
-// thread its own.
+// Arrays that only pass values from sweep to sweep (plan/share_in_chains.hpp) hold the rows at hand. Each thread has
+// its own memory for them.
 #pragma once
 
 #include <cstddef>

@@ -18,6 +18,11 @@ constexpr std::int64_t parts_of_thread = 4;
 /// The elements of a part from which a call for it alone costs less than a permutation.
 constexpr std::size_t shortest_alone = 128;
 
+/// True if one call folds a short row of n elements by its block kernel.
+bool takes_block(const FoldStep& step, std::size_t n) {
+    return step.fold_block != nullptr && n >= shortest_run && std::has_single_bit(n);
+}
+
 } // namespace
 
 bool divides_parts(const FoldOrder& order, std::int64_t threads) {
@@ -60,6 +65,10 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     const auto longest_short = static_cast<std::int64_t>(std::min(program_.tile, lane_count) / 2);
     are_short_ = order_.slabs == 1 && order_.cut < 0 && order_.elements_of_slab() <= longest_short;
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
+    // What folds without storing lanes reads as fast as the hardware fetches (bench/NOTES.md).
+    prefetches_ = !order_.is_flat() || !std::ranges::all_of(program_.folds, [&](const FoldStep& step) {
+        return step.in_any_order || takes_block(step, unsigned_of(order_.folded));
+    });
 
     const std::int64_t threads = elements() < work_worth_threads / program_.work ? 1 : threads_;
     divides_parts_ = divides_parts(order_, threads);
@@ -199,7 +208,7 @@ void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t 
         run_body(worker, 0, first * order_.batch_stride, unsigned_of(parts) * n, arrays);
         next_results(worker, parts * order_.slab_results, arrays);
         for (std::size_t f = 0; f < program_.folds.size(); ++f) {
-            prefetch(worker, unsigned_of(parts) * n, f);
+            if (prefetches_) prefetch(worker, unsigned_of(parts) * n, f);
             fold_short(worker, f, unsigned_of(parts), n);
         }
         worker.section->add(first * order_.slab_results, unsigned_of(parts * order_.slab_results));
@@ -231,7 +240,7 @@ void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::
     const std::vector<char*>& where = worker.where[0];
     const auto* const mask = reinterpret_cast<const bool*>(where[at(step.mask)]);
     char* const positions = worker.lanes[f].get();
-    if (order_.is_flat() && step.fold_block != nullptr && n >= shortest_run && std::has_single_bit(n)) {
+    if (order_.is_flat() && takes_block(step, n)) {
         for (std::size_t row = 0; row < parts; ++row)
             step.fold_block(positions, {.first = row * n,
                                         .n = n,

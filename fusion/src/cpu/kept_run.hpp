@@ -103,6 +103,7 @@ private:
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     FoldOrder order_;
     bool are_short_ = false;    ///< a tile has room for several parts, of one slab each
+    bool prefetches_ = true;    ///< each tile of short parts prefetches the next
     bool walks_rows_ = false;   ///< each part is a row, and not short
     bool divides_parts_ = true; ///< threads divide parts; else the blocks of each part
     std::size_t workers_in_use_ = 0;

@@ -71,12 +71,13 @@ void SweepBody::take_strides(std::span<const std::int64_t> extents, std::span<co
     if (has_elements_) walk_arrays(extents, bound);
 }
 
-/// `bound`: by array, or none.
+/// `bound`: by array; those after the last are contiguous.
 void SweepBody::walk_arrays(std::span<const std::int64_t> extents, std::span<const Strides> bound) {
     for (const BodyStep& step : program_.body) {
         if (!step.array.valid()) continue;
         const std::span<const DimId> dims = plan_.arrays[step.array].dims;
-        const Strides strides = bound.empty() ? Strides() : bound[step.array.index()];
+        const bool is_passed = step.array.index() >= bound.size(); // defect: passed
+        const Strides strides = is_passed ? Strides() : bound[step.array.index()];
         strides_[step.array] = strides_along(sweep_.dims, dims, extents, strides);
         walks_[step.array] = walk(sweep_.dims, dims, extents, strides);
         if (step.shifted < 0) continue;

@@ -35,8 +35,8 @@ public:
 
     /// Sets the extents of the next runs; `elements` is their product.
     void fit(std::span<const std::int64_t> extents, std::int64_t elements);
-    /// Sets the strides of the next runs' arrays, by Plan::arrays; a contiguous one has none. After fit(), which takes
-    /// all for contiguous.
+    /// Sets the strides of the next runs' arrays, by Plan::arrays; a contiguous one has none, and so have arrays after
+    /// the last of `bound`. After fit(), which takes all for contiguous.
     void take_strides(std::span<const std::int64_t> extents, std::span<const Strides> bound);
     /// Computes the prologue and fills the scalar places.
     void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
@@ -57,7 +57,7 @@ private:
     std::vector<int> array_places_, temporary_places_;
     bool has_elements_ = false;
     Table<ArrayId, std::int64_t> row_length_;           ///< of the arrays with a value for each row
-    Table<ArrayId, DimStrides> strides_;                ///< of the gathered and scattered arrays
+    Table<ArrayId, DimStrides> strides_;                ///< of the arrays that steps name
     Table<ArrayId, Walk> walks_;                        ///< of the same
     std::vector<ShiftedWalk> shifted_;                  ///< by BodyStep::shifted
     Table<DimId, std::int64_t> dim_extent_, dim_inner_; ///< of the dims in the domain

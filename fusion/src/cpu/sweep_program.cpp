@@ -139,12 +139,16 @@ private:
             values_of_rows_[v] = of_rows && array.type == code(v).type && maps == readers_[v]; // defect: values of rows
         }
     }
-    /// True if v is the second operand, and no other, of a map that has a kernel for one value of it.
+    /// Of other maps, kernels by a scalar may take longer than those by an array: pow has no vectors.
+    static bool is_arithmetic(const MapOp& map) {
+        return &map == &map_op::add || &map == &map_op::sub || &map == &map_op::mul || &map == &map_op::divide;
+    }
+    /// True if v is the second operand, and no other, of arithmetic that has a kernel for one value of it.
     bool takes_value_of_row(ValueId user, ValueId v) const {
         const Instruction& map = code(user);
         return map.opcode == Opcode::map && map.map->arity == 2 && map.operands[1] == v && map.operands[0] != v &&
                !is_once_before(code(map.operands[0])) && !is_folded_product(user) && !is_folded_comparison(user) &&
-               map_kernel_by_scalar(*map.map, map.compute, set_) != nullptr;
+               is_arithmetic(*map.map) && map_kernel_by_scalar(*map.map, map.compute, set_) != nullptr;
     }
 
     /// The member of a JointStep that a fold can be; null if it cannot be in one.

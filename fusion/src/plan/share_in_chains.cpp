@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/device_text.hpp>
+
 #include "plan/format_id.hpp"
 #include "plan/order_code.hpp"
 
@@ -14,9 +16,7 @@ namespace gf::plan {
 
 namespace {
 
-bool is_function(const Instruction& i) {
-    return i.opcode == Opcode::map && i.map->rule == TypeRule::floating && i.map != &map_op::sqrt;
-}
+bool is_function(const Instruction& i) { return i.opcode == Opcode::map && detail::calls_functions(i.map->expression); }
 
 /// True if the sweep reads a scalar or an array that `maker` makes.
 bool reads(const Sweep& sweep, const Sweep& maker) {
@@ -97,8 +97,8 @@ private:
             if (reads(sweep, plan_.sweeps[earlier])) sweep.after.push_back(earlier);
     }
 
-    /// Loads the values of elements that take a function and that an earlier sweep of the chain computes, too. Of
-    /// values that are computed from each other, the last.
+    /// Loads the values of elements that take a function and that an earlier sweep of the chain computes, too. Where
+    /// one is computed from another, only the last is loaded.
     void load_known_values(SweepId s) {
         const Table<ValueId, int> numbers = numbers_of(s);
         Table<ValueId, bool> takes_function(numbers.size()), is_known(numbers.size());
@@ -122,11 +122,11 @@ private:
         if (changed) tidy(s);
     }
 
-    /// True if something of the sweep reads v that is not itself known.
-    bool is_used_outside(SweepId s, ValueId v, const Table<ValueId, bool>& is_known) const {
+    /// True if the sweep reads v other than for the values `inside`.
+    bool is_used_outside(SweepId s, ValueId v, const Table<ValueId, bool>& inside) const {
         const Sweep& sweep = plan_.sweeps[s];
         for (const ValueId user : sweep.code.ids())
-            if (!is_known[user] && std::ranges::find(sweep.code[user].operands, v) != sweep.code[user].operands.end())
+            if (!inside[user] && std::ranges::find(sweep.code[user].operands, v) != sweep.code[user].operands.end())
                 return true;
         return std::ranges::any_of(sweep.folds,
                                    [&](const Fold& fold) {
@@ -190,7 +190,8 @@ private:
         if (changed) tidy(s);
     }
 
-    /// The value of sweep `to` that is v of sweep `from`: what v loads is what `to` stores.
+    /// The value of sweep `to` that is v of sweep `from`: what v loads is what `to` stores. v can move, so its code is
+    /// loads, constants, parameters, maps and conversions.
     ValueId copy_to(SweepId to, SweepId from, ValueId v, std::map<ValueId, ValueId>& copies) {
         if (const auto known = copies.find(v); known != copies.end()) return known->second;
         Instruction i = plan_.sweeps[from].code[v];

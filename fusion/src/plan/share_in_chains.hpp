@@ -1,5 +1,5 @@
-// What the later sweeps of a chain need not compute again, where the chain's sweeps run over some rows at a time, so that
-// an array of these rows stays in a cache.
+// Lets later sweeps of a chain load what earlier ones have computed. For a backend that runs a chain over some rows at
+// a time: the new arrays are as long as all elements, and are meant to hold the rows at hand.
 #pragma once
 
 #include <vector>
