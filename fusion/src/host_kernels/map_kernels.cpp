@@ -119,20 +119,21 @@ struct ByScalar<remainder_map<T>, T> {
         apply_one<T>(out, a, n, [divisor](T x) { return divisor.remainder(x); });
     }
 };
-/// A separate loop for squares, which vectorises.
+/// A separate loop for squares. Other exponents are copied: with one in a register, loops do not vectorise.
 template <class T> struct ByScalar<pow_map<T>, T> {
     static void kernel(void* out, const void* a, const void* b, const void*, std::size_t n) {
         const T exponent = *static_cast<const T*>(b);
-        if (exponent == T(2))
-            apply_one<T>(out, a, n, [](T x) { return mul(x, x); });
-        else
-            for_strips(
-                n,
-                [=](std::size_t first, std::size_t count) {
-                    apply_one<T>(static_cast<T*>(out) + first, static_cast<const T*>(a) + first, count,
-                                 [exponent](T x) { return pow(x, exponent); });
-                },
-                static_cast<const T*>(a));
+        if (exponent == T(2)) return apply_one<T>(out, a, n, [](T x) { return mul(x, x); });
+        auto* r = static_cast<T*>(out);
+        const auto* x = static_cast<const T*>(a);
+        T exponents[strip<T>];
+        for (T& each : exponents) each = exponent;
+        for_strips(
+            n,
+            [&](std::size_t first, std::size_t count) {
+                loop<Body<pow_map<T>, T>>(r + first, x + first, exponents, exponents, count);
+            },
+            x);
     }
 };
 
