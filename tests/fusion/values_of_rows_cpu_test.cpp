@@ -30,7 +30,7 @@ template <class W, class F> void expect_loop(const std::string& text, F of_loop)
         for (const Shape& shape : shapes) {
             const std::vector<float> x = numbers(shape.i * shape.row());
             std::vector<W> w;
-            for (const float value : numbers(shape.i)) w.push_back(static_cast<W>(std::round(value * 8) + 9));
+            for (const float value : numbers(shape.i)) w.push_back(static_cast<W>(std::round(value * 8) + 17));
             std::vector<float> expected;
             for (std::size_t e = 0; e < x.size(); ++e)
                 expected.push_back(of_loop(x[e], static_cast<float>(w[e / static_cast<std::size_t>(shape.row())])));
