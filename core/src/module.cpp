@@ -39,6 +39,20 @@ void allow_shared_bytes(KernelView kernel, int device, int bytes) {
     check(driver::table().func_set_attribute(kernel.function, driver::function_shared_bytes, bytes));
 }
 
+bool allow_cluster(KernelView kernel, int device, int blocks, int threads, int shared_bytes) {
+    const CurrentDevice current(device);
+    const driver::Table& cu = driver::table();
+    constexpr int portable = 8; // more need to be asked for
+    if (blocks > portable) check(cu.func_set_attribute(kernel.function, driver::function_large_clusters, 1));
+    const driver::LaunchConfig config{unsigned(blocks), 1,       1, unsigned(threads), 1, 1, unsigned(shared_bytes),
+                                      nullptr,          nullptr, 0};
+    int active = 0;
+    const driver::Outcome outcome = cu.most_active_clusters(&active, kernel.function, &config);
+    if (outcome.code == driver::invalid_cluster_size) return false;
+    check(outcome);
+    return active > 0;
+}
+
 void launch(const Launch& what, StreamView stream) {
     driver::LaunchAttribute overlapping{driver::launch_overlapping, 1, {}};
     const driver::LaunchConfig config{what.blocks,

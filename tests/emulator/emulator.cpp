@@ -84,6 +84,7 @@ struct Warp {
 
 struct Block {
     Meeting meeting;
+    Meeting of_cluster; ///< that of the cluster whose first block this is
     std::vector<Warp> warps;
     SharedMemory shared;
     std::size_t first_thread = 0;
@@ -175,13 +176,30 @@ public:
         meet(warp.meeting);
         return words[lane ^ lanes];
     }
+    void cluster_barrier(u32 cluster) {
+        const std::size_t first = place_.block / cluster * cluster;
+        if (first + cluster > blocks_.size()) throw std::runtime_error("emulator: a cluster of fewer blocks");
+        Meeting& meeting = blocks_[first].of_cluster;
+        meeting.expected = cluster * block_threads_;
+        if (meeting.waiting.size() + 1 == meeting.expected)
+            for (std::size_t b = first; b < first + cluster; ++b) blocks_[b].shared.cluster_barrier();
+        meet(meeting);
+    }
     void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
-        return block().shared.access(declaration, bytes, offset, count, writes, place_.thread);
+        return block().shared.access(declaration, bytes, offset, count, writes, thread_of_grid());
+    }
+    void* shared_of(u32 cluster, u32 number, const void* declaration, std::size_t bytes, std::size_t offset,
+                    std::size_t count) {
+        Block& other = blocks_[place_.block / cluster * cluster + number];
+        if (number >= cluster || other.running != block_threads_ || block().shared.cluster_barriers() == 0)
+            throw std::runtime_error("emulator: an access to the shared memory of a block that may not be running");
+        return other.shared.access(declaration, bytes, offset, count, true, thread_of_grid());
     }
     void note_store() { progress_ = true; }
 
 private:
     Block& block() { return blocks_[place_.block]; }
+    SharedMemory::Accessor thread_of_grid() const { return {place_.block, place_.thread}; }
 
     /// Starts the next block in the threads from `first` on.
     void start_block(std::size_t first) {
@@ -190,6 +208,7 @@ private:
         block.warps.resize(block_threads_ / 32);
         for (Warp& warp : block.warps) warp.meeting.expected = 32;
         block.first_thread = first;
+        block.shared = SharedMemory(next_block_);
         for (u32 i = 0; i < block_threads_; ++i) {
             Thread& thread = threads_[first + i];
             thread = {{i, next_block_, static_cast<u32>(blocks_.size())},
@@ -293,6 +312,10 @@ const Machine& machine() {
         [] { grid->note_store(); },
         [](const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
             return grid->shared(declaration, bytes, offset, count, writes);
+        },
+        [](u32 cluster) { grid->cluster_barrier(cluster); },
+        [](u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count) {
+            return grid->shared_of(cluster, block, declaration, bytes, offset, count);
         },
         require_aligned,
         &loses_system_stores,

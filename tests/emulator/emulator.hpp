@@ -31,6 +31,9 @@ struct Machine {
     void (*yield)();
     void (*note_store)();
     void* (*shared)(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes);
+    void (*cluster_barrier)(u32 cluster);
+    void* (*shared_of)(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,
+                       std::size_t count);
     void (*require_aligned)(const void* address, std::size_t bytes);
     const bool* loses_system_stores;
 };
@@ -74,6 +77,7 @@ const Machine& machine();
 
 #define __global__             // NOLINT(bugprone-reserved-identifier): kernel text uses them
 #define __launch_bounds__(...) // NOLINT(bugprone-reserved-identifier)
+#define __cluster_dims__(...)  // NOLINT(bugprone-reserved-identifier)
 
 static const Machine* attached = nullptr;
 
@@ -87,6 +91,13 @@ inline void yield() { attached->yield(); }
 /// reads.
 inline void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
     return attached->shared(declaration, bytes, offset, count, writes);
+}
+/// Waits for all threads of the block's cluster, of `cluster` blocks.
+inline void cluster_barrier(u32 cluster) { attached->cluster_barrier(cluster); }
+/// shared(), about to be written, of block number `block` of the cluster, after a first barrier of the cluster.
+inline void* shared_of(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,
+                       std::size_t count) {
+    return attached->shared_of(cluster, block, declaration, bytes, offset, count);
 }
 inline u64 load_relaxed(const u64* p) {
     attached->require_aligned(p, sizeof(u64));

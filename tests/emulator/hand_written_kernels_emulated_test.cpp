@@ -25,6 +25,11 @@ std::string kernel(const std::string& body) {
 const std::string shared_array = "const auto at = [](u32 i, bool writes) -> u64& {\n"
                                  "    return *static_cast<u64*>(shared(\"array\", 512, 8 * i, 8, writes));\n};\n";
 
+/// Declares other(i): the same of the other block of a cluster of two, to be written.
+const std::string in_other =
+    "const auto other = [](u32 i) -> u64& {\n"
+    "    return *static_cast<u64*>(shared_of(2, 1 - block_index() % 2, \"array\", 512, 8 * i, 8));\n};\n";
+
 class Emulator : public testing::TestWithParam<Order> {
 protected:
     static void SetUpTestSuite() {
@@ -55,6 +60,17 @@ protected:
             kernel("store_relaxed(memory + 1, 0, 0);"),
             kernel("if (thread_index() != 9) return;\nvolatile char large[200 * 1024];\nlarge[0] = 1;"),
             kernel("barrier();\n++memory[0];"),
+            // Each block of a cluster of two writes to the other's memory.
+            kernel(shared_array + in_other +
+                   "cluster_barrier(2);\nother(thread_index()) = thread_index();\n"
+                   "cluster_barrier(2);\n"
+                   "if (block_index() == 3) memory[thread_index()] = at(63 - thread_index(), "
+                   "false);"),
+            kernel(shared_array + in_other +
+                   "cluster_barrier(2);\nother(thread_index()) = thread_index();\n"
+                   "barrier();\nmemory[thread_index()] = at(63 - thread_index(), false);"),
+            kernel(shared_array + in_other + "other(0) = 1;"),
+            kernel("if (thread_index() != 3 || block_index() != 1) cluster_barrier(2);"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -103,6 +119,18 @@ TEST_P(Emulator, runs_grids_of_more_blocks_than_run_at_a_time) {
     memory[0] = 0;
     run(2, 1000); // the first waits for the second
     EXPECT_EQ(memory[1], 1u);
+}
+
+TEST_P(Emulator, shares_memory_between_the_blocks_of_a_cluster) {
+    run(19, 1000);
+    for (u64 i = 0; i < 64; ++i) EXPECT_EQ(memory[i], 63 - i);
+}
+
+TEST_P(Emulator, finds_errors_of_clusters) {
+    expect_error([&] { run(20, 2); }, "shared memory"); // a race, or a read of what nobody wrote
+    expect_error([&] { run(21, 2); }, "the shared memory of a block that may not be running");
+    expect_error([&] { run(22, 2); }, "waits where not every thread comes");
+    expect_error([&] { run(19, 3); }, "a cluster of fewer blocks");
 }
 
 TEST_P(Emulator, finds_a_barrier_that_a_thread_misses) {

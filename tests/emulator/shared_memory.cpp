@@ -15,13 +15,13 @@ constexpr std::size_t word_bytes = 4;
 } // namespace
 
 void* SharedMemory::access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count,
-                           bool writes, std::uint32_t thread) {
+                           bool writes, Accessor accessor) {
     if (offset + count > bytes || offset % word_bytes != 0 || count % word_bytes != 0)
         throw std::runtime_error(fmt::format("emulator: thread {} accesses bytes {} to {} of {} of shared memory",
-                                             thread, offset, offset + count, bytes));
+                                             accessor.thread, offset, offset + count, bytes));
     Array& accessed = array(declaration, bytes);
     for (std::size_t word = offset / word_bytes; word < (offset + count) / word_bytes; ++word)
-        note(accessed.words[word], writes, thread);
+        note(accessed.words[word], writes, accessor);
     return reinterpret_cast<std::byte*>(accessed.memory.data()) + offset;
 }
 
@@ -33,27 +33,32 @@ SharedMemory::Array& SharedMemory::array(const void* declaration, std::size_t by
     return arrays_.back();
 }
 
-void SharedMemory::note(Word& word, bool writes, std::uint32_t thread) const {
-    const auto race = [&](const char* what, std::uint32_t other) {
+/// True if no barrier lies between an access of another thread and one of this thread.
+bool SharedMemory::is_unordered(const Access& earlier, Accessor accessor) const {
+    if (earlier.by.thread == nobody || earlier.by == accessor) return false;
+    if (earlier.by.block == block_ && accessor.block == block_) return earlier.epoch == epoch_;
+    return earlier.cluster_epoch == cluster_epoch_;
+}
+
+void SharedMemory::note(Word& word, bool writes, Accessor accessor) const {
+    const auto race = [&](const char* what, Accessor other) {
         throw std::runtime_error(
             fmt::format("emulator: a race in shared memory: thread {} {} a word that {} {}, with no "
                         "barrier between",
-                        thread, writes ? "writes" : "reads",
-                        other == several ? "several threads" : fmt::format("thread {}", other), what));
+                        accessor.thread, writes ? "writes" : "reads",
+                        other.thread == several ? "several threads" : fmt::format("thread {}", other.thread), what));
     };
-    const bool written_now = word.writer != nobody && word.write_epoch == epoch_;
-    if (written_now && word.writer != thread) race("wrote", word.writer);
+    if (is_unordered(word.write, accessor)) race("wrote", word.write.by);
     if (writes) {
-        if (word.reader != nobody && word.read_epoch == epoch_ && word.reader != thread) race("read", word.reader);
-        word.writer = thread;
-        word.write_epoch = epoch_;
+        if (is_unordered(word.read, accessor)) race("read", word.read.by);
+        word.write = {accessor, epoch_, cluster_epoch_};
         return;
     }
-    if (word.writer == nobody)
-        throw std::runtime_error(fmt::format("emulator: thread {} reads shared memory that nobody wrote", thread));
-    const bool read_now = word.reader != nobody && word.read_epoch == epoch_;
-    word.reader = read_now && word.reader != thread ? several : thread;
-    word.read_epoch = epoch_;
+    if (word.write.by.thread == nobody)
+        throw std::runtime_error(
+            fmt::format("emulator: thread {} reads shared memory that nobody wrote", accessor.thread));
+    const bool beside_others = is_unordered(word.read, accessor);
+    word.read = {{accessor.block, beside_others ? several : accessor.thread}, epoch_, cluster_epoch_};
 }
 
 } // namespace gf::emulator

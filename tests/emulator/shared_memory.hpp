@@ -1,5 +1,6 @@
 // The shared memory of one block, with a record of accesses. Two accesses that no barrier orders, one of them a write,
-// are a race; a read before any write is a read of uninitialised memory.
+// are a race; a read before any write is a read of uninitialised memory. Accesses of the block's own threads are
+// ordered by its barriers; those of another block of its cluster by the cluster's alone.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +12,35 @@ namespace gf::emulator {
 
 class SharedMemory {
 public:
+    /// A thread of the grid.
+    struct Accessor {
+        std::uint32_t block, thread;
+        friend bool operator==(const Accessor&, const Accessor&) = default;
+    };
+
+    SharedMemory() = default;
+    explicit SharedMemory(std::uint32_t block) : block_(block) {}
     /// The address of `count` bytes at `offset` of the memory named by `declaration`, which is `bytes` large, about to
     /// be accessed by `thread`. Throws std::runtime_error for a race, a read of uninitialised memory, and an access
     /// outside the array.
     void* access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes,
-                 std::uint32_t thread);
-    /// All threads have met: earlier accesses are ordered before later ones.
+                 Accessor accessor);
+    /// All threads of the block, or of its cluster, have met: earlier accesses are ordered before later ones.
     void barrier() { ++epoch_; }
+    void cluster_barrier() {
+        ++epoch_;
+        ++cluster_epoch_;
+    }
+    std::uint32_t cluster_barriers() const { return cluster_epoch_; } ///< so far
 
 private:
     static constexpr std::uint32_t nobody = ~std::uint32_t{0}, several = nobody - 1;
+    struct Access {
+        Accessor by{0, nobody}; // `several`: threads of this block
+        std::uint32_t epoch = 0, cluster_epoch = 0;
+    };
     struct Word {
-        std::uint32_t writer = nobody, write_epoch = 0;
-        std::uint32_t reader = nobody, read_epoch = 0; // the epoch's reader, or `several`
+        Access write, read;
     };
     struct Array {
         const void* declaration;
@@ -31,10 +48,11 @@ private:
         std::vector<Word> words;           // of 4 bytes
     };
     Array& array(const void* declaration, std::size_t bytes);
-    void note(Word& word, bool writes, std::uint32_t thread) const;
+    void note(Word& word, bool writes, Accessor accessor) const;
+    bool is_unordered(const Access& earlier, Accessor accessor) const;
 
     std::deque<Array> arrays_; // a deque keeps their addresses
-    std::uint32_t epoch_ = 0;
+    std::uint32_t block_ = 0, epoch_ = 0, cluster_epoch_ = 0;
 };
 
 } // namespace gf::emulator

@@ -65,45 +65,48 @@ struct EdgeData {
 };
 
 // The values used from cuda.h's enums. ENUM rows: our name, cuda.h's name, value.
-#define GRIDFOLD_DRIVER_VALUES(ENUM)                                                   \
-    ENUM(success, CUDA_SUCCESS, 0)                                                     \
-    ENUM(deinitialized, CUDA_ERROR_DEINITIALIZED, 4)                                   \
-    ENUM(no_device, CUDA_ERROR_NO_DEVICE, 100)                                         \
-    ENUM(ecc_uncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE, 214)                         \
-    ENUM(nvlink_uncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE, 220)                   \
-    ENUM(not_ready, CUDA_ERROR_NOT_READY, 600)                                         \
-    ENUM(illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS, 700)                             \
-    ENUM(launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT, 702)                               \
-    ENUM(context_is_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED, 709)                   \
-    ENUM(assert_failed, CUDA_ERROR_ASSERT, 710)                                        \
-    ENUM(hardware_stack_error, CUDA_ERROR_HARDWARE_STACK_ERROR, 714)                   \
-    ENUM(illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION, 715)                     \
-    ENUM(misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS, 716)                       \
-    ENUM(invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE, 717)                 \
-    ENUM(invalid_pc, CUDA_ERROR_INVALID_PC, 718)                                       \
-    ENUM(launch_failed, CUDA_ERROR_LAUNCH_FAILED, 719)                                 \
-    ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)           \
-    ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)           \
-    ENUM(capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)           \
-    ENUM(most_shared_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97) \
-    ENUM(function_local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)                  \
-    ENUM(function_registers, CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                            \
-    ENUM(function_shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)    \
-    ENUM(launch_overlapping, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6) \
-    ENUM(pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                     \
-    ENUM(pointer_is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)                       \
-    ENUM(pointer_device_ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)               \
-    ENUM(memory_type_host, CU_MEMORYTYPE_HOST, 1)                                      \
-    ENUM(memory_type_device, CU_MEMORYTYPE_DEVICE, 2)                                  \
-    ENUM(host_portable, CU_MEMHOSTALLOC_PORTABLE, 1)                                   \
-    ENUM(host_mapped, CU_MEMHOSTALLOC_DEVICEMAP, 2)                                    \
-    ENUM(stream_blocking, CU_STREAM_DEFAULT, 0)                                        \
-    ENUM(stream_non_blocking, CU_STREAM_NON_BLOCKING, 1)                               \
-    ENUM(event_no_timing, CU_EVENT_DISABLE_TIMING, 2)                                  \
-    ENUM(capture_none, CU_STREAM_CAPTURE_STATUS_NONE, 0)                               \
-    ENUM(capture_active, CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                           \
-    ENUM(capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                           \
-    ENUM(user_object_no_sync, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, 1)                    \
+#define GRIDFOLD_DRIVER_VALUES(ENUM)                                                       \
+    ENUM(success, CUDA_SUCCESS, 0)                                                         \
+    ENUM(deinitialized, CUDA_ERROR_DEINITIALIZED, 4)                                       \
+    ENUM(no_device, CUDA_ERROR_NO_DEVICE, 100)                                             \
+    ENUM(ecc_uncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE, 214)                             \
+    ENUM(nvlink_uncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE, 220)                       \
+    ENUM(not_ready, CUDA_ERROR_NOT_READY, 600)                                             \
+    ENUM(illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                 \
+    ENUM(invalid_cluster_size, CUDA_ERROR_INVALID_CLUSTER_SIZE, 912)                       \
+    ENUM(launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT, 702)                                   \
+    ENUM(context_is_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED, 709)                       \
+    ENUM(assert_failed, CUDA_ERROR_ASSERT, 710)                                            \
+    ENUM(hardware_stack_error, CUDA_ERROR_HARDWARE_STACK_ERROR, 714)                       \
+    ENUM(illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION, 715)                         \
+    ENUM(misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS, 716)                           \
+    ENUM(invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE, 717)                     \
+    ENUM(invalid_pc, CUDA_ERROR_INVALID_PC, 718)                                           \
+    ENUM(launch_failed, CUDA_ERROR_LAUNCH_FAILED, 719)                                     \
+    ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)               \
+    ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)               \
+    ENUM(capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)               \
+    ENUM(most_shared_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)     \
+    ENUM(cluster_launch, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 120)                          \
+    ENUM(function_local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)                      \
+    ENUM(function_registers, CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                                \
+    ENUM(function_shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)        \
+    ENUM(function_large_clusters, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 14) \
+    ENUM(launch_overlapping, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)     \
+    ENUM(pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                         \
+    ENUM(pointer_is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)                           \
+    ENUM(pointer_device_ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)                   \
+    ENUM(memory_type_host, CU_MEMORYTYPE_HOST, 1)                                          \
+    ENUM(memory_type_device, CU_MEMORYTYPE_DEVICE, 2)                                      \
+    ENUM(host_portable, CU_MEMHOSTALLOC_PORTABLE, 1)                                       \
+    ENUM(host_mapped, CU_MEMHOSTALLOC_DEVICEMAP, 2)                                        \
+    ENUM(stream_blocking, CU_STREAM_DEFAULT, 0)                                            \
+    ENUM(stream_non_blocking, CU_STREAM_NON_BLOCKING, 1)                                   \
+    ENUM(event_no_timing, CU_EVENT_DISABLE_TIMING, 2)                                      \
+    ENUM(capture_none, CU_STREAM_CAPTURE_STATUS_NONE, 0)                                   \
+    ENUM(capture_active, CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                               \
+    ENUM(capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                               \
+    ENUM(user_object_no_sync, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, 1)                        \
     ENUM(user_object_move, CU_GRAPH_USER_OBJECT_MOVE, 1)
 
 // Values that exist since CUDA 12.3.

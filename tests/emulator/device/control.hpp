@@ -17,6 +17,7 @@ struct Control {
     /// The local memory of loaded kernels, bytes a thread, in the order in which it is asked for; the last one repeats.
     std::array<int, 4> local_bytes{};
     std::size_t local_bytes_asked = 0;
+    int most_cluster = 16;  ///< the most thread blocks of a cluster that the device has room for
     std::uint64_t seed = 1; ///< of the order of a kernel's threads; initially GRIDFOLD_EMULATED_SEED
 
     /// Resets all settings and counts and recovers a lost device. Not while it works.

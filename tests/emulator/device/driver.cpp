@@ -74,6 +74,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
     *value = attribute == gf::driver::capability_major       ? ::capability_major
              : attribute == gf::driver::multiprocessor_count ? ::multiprocessors
              : attribute == gf::driver::most_shared_bytes    ? int(most_shared_bytes)
+             : attribute == gf::driver::cluster_launch       ? 1
                                                              : 0;
     return gate();
 }
@@ -170,8 +171,13 @@ EXPORT int cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const cha
 }
 EXPORT int cuFuncSetAttribute(CUfunc_st*, int attribute, int value) {
     const bool is_valid =
-        attribute == gf::driver::function_shared_bytes && value >= 0 && unsigned(value) <= most_shared_bytes;
+        attribute == gf::driver::function_large_clusters ||
+        (attribute == gf::driver::function_shared_bytes && value >= 0 && unsigned(value) <= most_shared_bytes);
     return is_valid ? gate() : invalid_value;
+}
+EXPORT int cuOccupancyMaxActiveClusters(int* count, CUfunc_st*, const gf::driver::LaunchConfig* config) {
+    if (config->grid_x > 16) return gf::driver::invalid_cluster_size;
+    return *count = int(config->grid_x) <= control().most_cluster, gate();
 }
 EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st*) {
     Control& c = control();

@@ -22,7 +22,8 @@ struct Device {
     int capability_minor = 0;
     std::size_t memory_bytes = 0;
     int multiprocessors = 0;
-    int shared_bytes = 0; ///< the most shared memory of a thread block
+    int shared_bytes = 0;      ///< the most shared memory of a thread block
+    bool has_clusters = false; ///< launches clusters of thread blocks
 };
 
 /// The devices; none if CUDA cannot be used. The first call loads and initialises the driver. Thread-safe.

@@ -9,6 +9,14 @@ namespace GRIDFOLD_NAMESPACE {
 GRIDFOLD_FN u64 prefetched_from(const void* p) { return (u64(p) + 15) / 16 * 16; }
 GRIDFOLD_FN u64 prefetched_to(const void* p, u32 bytes) { return (u64(p) + bytes) / 16 * 16; }
 
+/// A value and its 32-bit words.
+template <class T> union WordsOf {
+    static_assert(sizeof(T) % 4 == 0);
+    T value;
+    u32 word[sizeof(T) / 4];
+    GRIDFOLD_FN WordsOf() {}
+};
+
 /// The address of word n; p may be null.
 GRIDFOLD_FN const u64* nth_word(const u64* p, u64 n) { return reinterpret_cast<const u64*>(u64(p) + n * sizeof(u64)); }
 
@@ -41,10 +49,32 @@ GRIDFOLD_FN void let_next_kernel_start() {
 #endif
 }
 
+/// Waits for all threads of the cluster of thread blocks, and orders their accesses to shared memory. A block must call
+/// it before it puts values into the memory of others, which have started then.
+template <int cluster> GRIDFOLD_FN void cluster_barrier() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
 /// N values of T in the shared memory of a block, uninitialised. `place` distinguishes arrays of the same T and N.
 template <class T, int N, int place> struct Shared {
     GRIDFOLD_FN static void put(u32 i, const T& value) { at(i) = value; }
     GRIDFOLD_FN static T get(u32 i) { return at(i); }
+    /// put() in the memory of block number `block` of this block's cluster.
+    template <int cluster> GRIDFOLD_FN static void put_in([[maybe_unused]] u32 block, u32 i, const T& value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+        WordsOf<T> words;
+        words.value = value;
+        u32 to;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(u32(__cvta_generic_to_shared(&at(i)))), "r"(block));
+#pragma unroll
+        for (u32 w = 0; w < sizeof(T) / 4; ++w)
+            asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(to + 4 * w), "r"(words.word[w]) : "memory");
+#else
+        put(i, value);
+#endif
+    }
 
 private:
     GRIDFOLD_FN static T& at(u32 i) {
@@ -185,10 +215,15 @@ GRIDFOLD_FN void keep(u32&) {}
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
 GRIDFOLD_FN void wait_for_previous_kernel() {}
 GRIDFOLD_FN void let_next_kernel_start() {}
+template <int cluster> GRIDFOLD_FN void cluster_barrier() { emulator::cluster_barrier(cluster); }
 
 template <class T, int N, int place> struct Shared {
     GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at<true>(i)) = value; }
     GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at<false>(i)); }
+    template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, const T& value) {
+        void* const to = emulator::shared_of(cluster, block, &declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T));
+        *static_cast<T*>(to) = value;
+    }
 
 private:
     inline static const char declaration = 0; // its address names this memory
@@ -247,12 +282,7 @@ GRIDFOLD_FN u32 warp_lane() { return thread_index() % 32u; }
 
 /// The value of the thread whose lane differs in the bits `lanes`. All threads of the warp must call it.
 template <class T> GRIDFOLD_FN T shuffle_xor(const T& value, u32 lanes) {
-    static_assert(sizeof(T) % 4 == 0, "shuffled in 32-bit words");
-    union Words {
-        T value;
-        u32 word[sizeof(T) / 4];
-        GRIDFOLD_FN Words() {}
-    } from, to;
+    WordsOf<T> from, to;
     from.value = value;
 #pragma unroll
     for (u32 i = 0; i < sizeof(T) / 4; ++i) to.word[i] = shuffle_xor_word(from.word[i], lanes); // defect: exchange
