@@ -20,13 +20,14 @@ constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reach
 
 } // namespace
 
-std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows) {
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows, int most_cluster) {
     std::vector<cuda::Kernel> kernels;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
         const bool holds = phase_count(sweep) > 1;
-        cuda::Schedule schedule = holds ? cuda::for_held_rows(rows.value(), plan, sweep, cuda::Problems::one).value()
-                                        : cuda::choose_schedule(plan, sweep);
+        cuda::Schedule schedule =
+            holds ? cuda::for_held_rows(rows.value(), plan, sweep, cuda::Problems::one, most_cluster).value()
+                  : cuda::choose_schedule(plan, sweep);
         if (rows) schedule = cuda::for_rows(*rows, plan, sweep, schedule);
         if (!rows || rows->alignment < 16) schedule = cuda::for_unaligned(plan, sweep, schedule);
         kernels.push_back(cuda::emit_cuda(plan, id, schedule));
@@ -64,7 +65,8 @@ void EmulatedPlan::set_launches(std::uint32_t launches) {
     }
 }
 
-std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std::uint64_t seed) {
+std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std::uint64_t seed,
+                                            std::int64_t most_clusters) {
     ++launches_;
     std::vector<GuardedMemory> temporaries;
     std::vector<void*> arrays;
@@ -87,7 +89,9 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
                                                          arrays, {scalars.data(), workspaces_[s].data(), host.data()});
         std::vector<void*> arguments;
         for (u64& value : values) arguments.push_back(&value);
-        const auto blocks = cuda::grid(kernels_[s], order_of_folds);
+        std::int64_t blocks = cuda::grid(kernels_[s], order_of_folds);
+        if (kernels_[s].schedule.course == cuda::Course::held_rows)
+            blocks = std::min(blocks, most_clusters * kernels_[s].schedule.cluster);
         launch(module_.entry(first_entry_ + s), arguments.data(), static_cast<u32>(blocks),
                static_cast<u32>(kernels_[s].schedule.threads), order, seed);
     }

@@ -18,8 +18,8 @@ namespace gf::emulator {
 using namespace plan;
 
 /// The kernels of a plan, one a sweep, with windows. `rows`: if given, those for such rows, without windows where they
-/// are aligned. Sweeps of several phases need `rows`, which registers must be able to hold.
-std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {});
+/// are aligned. Sweeps of several phases need `rows`, which a cluster of `most_cluster` blocks must be able to hold.
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {}, int most_cluster = 1);
 
 /// Keeps workspaces from run to run, like a Prepared.
 class EmulatedPlan {
@@ -29,8 +29,10 @@ public:
                  std::size_t first_entry);
 
     /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory.
-    /// `bound`: host memory, temporaries null. Throws std::runtime_error for the emulator's findings.
-    std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed);
+    /// `bound`: host memory, temporaries null. Kernels of held rows have at most `most_clusters` clusters, or blocks
+    /// without clusters. Throws std::runtime_error for the emulator's findings.
+    std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed,
+                                  std::int64_t most_clusters = 1 << 20);
 
     /// Sets the number of launches so far, which determines the next tag.
     void set_launches(std::uint32_t launches);

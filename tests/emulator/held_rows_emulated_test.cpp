@@ -23,7 +23,8 @@ namespace {
 struct HeldCase {
     const char* text;
     std::vector<std::int64_t> extents;
-    int alignment; ///< of the rows, in elements
+    int alignment;        ///< of the rows, in elements
+    int most_cluster = 1; ///< thread blocks
 };
 
 constexpr auto softmax = "f(x: f32[i, k]) let m = max(x over [k]); let e = exp(x - m); -> y = e / sum(e over [k])";
@@ -55,11 +56,13 @@ public:
           reference_(compile(graph_, {.device = "cpu"})) {
         const std::int64_t row = given.extents.back();
         const FoldOrder order = fold_order(row);
-        kernels_ = kernels_of(plan_, cuda::RowFacts{.longest = row,
-                                                    .blocks = 1,
-                                                    .alignment = given.alignment,
-                                                    .shortest = row,
-                                                    .slabs = (order.slabs + order.blocks - 1) / order.blocks});
+        kernels_ = kernels_of(plan_,
+                              cuda::RowFacts{.longest = row,
+                                             .blocks = 1,
+                                             .alignment = given.alignment,
+                                             .shortest = row,
+                                             .slabs = (order.slabs + order.blocks - 1) / order.blocks},
+                              given.most_cluster);
     }
 
     std::vector<std::string> sources() const {
@@ -68,17 +71,21 @@ public:
         return sources;
     }
 
-    /// Launches with the case's rows, with one more, and with shorter ones, at several alignments of memory.
+    /// Launches with the case's rows, with one more, and with shorter ones, at several alignments of memory. For a
+    /// cluster some are so short that its last thread blocks have no elements.
     std::optional<std::string> what_is_wrong(const HostModule& module, std::size_t first_entry) const {
         EmulatedPlan emulated(plan_, kernels_, module, first_entry);
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
             oracle::Case test{seed, graph_, given_.extents};
             if (seed == 2) test.extents[0] += 1;
             if (seed == 3 && test.extents.back() > 3) test.extents.back() -= 3;
+            if (seed == 4 && given_.most_cluster > 1) test.extents.back() = 12'000;
             const oracle::Inputs inputs = inputs_of(test);
             const BoundCase bound(plan_, test, inputs);
             try {
-                const auto scalars = emulated.run(bound.bound(), all_orders[seed % std::size(all_orders)], seed);
+                const std::int64_t most_clusters = seed == 1 ? 100 : 1; // one has rows after its first
+                const auto scalars =
+                    emulated.run(bound.bound(), all_orders[seed % std::size(all_orders)], seed, most_clusters);
                 if (auto wrong = difference(run(reference_, test, inputs), bound.results(scalars)))
                     return fmt::format("launch {}: {}", seed, *wrong);
             } catch (const std::exception& error) {
@@ -91,6 +98,7 @@ public:
         return fmt::format("{} rows of {}: {}", given_.extents[0], given_.extents.back(), given_.text);
     }
     std::size_t kernels() const { return kernels_.size(); }
+    int cluster() const { return kernels_.front().schedule.cluster; }
 
 private:
     static Plan joined(const Plan& plan) { return join_phases(plan, find_chains(plan)); }
@@ -147,6 +155,14 @@ TEST(HeldRows, of_which_functions_are_held) {
 
 TEST(HeldRows, of_warps_that_share_blocks) {
     expect_the_cpus_bits({{softmax, {2, 12'500}, 4}, {half_softmax, {2, 24'580}, 4}, {norms, {2, 14'003}, 1}});
+}
+
+TEST(HeldRows, of_clusters) {
+    const std::vector<HeldCase> cases{{softmax, {3, 16'388}, 4, 8},       {layer_norm, {3, 30'000}, 4, 8},
+                                      {half_softmax, {2, 40'960}, 16, 4}, {norms, {2, 50'257}, 1, 8},
+                                      {norms, {2, 20'000}, 8, 2},         {deep, {2, 16'390}, 2, 8}};
+    for (const HeldCase& given : cases) EXPECT_GT(Subject(given).cluster(), 1) << given.text;
+    expect_the_cpus_bits(cases);
 }
 
 } // namespace

@@ -61,9 +61,39 @@ TEST_F(Chains, have_the_cpus_bits_at_every_length) {
         for (const std::int64_t length :
              {1, 2, 3, 31, 64, 100, 129, 513, 1'000, 2'047, 2'048, 2'049, 4'100, 9'999, 12'289})
             expect_the_cpus_bits(device, text, is_emulated() ? 3 : 200, length);
-        for (const std::int64_t length : {16'384, 20'003, 32'768, 50'257, 70'000})
+        // Clusters of thread blocks hold such rows.
+        expect_the_cpus_bits(device, text, 2, 20'003);
+        for (const std::int64_t length : {16'384, 32'768, 50'257, 70'000, 131'072, 262'144, 262'147, 600'000})
             if (!is_emulated()) expect_the_cpus_bits(device, text, 9, length);
     }
+}
+
+TEST_F(Chains, of_halves_have_the_cpus_bits) {
+    const gf::Graph graph = gf::parse("f(x: bf16[i, k]) let z = f32(x); let e = exp(z - max(z over [k])); "
+                                      "-> y = bf16(e / sum(e over [k]) * variance(z over [k]))");
+    const gf::Executable cpu = gf::compile(graph, {.device = "cpu"}), device = gf::compile(graph, {.device = "cuda"}),
+                         to_half = gf::compile(gf::parse("f(x: f32[n]) -> y = bf16(x)"), {.device = "cpu"});
+    for (const std::int64_t length : {700, 1'025, 4'096, 33'000, 50'257, 262'144, 1'000'000}) {
+        if (is_emulated() && length > 40'000) continue;
+        const std::vector<float> x = numbers(3 * length, 11);
+        const gf::Results halves = to_half.run({{"x", gf::view(x.data(), {3 * length})}});
+        const gf::Bindings inputs{{"x", gf::view(halves.span<gf::bf16>("y").data(), {3, length})}};
+        const auto expected = cpu.run(inputs).to_vector<gf::bf16>("y"),
+                   actual = device.run(inputs).to_vector<gf::bf16>("y");
+        ASSERT_EQ(expected.size(), actual.size());
+        EXPECT_EQ(std::memcmp(expected.data(), actual.data(), expected.size() * sizeof(gf::bf16)), 0) << length;
+    }
+}
+
+TEST_F(Chains, rows_need_no_clusters_that_the_device_has_no_room_for) {
+    auto* const emulated = gf::emulator::emulated_device();
+    if (emulated == nullptr) GTEST_SKIP() << "the device has room for every cluster";
+    emulated->most_cluster = 2;
+    const gf::Executable device = gf::compile(gf::parse(softmax), {.device = "cuda"});
+    expect_the_cpus_bits(device, softmax, 2, 25'000);  // in a cluster of two
+    expect_the_cpus_bits(device, softmax, 1, 140'000); // a cluster of two cannot hold them
+    emulated->most_cluster = 1;
+    expect_the_cpus_bits(gf::compile(gf::parse(softmax), {.device = "cuda"}), softmax, 2, 20'003);
 }
 
 /// Compares floating results by bits; any NaN equals any other.
@@ -101,7 +131,7 @@ TEST_F(Chains, of_numbers_far_apart_have_the_cpus_bits) {
 
 TEST_F(Chains, rows_of_other_lengths_are_bound_in_turn) {
     const gf::Executable device = gf::compile(gf::parse(norm), {.device = "cuda"});
-    const std::int64_t longest = is_emulated() ? 6'000 : 300'000;
+    const std::int64_t longest = is_emulated() ? 20'000 : 700'000;
     for (const std::int64_t length :
          {std::int64_t{100}, longest, std::int64_t{1'000}, std::int64_t{1}, longest, std::int64_t{100}})
         expect_the_cpus_bits(device, norm, 3, length);
@@ -121,7 +151,7 @@ TEST_F(Chains, problems_of_different_lengths_have_the_bits_that_they_have_alone)
     const gf::Executable device = gf::compile(graph, {.device = "cuda"}), cpu = gf::compile(graph, {.device = "cpu"});
     std::vector<std::vector<float>> x, g;
     std::vector<gf::Bindings> problems;
-    const std::vector<std::int64_t> lengths{13'000, 9'000, 70, 1, 2'100};
+    const std::vector<std::int64_t> lengths{23'000, 9'000, 70, 1, 2'100}; // the longest in a cluster
     for (const std::int64_t length : lengths) {
         x.push_back(numbers(3 * length, std::uint32_t(length)));
         g.push_back(numbers(length, 3));

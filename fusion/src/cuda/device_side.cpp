@@ -1,7 +1,6 @@
 #include "cuda/device_side.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -50,7 +49,10 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
         std::int64_t blocks = grid(kernel, order);
         const bool may_loop = kernel.words == 0 || is_of_warps(kernel.schedule.course) ||
                               (kernel.schedule.course != Course::flat && order.blocks == 1);
-        if (loaded.problems == Problems::many && may_loop) blocks = std::min(blocks, most_that_map);
+        if (loaded.problems == Problems::many && may_loop) {
+            const int cluster = kernel.schedule.cluster;
+            blocks = std::min(blocks, most_that_map / cluster * cluster);
+        }
         if ((sum += blocks) > most)
             throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.count),
                                  fmt::format("with problem {} they have more than 2^31 - 1 blocks", p),
@@ -205,7 +207,7 @@ std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chai
     for (const ArrayId a : loaded_arrays(sweep))
         if (plan.arrays[a].strided && plan.arrays[a].dims.size() < sweep.dims.size()) return {};
     if (overwrites_gathers(plan, sweep, bound)) return {};
-    const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems);
+    const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, loader.most_cluster());
     constexpr int of_states = 8192; // more than a kernel's static shared memory
     return chosen && chosen->shared_bytes + of_states <= loader.shared_bytes() ? chosen : std::nullopt;
 }
@@ -219,9 +221,10 @@ std::vector<Chain> chains_to_join(const PlanLoader& loader, Problems problems, c
 }
 
 /// The schedule of a sweep for what is bound, before windows.
-Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks,
-                      const Bound& bound) {
-    if (phase_count(sweep) > 1) return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems);
+Schedule for_sweep_of(const PlanLoader& loader, const Plan& plan, const Sweep& sweep, Problems problems,
+                      std::int64_t blocks, const Bound& bound) {
+    if (phase_count(sweep) > 1)
+        return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, loader.most_cluster());
     const Schedule chosen = choose_schedule(plan, sweep, problems, blocks);
     return for_tiles_of(plan, sweep, for_rows_of(plan, sweep, chosen, bound), bound);
 }
@@ -237,7 +240,7 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
         if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
         if (is_of_rows(schedule.course)) {
-            Schedule wanted = for_sweep_of(plan, sweep, loaded.problems, 0, bound);
+            Schedule wanted = for_sweep_of(loader, plan, sweep, loaded.problems, 0, bound);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;
             if (wanted != schedule) return false; // defect: course of rows
@@ -263,7 +266,7 @@ Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bo
                 blocks += order.parts * order.blocks;
             else
                 ++blocks;
-        Schedule schedule = for_sweep_of(plan, sweep, problems, blocks, bound);
+        Schedule schedule = for_sweep_of(loader, plan, sweep, problems, blocks, bound);
         if (!are_aligned(plan, sweep, schedule, bound)) schedule = for_unaligned(plan, sweep, schedule);
         const Schedule* const before = in_use != nullptr ? &in_use->kernels[id]->emitted.schedule : nullptr;
         const bool stays = before && problems == Problems::one && before->realigns && before->course == schedule.course;

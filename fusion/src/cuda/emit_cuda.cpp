@@ -99,6 +99,7 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     const Schedule& schedule = kernel.schedule;
     if (is_of_warps(schedule.course) && order.slabs > 0) {
+        if (schedule.cluster > 1) return 1;
         if (schedule.several_blocks || schedule.slab_warps > 1)
             return schedule.threads / 32 / (order.blocks * schedule.slab_warps);
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
@@ -113,8 +114,10 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     // elements each, so they are fewer than 2^31 blocks. Without elements a thread writes a result.
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     constexpr std::int64_t most = 0x7fffffff;
-    const std::int64_t blocks = is_of_warps(kernel.schedule.course) ? 1 : order.blocks; // of a part
-    return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, 1, most); // defect: tiles
+    const int cluster = kernel.schedule.cluster;
+    const std::int64_t blocks = is_of_warps(kernel.schedule.course) ? cluster : order.blocks; // of a part
+    return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, cluster,
+                                    most / cluster * cluster); // defect: tiles
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {

@@ -60,7 +60,7 @@ void Emitter::phase(int number) {
         out_.line("static constexpr int rank = {};", sweep_.dims.size());
         gather(gathered);
     }
-    const HeldLayout layout = held_layout(plan_, sweep_, schedule_.holds_values);
+    const HeldLayout layout = held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width);
     held_visitor("each_got", layout, layout.got[std::size_t(number)]);
     held_visitor("each_put", layout, layout.put[std::size_t(number)]);
     element_of(number);
@@ -105,7 +105,11 @@ void Emitter::finish_of(int phase) {
         else
             value(v, false);
     }
-    store_results(cuda::result_stores(sweep_, phase));
+    const std::vector<Store> stores = cuda::result_stores(sweep_, phase);
+    const bool of_first = schedule_.cluster > 1 && !stores.empty();
+    if (of_first) out_.open("if (block % cluster == 0) {{");
+    store_results(stores);
+    if (of_first) out_.close();
     for (const ValueId v : results) {
         if (kept[v]) out_.line("kept.v{0} = v{0};", v);
         if (divisor[v]) out_.line("kept.by_v{0} = divisor(v{0});", v);

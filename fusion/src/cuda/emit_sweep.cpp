@@ -147,8 +147,12 @@ void Emitter::constants() {
     number("rank", by_coordinates_ && !holds ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
-    if (holds) number("held_words", held_layout(plan_, sweep_, schedule_.holds_values).bytes * schedule_.width / 4, 0);
+    number("cluster", schedule_.cluster, 1);
+    if (holds)
+        number("held_words",
+               held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width).bytes * schedule_.width / 4, 0);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
+    fact("copies_elements", schedule_.copies_elements);
     fact("several_slabs", schedule_.several_slabs);
     fact("several_blocks", schedule_.several_blocks);
     fact("rest_at_once", schedule_.rest_at_once);
@@ -218,7 +222,9 @@ void Emitter::arrays() {
         out_.close("};");
     }
     if (!read.empty()) visitor("each_array", read);
-    if (const HeldLayout layout = holds ? held_layout(plan_, sweep_, schedule_.holds_values) : HeldLayout(); holds)
+    if (const HeldLayout layout =
+            holds ? held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width) : HeldLayout();
+        holds)
         held_visitor("each_loaded", layout, layout.loaded);
     if (!code_.arrays().empty() || gathers_) out_.blank();
 }
@@ -452,8 +458,10 @@ void Emitter::entry() {
     }
     if (schedule_.problems == Problems::many) parameters = "const u64* records, const u64* places";
     // Without a minimum number of blocks, ptxas spills registers to make more blocks resident.
-    out_.open("extern \"C\" __global__ void __launch_bounds__({}, {}) gridfold_sweep({}) {{", schedule_.threads,
-              schedule_.resident, parameters);
+    const std::string cluster =
+        schedule_.cluster == 1 ? "" : fmt::format("__cluster_dims__({}, 1, 1) ", schedule_.cluster);
+    out_.open("extern \"C\" __global__ void {}__launch_bounds__({}, {}) gridfold_sweep({}) {{", cluster,
+              schedule_.threads, schedule_.resident, parameters);
     if (schedule_.problems == Problems::many) {
         out_.line("wait_for_previous_kernel();");
         out_.line("u64 place = block_index(); // problem | the block's number in it << 32");

@@ -81,8 +81,13 @@ Device device_of(int ordinal) {
 
 } // namespace
 
+namespace {
+constexpr int largest_cluster = 16; // of any device
+}
+
 PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options)
-    : plan_(std::move(plan)), chains_(find_chains(*plan_)), device_(device_of(device)), options_(options) {}
+    : plan_(std::move(plan)), chains_(find_chains(*plan_)), device_(device_of(device)), options_(options),
+      most_cluster_(device_.has_clusters ? largest_cluster : 1) {}
 
 std::shared_ptr<const Plan> PlanLoader::plan_with(const std::vector<Chain>& joined) const {
     if (joined.empty()) return plan_;
@@ -157,7 +162,7 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load_anew(Problems problems, const
 /// is no spill: the slow paths of functions such as sin have arrays.
 std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(const Plan& plan, SweepId sweep, Schedule schedule,
                                                                    std::shared_ptr<const LoadedKernel> kernel) const {
-    if (kernel->facts.local_bytes == 0 || schedule.resident == 1) return kernel;
+    if (kernel->facts.local_bytes <= spill_allowed(schedule) || schedule.resident == 1) return kernel;
     const auto load_one = [&] { return load_kernels(plan, {&sweep, 1}, {&schedule, 1})[0]; };
     const int most = std::exchange(schedule.resident, 1);
     const std::shared_ptr<const LoadedKernel> least = load_one();
@@ -195,7 +200,13 @@ PlanLoader::load_kernels(const Plan& plan, std::span<const SweepId> sweeps, std:
         LoadedKernel& kernel = *kernels[i];
         kernel.module = modules[key_of_kernel[i]];
         kernel.kernel = kernel.module->kernel("gridfold_sweep");
-        if (schedules[i].shared_bytes > 0) allow_shared_bytes(kernel.kernel, device(), schedules[i].shared_bytes);
+        const Schedule& schedule = schedules[i];
+        if (schedule.shared_bytes > 0) allow_shared_bytes(kernel.kernel, device(), schedule.shared_bytes);
+        if (schedule.cluster > 1 &&
+            !allow_cluster(kernel.kernel, device(), schedule.cluster, schedule.threads, schedule.shared_bytes)) {
+            most_cluster_.store(schedule.cluster / 2, std::memory_order_relaxed);
+            throw ClusterTooLarge();
+        }
         kernel.facts = facts_of(kernel.kernel, device()); // loads the kernel now, since a capture cannot
         kernel.was_cached = images[key_of_kernel[i]].was_cached;
     }

@@ -61,6 +61,9 @@ struct Schedules {
     friend bool operator==(const Schedules&, const Schedules&) = default;
 };
 
+/// The device has no room for a kernel's clusters. PlanLoader::most_cluster() is lower from then on.
+struct ClusterTooLarge {};
+
 /// Loads a plan on one device, once for each choice of schedules. Thread-safe.
 class PlanLoader {
 public:
@@ -75,12 +78,15 @@ public:
     int device() const noexcept { return device_.ordinal; }
     /// The most shared memory of a thread block.
     int shared_bytes() const noexcept { return device_.shared_bytes; }
+    /// The most thread blocks of a cluster: 1 if the device has none. load() throws ClusterTooLarge where it has no
+    /// room for so many, and is called again with other schedules.
+    int most_cluster() const noexcept { return most_cluster_.load(std::memory_order_relaxed); }
     Health& health() const noexcept { return health_; }
 
     /// The plan with these schedules. The first call with a schedule emits, compiles (in parallel, through the cache)
     /// and loads; where a kernel spills registers, it is compiled again for fewer resident blocks. Calls for loaded
     /// plans do not wait for a compilation. Without a compiler the answer may be a loaded plan with other schedules
-    /// that reads the same arrays by strides. Throws DeviceError, CompileError.
+    /// that reads the same arrays by strides. Throws DeviceError, CompileError, ClusterTooLarge.
     std::shared_ptr<const LoadedPlan> load(Problems problems, const Schedules& schedules) const;
 
 private:
@@ -101,6 +107,7 @@ private:
     Device device_;
     BuildOptions options_;
     mutable Health health_;
+    mutable std::atomic<int> most_cluster_;
     mutable std::mutex compiling_; ///< held while plans are loaded; locked before mutex_
     mutable std::mutex mutex_;     ///< guards loaded_ and plans_
     mutable std::vector<std::pair<std::vector<Chain>, std::shared_ptr<const Plan>>> plans_;

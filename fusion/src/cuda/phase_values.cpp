@@ -1,6 +1,7 @@
 #include "cuda/phase_values.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <gridfold/core/device_text.hpp>
 
@@ -142,7 +143,7 @@ Table<ValueId, bool> held_values(const Sweep& sweep) {
     return held;
 }
 
-HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds) {
+HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds, int width) {
     const auto phases = static_cast<std::size_t>(phase_count(sweep));
     HeldLayout layout{Table<ValueId, int>(sweep.code.size(), -1), {}, {}, {}, 0};
     layout.got.resize(phases);
@@ -171,21 +172,26 @@ HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds) {
             layout.put[held.made].push_back(v);
         all.push_back(held);
     }
-    // A phase gets a pack before it puts one: a value may take the place of one that its phase needs last, if it has
-    // the same size. Threads share out a place's words by size: those of another size would be other threads'.
+    // A phase gets a pack before it puts one: a value may take the places of those that its phase needs last. Threads
+    // share out a place's words by words of an access, of which packs of both must have as many.
     std::ranges::stable_sort(all, {}, &Held::made);
+    const auto access = [&](const Held& h) { return std::min(h.size * width, 16); };
     for (std::size_t n = 0; n < all.size(); ++n) {
-        const bool is_loaded = sweep.code[all[n].value].opcode == Opcode::load;
-        int place = layout.bytes; // behind all others
-        for (std::size_t i = 0; i < n && !is_loaded; ++i) {
-            const int of_other = layout.first[all[i].value];
-            const bool is_free = std::ranges::all_of(all.begin(), all.begin() + std::ptrdiff_t(n), [&](const Held& h) {
-                return layout.first[h.value] != of_other || h.last <= all[n].made;
+        const Held& held = all[n];
+        const std::span earlier(all.begin(), n);
+        const auto is_free = [&](int place) {
+            return std::ranges::all_of(earlier, [&](const Held& h) {
+                const int first = layout.first[h.value];
+                if (first >= place + held.size || place >= first + h.size) return true; // defect: overlaps
+                return h.last <= held.made && access(h) == access(held);                // defect: place of held
             });
-            if (all[i].size == all[n].size && is_free) place = std::min(place, of_other);
-        }
-        layout.first[all[n].value] = place;
-        layout.bytes = std::max(layout.bytes, place + all[n].size);
+        };
+        int place = layout.bytes; // behind all others
+        for (const Held& h : earlier)
+            if (sweep.code[held.value].opcode != Opcode::load && is_free(layout.first[h.value]))
+                place = std::min(place, layout.first[h.value]);
+        layout.first[held.value] = place;
+        layout.bytes = std::max(layout.bytes, place + held.size);
     }
     return layout;
 }

@@ -45,6 +45,7 @@ struct HeldLayout {
     std::vector<std::vector<ValueId>> put; ///< by phase: added to it; values that nothing needs any longer give room
     int bytes = 0;                         ///< of an element
 };
-HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds);
+/// `width`: elements of a pack.
+HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds, int width);
 
 } // namespace gf::cuda

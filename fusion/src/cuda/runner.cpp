@@ -211,6 +211,8 @@ std::shared_ptr<const LoadedPlan> CudaRunner::load_for(const Bound& bound) {
     const Schedules wanted = choose_schedules(*loader_, problems_, bound, joins_, loaded_.get());
     try {
         return loader_->load(problems_, wanted);
+    } catch (const ClusterTooLarge&) {
+        return load_for(bound);
     } catch (const nvrtc::Unavailable&) { // the kernels of single sweeps may be there
         if (wanted.joined.empty()) throw;
         joins_ = Joins::none;

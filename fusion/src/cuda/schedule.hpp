@@ -38,13 +38,16 @@ struct Schedule {
     int packs = 1;               ///< of a thread, of `width` elements
     int row_threads = 32;        ///< threads that fold a row
     int row_packs = 1;           ///< packs of a thread in one row
+    bool by_elements = false;    ///< unaligned arrays are read element by element: windows would take longer
     bool several_slabs = false;  ///< blocks of rows have several slabs
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.
-    int slab_warps = 1;        ///< warps that share a slab
-    int slabs = 1;             ///< of a block of a row
-    int shared_bytes = 0;      ///< dynamic, of a thread block
-    bool holds_values = false; ///< functions of elements are computed in one phase and held for later ones
+    int slab_warps = 1;           ///< warps that share a slab
+    int slabs = 1;                ///< of a block of a row
+    int cluster = 1;              ///< thread blocks that share a row
+    bool copies_elements = false; ///< by_elements, from arrays of 4 bytes and more to shared memory
+    int shared_bytes = 0;         ///< dynamic, of a thread block
+    bool holds_values = false;    ///< functions of elements are computed in one phase and held for later ones
     // Of all courses again.
     int collects = 1;     ///< most blocks whose states one thread collects
     int slabs_of_map = 1; ///< slabs of a block in a kernel that folds nothing
@@ -83,10 +86,14 @@ TileFacts tile_facts(const Plan& plan, const Sweep& sweep);
 Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles, Problems problems);
 /// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
 Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule);
-/// The schedule of a joined sweep (plan/join_phases.hpp), if registers can hold such rows.
-std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems);
+/// The schedule of a joined sweep (plan/join_phases.hpp), if a warp, a thread block or a cluster of at most
+/// `most_cluster` thread blocks can hold such rows.
+std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
+                                      int most_cluster = 1);
 /// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
+/// The most bytes of a thread that a kernel may spill without being compiled for fewer resident blocks.
+int spill_allowed(const Schedule& schedule);
 /// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer
 /// resident blocks, of which there must be more than one.
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes);

@@ -175,8 +175,10 @@ std::string explain(const Plan& plan, std::string_view device, std::string_view 
         const std::string rows = dims_text(plan, plan.sweeps[chain[0]].dims);
         fmt::format_to(out, "sweeps {}: ", fmt::join(chain, ", "));
         if (on_gpu)
-            fmt::format_to(out, "one kernel runs them where a thread block can hold a row of {}, and reads it once\n",
-                           rows);
+            fmt::format_to(
+                out,
+                "one kernel runs them where a thread block, or a cluster, can hold a row of {}, and reads it once\n",
+                rows);
         else
             fmt::format_to(
                 out,

@@ -1,7 +1,8 @@
 // The course of held rows: sweeps with several phases, such as softmax. Threads load the elements of a row once, and
 // hold them from the first phase to the last: one batch of packs in registers, more in shared memory, where each thread
 // has words of its own. A warp has several short rows or a long one; the blocks and slabs of longer rows are shared out
-// among the warps of a thread block. Depends on warp_rows.cuh and divisor.cuh.
+// among the warps of a thread block, those of still longer rows among the thread blocks of a cluster, which pass each
+// other their states through shared memory. Depends on warp_rows.cuh and divisor.cuh.
 //
 // The generated text defines the Kernel as for rows by warps, but for element(Loads&, at), finish(), Folds and stores.
 // Those are members of a struct for each phase, which derives from it, as gather() is: a phase reads the elements that
@@ -10,12 +11,14 @@
 //   Held                          the values of elements that later phases read; Loads has them as `held`
 //   keeps                         the phase's finish() sets values of Kept
 //   divides                       the phase divides elements by values of Kept
-//   finish(states, result, kept)  writes a row's results, and sets its values
+//   finish(states, result, kept)  writes a row's results, and sets its values; each thread block of a cluster calls it,
+//                                 and the first writes
 //   each_got(visit, loads)        visits the packs of Loads that the phase takes from shared memory, each with its
 //                                 first word among the held_words of a pack
 //   each_put(visit, loads)        the same for the values of Held that it adds
 // The Kernel itself has the same for what is loaded: each_loaded(visit, of) visits packs of Loads, or arrays.
-// A row has at most part_blocks * slabs slabs; each of them is shared by slab_warps warps.
+// A row has at most part_blocks * slabs slabs; each of them is shared by slab_warps warps. Without a cluster a thread
+// block has whole rows; in a cluster it has threads / 32 / slab_warps blocks of a row.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -28,6 +31,9 @@ template <class T> GRIDFOLD_FN T shuffle_from(const T& value, u32 lane) {
 /// The shared memory of a thread block's warps: an origin of a fold, and the values of the rows whose first warp it is.
 template <class Fold, int warps> using WarpOrigins = Shared<typename Fold::Origin, warps, -1 - Fold::word>;
 template <class Kept, int warps> using WarpKept = Shared<Kept, warps, 0>;
+/// The same of a cluster: the states of its thread blocks, of a row and of the next.
+template <class Fold, int cluster>
+using ClusterStates = Shared<typename Fold::Monoid::State, 2 * cluster, (1 << 16) + Fold::word>;
 
 /// True if the packs of a thread are one batch, which registers hold.
 template <class Kernel>
@@ -47,7 +53,8 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
     static constexpr int slots = Kernel::slabs * Kernel::packs;
     using Memory = DynamicShared<4 * slots * Kernel::held_words * Kernel::threads>;
 
-    /// Loads all packs of the rows: all at once if arrays are aligned, else one batch after the other.
+    /// Loads all packs of the rows: all at once, as packs if arrays are aligned, else element by element; or, where
+    /// elements are too small for that, in windows, one batch after the other.
     GRIDFOLD_FN void fill(const WarpRows<Kernel>& rows) {
         constexpr int batch = smaller(Kernel::in_flight, Kernel::packs);
         const i32 step = i32(rows.kernel.part_blocks) * rows.slab;
@@ -63,6 +70,15 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
                                 copy_pack(p + rows.element(u, from), slot_of(u, turn) + first);
                             },
                             rows.kernel);
+            } else if constexpr (Kernel::copies_elements) {
+#pragma unroll
+                for (int u = 0; u < Kernel::packs; ++u)
+                    Kernel::each_loaded(
+                        [&](const auto* p, int first) {
+                            copy_elements(p + rows.element(u, from), slot_of(u, turn) + first,
+                                          rows.elements_of(u, from));
+                        },
+                        rows.kernel);
             } else {
 #pragma unroll 1
                 for (int begin = 0; begin < Kernel::packs; begin += batch) {
@@ -103,6 +119,18 @@ private:
         for (int i = 0; i < int(sizeof(T)) * Kernel::width / 4; i += words)
             Memory::template copy<words>(word_of(place + i, words), reinterpret_cast<const char*>(p) + 4 * i);
     }
+    /// The same of a pack of `elements` elements, at any address; the others are 0.
+    template <class T> GRIDFOLD_FN static void copy_elements(const T* p, u32 place, i32 elements) {
+        constexpr int words = Pack<T, Kernel::width>::bytes / 4, each = sizeof(T) / 4;
+#pragma unroll
+        for (int n = 0; n < Kernel::width; ++n) {
+            const u32 word = word_of(place + n * each / words * words, words) + n * each % words;
+            if (n < elements)
+                Memory::template copy<each>(word, p + n);
+            else
+                Memory::template put<each>(word, {}); // defect: beyond a row
+        }
+    }
     template <class T, int N> GRIDFOLD_FN static void put_pack(const Pack<T, N>& of, u32 place) {
         constexpr int words = Pack<T, N>::bytes / 4;
 #pragma unroll
@@ -129,7 +157,7 @@ template <class Kernel> struct HeldRows {
     using Kept = typename Kernel::Kept;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, rows = packs / row_packs;
     static constexpr int in_flight = smaller(Kernel::in_flight, packs);
-    static constexpr int warps = Kernel::threads / 32, slab_warps = Kernel::slab_warps;
+    static constexpr int warps = Kernel::threads / 32, slab_warps = Kernel::slab_warps, cluster = Kernel::cluster;
     static constexpr bool is_of_warp = slab_warps == 1 && !Kernel::several_blocks;
     static_assert(rows == 1 || in_registers<Kernel>, "several rows are one batch");
 
@@ -138,6 +166,8 @@ template <class Kernel> struct HeldRows {
     i64 first;  ///< …
     i32 block;  ///< …
     i32 warp;   ///< …
+    i64 row;    ///< in a cluster: that of its thread blocks, also of one whose warps have no block of it
+    u32 turn;   ///< the number of rows before
     HeldPacks<Kernel> held;
     Kept kept[rows]; ///< of each row
 
@@ -201,11 +231,9 @@ private:
 #pragma unroll
                 for (int u = 0; u < in_flight; ++u) {
                     if constexpr (Phase::divides)
-                        if (place.elements_of(begin + u, from) == Kernel::width) {
-                            map_quotients(place, none, loads[u], begin + u, from, turn);
-                            continue;
-                        }
-                    place.fold_pack(none, loads[u], begin + u, from, turn);
+                        map_quotients(place, none, loads[u], begin + u, from, turn);
+                    else
+                        place.fold_pack(none, loads[u], begin + u, from, turn);
                 }
             }
             from += step;
@@ -213,12 +241,13 @@ private:
         } while (Kernel::several_slabs && from < kernel.elements);
     }
 
-    /// The same of a whole pack whose elements are divided. A branch for each quotient would cost as much as the
-    /// quotient.
+    /// The same of a pack whose elements are divided. A branch for each quotient would cost as much as the quotient.
     template <class Phase>
     GRIDFOLD_FN void map_quotients(const WarpRows<Phase>& place, Lanes<Phase>& none, Loads& loads, int pack, i32 from,
                                    u32 turn) const {
         constexpr int width = Kernel::width;
+        const i32 elements = place.elements_of(pack, from);
+        if (elements == 0) return;
         typename Phase::Stored stored;
         typename Phase::Folds::template Packs<width> no_pack;
         f32 least = infinity<f32>();
@@ -227,7 +256,10 @@ private:
             place.kernel.element(
                 loads, TakingQuotients<Phase>{{none, no_pack, stored, from + place.index(pack), turn, n}, least});
         if (!is_sure(least)) place.template take_elements<true>(none, stored, loads, pack, from, width, turn);
-        place.template store_elements<true>(stored, pack, from, width);
+        if (place.is_whole(elements))
+            place.template store_elements<true>(stored, pack, from, width);
+        else
+            place.template store_elements<false>(stored, pack, from, elements);
     }
 
     /// Combines and finishes the rows of a group of packs, and passes their values to their threads.
@@ -258,11 +290,15 @@ private:
                 kept[(pack + u) / row_packs] = shuffle_from(own, warp_lane() - thread + u);
     }
 
-    /// The same where several warps share a row. All threads of the block must call it.
+    /// The same where several warps share a row. All threads of the block, or of the cluster, must call it.
     template <class Phase>
     GRIDFOLD_FN void finish_in_block(const WarpRows<Phase>& place, typename WarpRows<Phase>::States& states) {
-        const i32 blocks = Kernel::several_blocks ? i32(kernel.part_blocks) : 1, of_row = blocks * slab_warps;
-        const i32 lane = i32(warp_lane()), row_warp = block * slab_warps + warp;
+        constexpr i32 most = warps / slab_warps; // blocks of a row that a thread block has
+        const i32 before = cluster > 1 ? i32(rank()) * most : 0;
+        const i32 blocks = !Kernel::several_blocks ? 1
+                           : cluster > 1           ? larger_of(smaller(i32(kernel.part_blocks) - before, most), 0)
+                                                   : i32(kernel.part_blocks);
+        const i32 lane = i32(warp_lane()), row_warp = (block - before) * slab_warps + warp;
         const i32 first_warp = i32(warp_index()) - row_warp;
         Phase::Folds::each([&](auto f) {
             using F = decltype(f);
@@ -271,26 +307,43 @@ private:
             if constexpr (F::of_block) WarpOrigins<F, warps>::put(warp_index(), states.template origin<F>());
         });
         barrier();
+        typename Phase::Folds::template States<1> closed;
         if (row_warp == 0 && first < kernel.results) {
-            typename Phase::Folds::template States<1> closed;
+            const i32 of_row = blocks * slab_warps, own = smaller(lane, of_row - 1); // the others read the last warp's
             Phase::Folds::each([&](auto f) {
                 using F = decltype(f);
                 using Monoid = typename F::Monoid;
-                const i32 own = smaller(lane, of_row - 1); // lanes without a warp read the last's
                 auto state = WarpStates<F, warps, true>::get(u32(first_warp + own));
 #pragma unroll
                 for (int distance = 1; distance < slab_warps; distance *= 2)
                     combine_lanes<typename F::LaneMonoid>(state, distance, true);
                 if constexpr (F::of_block)
-                    F::of(closed)[0] = Monoid::close(state, WarpOrigins<F, warps>::get(u32(first_warp + own)),
-                                                     place.elements_of_block(own / slab_warps));
+                    F::of(closed)[0] =
+                        Monoid::close(state, WarpOrigins<F, warps>::get(u32(first_warp + own)),
+                                      place.elements_of_block(before + own / slab_warps)); // defect: block of cluster
                 else
                     F::of(closed)[0] = state;
 #pragma unroll
                 for (int distance = slab_warps; distance < warps; distance *= 2)
                     combine_lanes<Monoid>(F::of(closed)[0], distance, lane + distance < of_row);
+                if constexpr (cluster > 1) pass_to_cluster<F>(F::of(closed)[0]);
             });
-            if (lane == 0) place.kernel.finish(closed, first, kept[0]);
+            if (cluster == 1 && lane == 0) place.kernel.finish(closed, first, kept[0]);
+        }
+        if constexpr (cluster > 1) {
+            cluster_barrier<cluster>();
+            if (row_warp == 0) {
+                const i32 ranks = (i32(kernel.part_blocks) + most - 1) / most; // thread blocks that have states
+                Phase::Folds::each([&](auto f) {
+                    using F = decltype(f);
+                    F::of(closed)[0] = ClusterStates<F, cluster>::get(cluster_slot(u32(smaller(lane, ranks - 1))));
+#pragma unroll
+                    for (int distance = 1; distance < cluster; distance *= 2)
+                        combine_lanes<typename F::Monoid>(F::of(closed)[0], distance,
+                                                          lane + distance < ranks); // defect: ranks
+                });
+                if (lane == 0) place.kernel.finish(closed, row, kept[0]);
+            }
         }
         if constexpr (Phase::keeps) {
             if (row_warp == 0 && lane == 0) WarpKept<Kept, warps>::put(warp_index(), kept[0]);
@@ -298,14 +351,33 @@ private:
             kept[0] = WarpKept<Kept, warps>::get(u32(first_warp));
         }
     }
+
+    /// This thread block's number in its cluster.
+    GRIDFOLD_FN u32 rank() const { return kernel.block % cluster; }
+    /// Where the state of a thread block is in ClusterStates. Neighbouring rows have different ones: a thread block may
+    /// pass on the next row's state while another still reads this row's.
+    GRIDFOLD_FN u32 cluster_slot(u32 of_rank) const {
+        return turn % 2 * cluster + of_rank; // defect: cluster slot
+    }
+    /// Gives the first lane's state to all thread blocks of the cluster. All threads of the warp must call it.
+    template <class Fold> GRIDFOLD_FN void pass_to_cluster(const typename Fold::Monoid::State& state) const {
+        const auto own = shuffle_from(state, 0);
+        if (warp_lane() < cluster)
+            ClusterStates<Fold, cluster>::template put_in<cluster>(warp_lane(), cluster_slot(rank()), own);
+    }
 };
 
-/// Runs all phases of a thread's rows.
+/// Runs all phases of row `base` + `own` and every `step`-th after it, of which there are as many as of `base`.
 template <class Kernel, class... Phases>
-GRIDFOLD_FN void run_phases(const Kernel& kernel, u32 thread, i64 row, i32 block, i32 warp) {
-    HeldRows<Kernel> rows{kernel, thread, row, block, warp};
-    rows.fill();
-    (rows.template run<Phases>(), ...);
+GRIDFOLD_FN void run_turns(const Kernel& kernel, u32 thread, i64 base, i64 own, i64 step, i32 block, i32 warp) {
+    u32 turn = 0;
+    // The loop is the same for all warps of a block: the compiler then takes shuffles by the fast path.
+#pragma unroll 1
+    for (i64 row = base; row < kernel.results; row += step) {
+        HeldRows<Kernel> rows{kernel, thread, row + own, block, warp, row, turn++};
+        rows.fill();
+        (rows.template run<Phases>(), ...);
+    }
 }
 
 /// The whole kernel.
@@ -322,21 +394,25 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
     kernel.read_scalars();
     const i32 warp = i32(warp_index());
     const u32 lane = warp_lane();
-    // The loops are the same for all warps of a block: the compiler then takes shuffles by the fast path.
     if constexpr (Rows::is_of_warp) {
         constexpr i64 each = 32 / Kernel::row_threads * Rows::rows;
-#pragma unroll 1
-        for (i64 base = kernel.block * warps * each; base < kernel.results; base += kernel.blocks * warps * each)
-            run_phases<Kernel, Phases...>(kernel, lane % Kernel::row_threads,
-                                          base + warp * each + lane / Kernel::row_threads, 0, 0);
+        run_turns<Kernel, Phases...>(kernel, lane % Kernel::row_threads, kernel.block * warps * each,
+                                     warp * each + lane / Kernel::row_threads, kernel.blocks * warps * each, 0, 0);
+    } else if constexpr (Rows::cluster > 1) {
+        static_assert(Kernel::several_blocks && Rows::cluster <= 32, "a lane takes the state of a thread block");
+        const i32 rank = i32(kernel.block % Rows::cluster); // defect: rank
+        const i32 block = rank * (i32(warps) / Kernel::slab_warps) + warp / Kernel::slab_warps;
+        cluster_barrier<Rows::cluster>();
+        run_turns<Kernel, Phases...>(kernel, lane, kernel.block / Rows::cluster,
+                                     block < kernel.part_blocks ? 0 : kernel.results, kernel.blocks / Rows::cluster,
+                                     block, warp % Kernel::slab_warps);
     } else {
         const i32 blocks = Kernel::several_blocks ? i32(kernel.part_blocks) : 1, of_row = blocks * Kernel::slab_warps;
         const i32 own = warp / of_row, row_warp = warp % of_row;
         const i64 each = warps / of_row; // rows of a thread block
-#pragma unroll 1
-        for (i64 base = kernel.block * each; base < kernel.results; base += kernel.blocks * each)
-            run_phases<Kernel, Phases...>(kernel, lane, own < each ? base + own : kernel.results,
-                                          row_warp / Kernel::slab_warps, row_warp % Kernel::slab_warps);
+        run_turns<Kernel, Phases...>(kernel, lane, kernel.block * each, own < each ? own : kernel.results,
+                                     kernel.blocks * each, row_warp / Kernel::slab_warps,
+                                     row_warp % Kernel::slab_warps);
     }
 }
 

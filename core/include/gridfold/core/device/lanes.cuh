@@ -113,6 +113,18 @@ template <class Kernel, bool whole> struct Taking {
     }
 };
 
+/// The same for an element that may not be there: then nothing is folded.
+template <class Kernel> struct TakingIf : Taking<Kernel, false> {
+    bool is_there;
+
+    template <class F> GRIDFOLD_FN void fold(F f, typename F::Element x) const {
+        if (is_there) Taking<Kernel, false>::fold(f, x); // defect: is there
+    }
+    template <class F> GRIDFOLD_FN void fold(F f, typename F::Element x, bool accepted) const {
+        Taking<Kernel, false>::fold(f, x, accepted && is_there);
+    }
+};
+
 /// The argument of element() that sets the lanes' shared origins from the block's first element.
 template <class Kernel> struct Sharing {
     Lanes<Kernel>& lanes;

@@ -194,12 +194,12 @@ template <int width, class T> GRIDFOLD_FN i64 elements_before_packs(const T* p) 
 template <bool whole, class Kernel>
 GRIDFOLD_FN void gather(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i32 count) {
     if constexpr (Kernel::rank > 0) {
+        if (!whole && count <= 0) return;
         Coordinates<Kernel::rank> coordinates(first, kernel.extents);
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n) {
-            if (!whole && n >= count) break;
-            kernel.gather(loads, coordinates.at, n);
-            coordinates.advance();
+            kernel.gather(loads, coordinates.at, n);           // the last again for those that are not there
+            if (whole || n + 1 < count) coordinates.advance(); // defect: last coordinates
         }
     }
 }

@@ -99,9 +99,24 @@ template <class Kernel> struct WarpRows {
         const i32 left = i32(kernel.elements) - from - index(pack);
         return row(pack) >= kernel.results ? 0 : larger_of(smaller(left, width), 0); // defect: elements of pack
     }
+    /// True if a pack of so many elements is treated as whole. All packs of short rows are, or none: each warp has a
+    /// part of a pack, and would take both branches.
+    GRIDFOLD_FN bool is_whole(i32 elements) const {
+        return Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
+    }
     /// The number of the pack's first element in the domain.
     GRIDFOLD_FN i64 element(int pack, i32 from) const { return row(pack) * kernel.elements + (from + index(pack)); }
 
+    /// Loads a pack of `elements` elements from number `at` on, one by one. The others are mapped, too, but not folded.
+    GRIDFOLD_FN void load_part(Loads& loads, i64 at, i32 elements) const {
+        Kernel::each_array(
+            [](auto& pack) {
+#pragma unroll
+                for (int n = 0; n < width; ++n) pack.element[n] = {};
+            },
+            loads);
+        load<false, false>(kernel, loads, at, elements);
+    }
     /// Loads `count` packs in windows, where all bytes of the windows are in the arrays; the others element by element.
     template <int count> GRIDFOLD_FN void load_windows_of(Loads* loads, int begin, i32 from) const {
         typename Kernel::Windows windows[count];
@@ -124,7 +139,7 @@ template <class Kernel> struct WarpRows {
                                    loads[u], windows[u]);
                 gather<false>(kernel, loads[u], at, elements);
             } else if (elements > 0) {
-                load<false, false>(kernel, loads[u], at, elements); // defect: beside windows
+                load_part(loads[u], at, elements); // defect: beside windows
             }
         }
     }
@@ -148,8 +163,7 @@ template <class Kernel> struct WarpRows {
         } else {
 #pragma unroll
             for (int u = 0; u < count; ++u)
-                if (has_pack(u))
-                    load<false, false>(kernel, loads[u], element(begin + u, from), elements_of(begin + u, from));
+                if (has_pack(u)) load_part(loads[u], element(begin + u, from), elements_of(begin + u, from));
         }
     }
 
@@ -178,7 +192,7 @@ template <class Kernel> struct WarpRows {
     /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
     GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, u32 turn) const {
         const i32 elements = elements_of(pack, from);
-        if (elements == width)
+        if (elements > 0 && is_whole(elements))
             fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
         else if (elements > 0)
             fold_elements_of<false>(lanes, loads, pack, from, elements, turn); // defect: part of a pack
@@ -377,16 +391,20 @@ template <class Kernel> struct WarpRows {
         });
     }
 
-    /// Maps the elements of a pack, folds them, and puts what is to be stored into `stored`.
+    /// Maps the elements of a pack, folds them, and puts what is to be stored into `stored`. Without `whole` all are
+    /// mapped, and those that are there are folded: a branch for each would take longer.
     template <bool whole>
     GRIDFOLD_FN void take_elements(Lanes<Kernel>& lanes, typename Kernel::Stored& stored, Loads& loads, int pack,
                                    i32 from, i32 elements, u32 turn) const {
         typename Kernel::Folds::template Packs<width> whole_pack;
+        const i64 first_element = from + index(pack);
 #pragma unroll
-        for (int n = 0; n < width; ++n) {
-            if (!whole && n >= elements) break;
-            kernel.element(loads, Taking<Kernel, whole>{lanes, whole_pack, stored, from + index(pack), turn, n});
-        }
+        for (int n = 0; n < width; ++n)
+            if constexpr (whole)
+                kernel.element(loads, Taking<Kernel, true>{lanes, whole_pack, stored, first_element, turn, n});
+            else
+                kernel.element(loads,
+                               TakingIf<Kernel>{{lanes, whole_pack, stored, first_element, turn, n}, n < elements});
         Kernel::Folds::each([&](auto f) {
             using F = decltype(f);
             if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
