@@ -48,6 +48,10 @@ constexpr auto masked_softmax = "f(z: bool[i, k], x: f32[i, k]) let m = max(x wh
 constexpr auto mixed_softmax = "f(h: f16[i, k], x: f32[i, k]) let a = f32(h) + x; let e = exp(a - max(a over [k])); "
                                "-> y = e / sum(e over [k])";
 
+// What is held is wider than what it takes the place of, beside another that is needed.
+constexpr auto weighted_softmax = "f(x: bf16[i, k], w: bf16[i, k]) let z = f32(x); let e = exp(z - max(z over [k])); "
+                                  "-> y = bf16(e / sum(e over [k]) * f32(w))";
+
 /// The joined plan of a case, its kernels, and the CPU's executable.
 class Subject {
 public:
@@ -146,6 +150,8 @@ TEST(HeldRows, of_which_functions_are_held) {
     expect_the_cpus_bits({{of_held, {9, 20}, 4},
                           {of_held, {5, 2048}, 16},
                           {of_held, {2, 14'003}, 1},
+                          {weighted_softmax, {3, 4096}, 16},
+                          {weighted_softmax, {2, 14'003}, 1},
                           {masked_softmax, {9, 700}, 4},
                           {masked_softmax, {3, 5003}, 1},
                           {masked_softmax, {3, 4096}, 16},
