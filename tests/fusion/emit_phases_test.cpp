@@ -88,6 +88,30 @@ TEST(EmitPhases, exp_of_a_difference_from_a_maximum_is_that_of_a_nonpositive_num
 TEST(EmitPhases, rows_that_registers_and_shared_memory_cannot_hold_have_no_schedule) {
     const gf::Plan plan = joined(graphs[1]);
     EXPECT_FALSE(gf::cuda::for_held_rows(rows_of(1 << 20, 16), plan, plan.sweeps[0], Problems::one));
+    for (const std::int64_t length : {1LL << 33, 1LL << 40})
+        EXPECT_FALSE(gf::cuda::for_held_rows(rows_of(length, 16), plan, plan.sweeps[0], Problems::one, 16));
+}
+
+TEST(EmitPhases, clusters_hold_rows_that_a_thread_block_cannot) {
+    const gf::Plan plan = joined(graphs[0]);
+    const auto schedule_of = [&](std::int64_t length, int most_cluster) {
+        return gf::cuda::for_held_rows(rows_of(length, length % 16 == 0 ? 16 : 1), plan, plan.sweeps[0], Problems::one,
+                                       most_cluster);
+    };
+    EXPECT_EQ(schedule_of(16'384, 16)->cluster, 1);
+    EXPECT_EQ(schedule_of(65'536, 16)->cluster, 4);
+    EXPECT_EQ(schedule_of(50'257, 16)->cluster, 7) << "13 blocks, two a thread block";
+    EXPECT_EQ(schedule_of(262'144, 8)->cluster, 8);
+    EXPECT_EQ(schedule_of(524'288, 16)->cluster, 16);
+    EXPECT_FALSE(schedule_of(1 << 20, 8));
+    EXPECT_EQ(schedule_of(1 << 20, 16)->cluster, 16);
+    EXPECT_FALSE(schedule_of(1 << 21, 16));
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const char* target : {"sm_90", "sm_100", "sm_120"})
+        EXPECT_FALSE(gf::nvrtc::compile(gf::cuda::emit_cuda(plan, SweepId(0), *schedule_of(524'288, 16)).source, target,
+                                        gf::cuda::compiler_options(false))
+                         .image.empty())
+            << target;
 }
 
 } // namespace

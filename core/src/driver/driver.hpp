@@ -73,7 +73,6 @@ struct EdgeData {
     ENUM(nvlink_uncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE, 220)                       \
     ENUM(not_ready, CUDA_ERROR_NOT_READY, 600)                                             \
     ENUM(illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                 \
-    ENUM(invalid_cluster_size, CUDA_ERROR_INVALID_CLUSTER_SIZE, 912)                       \
     ENUM(launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT, 702)                                   \
     ENUM(context_is_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED, 709)                       \
     ENUM(assert_failed, CUDA_ERROR_ASSERT, 710)                                            \
@@ -83,6 +82,7 @@ struct EdgeData {
     ENUM(invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE, 717)                     \
     ENUM(invalid_pc, CUDA_ERROR_INVALID_PC, 718)                                           \
     ENUM(launch_failed, CUDA_ERROR_LAUNCH_FAILED, 719)                                     \
+    ENUM(invalid_cluster_size, CUDA_ERROR_INVALID_CLUSTER_SIZE, 912)                       \
     ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)               \
     ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)               \
     ENUM(capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)               \

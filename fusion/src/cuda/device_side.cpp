@@ -199,7 +199,7 @@ bool overwrites_gathers(const Plan& plan, const Sweep& sweep, const Bound& bound
 /// The schedule of a chain's joined sweep for what is bound, if its rows can be held. A value of a row is read by the
 /// number of the row: not through strides.
 std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chain, Problems problems,
-                                     const Bound& bound) {
+                                     const Bound& bound, int most_cluster) {
     if (bound.count == 0) return {};
     const PlanOfBound of_bound(*loader.plan_with({chain}), bound);
     const Plan& plan = *of_bound;
@@ -207,24 +207,25 @@ std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chai
     for (const ArrayId a : loaded_arrays(sweep))
         if (plan.arrays[a].strided && plan.arrays[a].dims.size() < sweep.dims.size()) return {};
     if (overwrites_gathers(plan, sweep, bound)) return {};
-    const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, loader.most_cluster());
-    constexpr int of_states = 8192; // more than a kernel's static shared memory
-    return chosen && chosen->shared_bytes + of_states <= loader.shared_bytes() ? chosen : std::nullopt;
+    const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, most_cluster);
+    if (!chosen || chosen->shared_bytes + bytes_of_states(sweep, *chosen) > loader.shared_bytes()) return {};
+    return chosen;
 }
 
-std::vector<Chain> chains_to_join(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins) {
+std::vector<Chain> chains_to_join(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins,
+                                  int most_cluster) {
     std::vector<Chain> joined;
     if (joins == Joins::none) return joined;
     for (const Chain& chain : loader.chains())
-        if (for_chain_of(loader, chain, problems, bound)) joined.push_back(chain);
+        if (for_chain_of(loader, chain, problems, bound, most_cluster)) joined.push_back(chain);
     return joined;
 }
 
 /// The schedule of a sweep for what is bound, before windows.
-Schedule for_sweep_of(const PlanLoader& loader, const Plan& plan, const Sweep& sweep, Problems problems,
-                      std::int64_t blocks, const Bound& bound) {
+Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks, const Bound& bound,
+                      int most_cluster) {
     if (phase_count(sweep) > 1)
-        return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, loader.most_cluster());
+        return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, most_cluster);
     const Schedule chosen = choose_schedule(plan, sweep, problems, blocks);
     return for_tiles_of(plan, sweep, for_rows_of(plan, sweep, chosen, bound), bound);
 }
@@ -232,7 +233,8 @@ Schedule for_sweep_of(const PlanLoader& loader, const Plan& plan, const Sweep& s
 } // namespace
 
 bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound& bound, Joins joins) {
-    if (loaded.joined != chains_to_join(loader, loaded.problems, bound, joins)) return false;
+    const int most_cluster = loader.most_cluster();
+    if (loaded.joined != chains_to_join(loader, loaded.problems, bound, joins, most_cluster)) return false;
     const PlanOfBound of_bound(*loaded.plan, bound);
     const Plan& plan = *of_bound;
     return std::ranges::all_of(plan.sweeps.ids(), [&](SweepId id) {
@@ -240,7 +242,7 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
         if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
         if (is_of_rows(schedule.course)) {
-            Schedule wanted = for_sweep_of(loader, plan, sweep, loaded.problems, 0, bound);
+            Schedule wanted = for_sweep_of(plan, sweep, loaded.problems, 0, bound, most_cluster);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;
             if (wanted != schedule) return false; // defect: course of rows
@@ -253,7 +255,8 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
 Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins,
                            const LoadedPlan* in_use) {
     Schedules schedules;
-    schedules.joined = chains_to_join(loader, problems, bound, joins);
+    const int most_cluster = loader.most_cluster(); // once: another thread may lower it
+    schedules.joined = chains_to_join(loader, problems, bound, joins, most_cluster);
     if (in_use != nullptr && in_use->joined != schedules.joined) in_use = nullptr;
     const std::shared_ptr<const Plan> contiguous = loader.plan_with(schedules.joined);
     const PlanOfBound of_bound(*contiguous, bound);
@@ -266,7 +269,7 @@ Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bo
                 blocks += order.parts * order.blocks;
             else
                 ++blocks;
-        Schedule schedule = for_sweep_of(loader, plan, sweep, problems, blocks, bound);
+        Schedule schedule = for_sweep_of(plan, sweep, problems, blocks, bound, most_cluster);
         if (!are_aligned(plan, sweep, schedule, bound)) schedule = for_unaligned(plan, sweep, schedule);
         const Schedule* const before = in_use != nullptr ? &in_use->kernels[id]->emitted.schedule : nullptr;
         const bool stays = before && problems == Problems::one && before->realigns && before->course == schedule.course;

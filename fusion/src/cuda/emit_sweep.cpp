@@ -10,6 +10,7 @@
 #include "cuda/emitter.hpp"
 #include "cuda/phase_values.hpp"
 #include "cuda/spell.hpp"
+#include "cuda/sweep_sizes.hpp"
 #include "plan/join_phases.hpp"
 #include "plan/plan_text.hpp"
 

@@ -79,11 +79,9 @@ Device device_of(int ordinal) {
     return devices()[static_cast<std::size_t>(ordinal)];
 }
 
-} // namespace
-
-namespace {
 constexpr int largest_cluster = 16; // of any device
-}
+
+} // namespace
 
 PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options)
     : plan_(std::move(plan)), chains_(find_chains(*plan_)), device_(device_of(device)), options_(options),
@@ -204,7 +202,7 @@ PlanLoader::load_kernels(const Plan& plan, std::span<const SweepId> sweeps, std:
         if (schedule.shared_bytes > 0) allow_shared_bytes(kernel.kernel, device(), schedule.shared_bytes);
         if (schedule.cluster > 1 &&
             !allow_cluster(kernel.kernel, device(), schedule.cluster, schedule.threads, schedule.shared_bytes)) {
-            most_cluster_.store(schedule.cluster / 2, std::memory_order_relaxed);
+            most_cluster_.store(std::min(most_cluster(), schedule.cluster / 2), std::memory_order_relaxed);
             throw ClusterTooLarge();
         }
         kernel.facts = facts_of(kernel.kernel, device()); // loads the kernel now, since a capture cannot

@@ -92,12 +92,12 @@ std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, co
                                       int most_cluster = 1);
 /// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
+/// At most the bytes of static shared memory that a kernel of held rows has for the states of its warps.
+int bytes_of_states(const Sweep& sweep, const Schedule& schedule);
 /// The most bytes of a thread that a kernel may spill without being compiled for fewer resident blocks.
 int spill_allowed(const Schedule& schedule);
 /// The next schedule to try after a kernel of `registers` registers spilled `spilled_bytes` bytes a thread: with fewer
 /// resident blocks, of which there must be more than one.
 Schedule with_fewer_resident(const Schedule& schedule, int registers, int spilled_bytes);
-/// Bytes of one element of all arrays that the sweep loads.
-int loaded_bytes(const Plan& plan, const Sweep& sweep);
 
 } // namespace gf::cuda

@@ -119,16 +119,13 @@ private:
         for (int i = 0; i < int(sizeof(T)) * Kernel::width / 4; i += words)
             Memory::template copy<words>(word_of(place + i, words), reinterpret_cast<const char*>(p) + 4 * i);
     }
-    /// The same of a pack of `elements` elements, at any address; the others are 0.
+    /// The same of a pack of `elements` elements, at any address. The last takes the place of those that are not there.
     template <class T> GRIDFOLD_FN static void copy_elements(const T* p, u32 place, i32 elements) {
         constexpr int words = Pack<T, Kernel::width>::bytes / 4, each = sizeof(T) / 4;
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n) {
             const u32 word = word_of(place + n * each / words * words, words) + n * each % words;
-            if (n < elements)
-                Memory::template copy<each>(word, p + n);
-            else
-                Memory::template put<each>(word, {}); // defect: beyond a row
+            if (elements > 0) Memory::template copy<each>(word, p + smaller(n, elements - 1)); // defect: beyond a row
         }
     }
     template <class T, int N> GRIDFOLD_FN static void put_pack(const Pack<T, N>& of, u32 place) {

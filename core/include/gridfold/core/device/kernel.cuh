@@ -6,30 +6,31 @@ namespace GRIDFOLD_NAMESPACE {
 /// A kernel's defaults: the emitted struct derives from it and redefines the members that differ. Each member states
 /// the contract of its name.
 template <int block_threads, int thread_width> struct SweepBase {
-    static constexpr int threads = block_threads;  ///< threads of a block
-    static constexpr int width = thread_width;     ///< elements of a thread in one slab
-    static constexpr int in_flight = 1;            ///< slabs loaded before the first is folded
-    static constexpr int windows_in_flight = 1;    ///< the same for unaligned arrays
-    static constexpr int most_blocks = 1;          ///< most blocks of a grid that folds; a power of 2
-    static constexpr int collects = 1;             ///< most blocks whose states one thread collects; a power of 2
-    static constexpr int rank = 0;                 ///< number of coordinates; 0 if no array is read by coordinates
-    static constexpr int packs = 1;                ///< of a thread, in the course of rows by warps; a power of 2
-    static constexpr int row_threads = 32;         ///< there: threads that fold a row; a power of 2, at most a warp
-    static constexpr int row_packs = 1;            ///< there: packs of a thread in one row; a power of 2
-    static constexpr int slab_warps = 1;           ///< warps that share a slab of a held row; a power of 2
-    static constexpr int slabs = 1;                ///< most slabs of a block of a held row
-    static constexpr int cluster = 1;              ///< thread blocks that share a held row; they are a cluster
-    static constexpr int held_words = 0;           ///< of a pack of a held row, in shared memory
-    static constexpr bool several_slabs = false;   ///< there: blocks of rows may have several slabs
-    static constexpr bool several_blocks = false;  ///< there: rows may have several blocks
-    static constexpr bool copies_elements = false; ///< of held rows: all loaded elements have 4 bytes or more
-    static constexpr bool finishes = false;        ///< it folds or yields: one thread calls finish(states, tag) once
-    static constexpr bool rest_at_once = false;    ///< loads what is left of a batch at once, not in halves
-    static constexpr bool tail_early = false;      ///< registers hold the tail's packs during the slabs in flight
-    static constexpr bool prefetches = false;      ///< prefetches its first slabs before the previous kernel ends
-    static constexpr bool shifts = false;          ///< begins at the first whole pack of its only array
-    static constexpr bool realigns = false;        ///< reads unaligned arrays in Windows
-    static constexpr bool scatters = false;        ///< writes arrays by coordinates
+    static constexpr int threads = block_threads; ///< threads of a block
+    static constexpr int width = thread_width;    ///< elements of a thread in one slab
+    static constexpr int in_flight = 1;           ///< slabs loaded before the first is folded
+    static constexpr int windows_in_flight = 1;   ///< the same for unaligned arrays
+    static constexpr int most_blocks = 1;         ///< most blocks of a grid that folds; a power of 2
+    static constexpr int collects = 1;            ///< most blocks whose states one thread collects; a power of 2
+    static constexpr int rank = 0;                ///< number of coordinates; 0 if no array is read by coordinates
+    static constexpr int packs = 1;               ///< of a thread, in the course of rows by warps; a power of 2
+    static constexpr int row_threads = 32;        ///< there: threads that fold a row; a power of 2, at most a warp
+    static constexpr int row_packs = 1;           ///< there: packs of a thread in one row; a power of 2
+    static constexpr int slab_warps = 1;          ///< warps that share a slab of a held row; a power of 2
+    static constexpr int slabs = 1;               ///< most slabs of a block of a held row
+    static constexpr int cluster = 1;             ///< thread blocks that share a held row; they are a cluster
+    static constexpr int held_words = 0;          ///< of a pack of a held row, in shared memory
+    static constexpr bool several_slabs = false;  ///< there: blocks of rows may have several slabs
+    static constexpr bool several_blocks = false; ///< there: rows may have several blocks
+    static constexpr bool copies_elements =
+        false;                              ///< unaligned held rows: elements are copied to shared memory one by one
+    static constexpr bool finishes = false; ///< it folds or yields: one thread calls finish(states, tag) once
+    static constexpr bool rest_at_once = false; ///< loads what is left of a batch at once, not in halves
+    static constexpr bool tail_early = false;   ///< registers hold the tail's packs during the slabs in flight
+    static constexpr bool prefetches = false;   ///< prefetches its first slabs before the previous kernel ends
+    static constexpr bool shifts = false;       ///< begins at the first whole pack of its only array
+    static constexpr bool realigns = false;     ///< reads unaligned arrays in Windows
+    static constexpr bool scatters = false;     ///< writes arrays by coordinates
 
     using Folds = FoldList<>;
     struct Loads {};   ///< one thread's elements of one slab: packs, gathered elements, coordinates

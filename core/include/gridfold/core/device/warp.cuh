@@ -72,7 +72,7 @@ template <class T, int N, int place> struct Shared {
         for (u32 w = 0; w < sizeof(T) / 4; ++w)
             asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(to + 4 * w), "r"(words.word[w]) : "memory");
 #else
-        put(i, value);
+        static_assert(cluster == 0, "clusters need sm_90");
 #endif
     }
 

@@ -107,15 +107,16 @@ template <class Kernel> struct WarpRows {
     /// The number of the pack's first element in the domain.
     GRIDFOLD_FN i64 element(int pack, i32 from) const { return row(pack) * kernel.elements + (from + index(pack)); }
 
-    /// Loads a pack of `elements` elements from number `at` on, one by one. The others are mapped, too, but not folded.
+    /// Loads a pack of `elements` elements from number `at` on, one by one. The last takes the place of those that are
+    /// not there, which are mapped, too, but not folded.
     GRIDFOLD_FN void load_part(Loads& loads, i64 at, i32 elements) const {
         Kernel::each_array(
-            [](auto& pack) {
+            [&](auto* p, auto& pack) {
 #pragma unroll
-                for (int n = 0; n < width; ++n) pack.element[n] = {};
+                for (int n = 0; n < width; ++n) pack.element[n] = p[at + smaller(n, elements - 1)];
             },
-            loads);
-        load<false, false>(kernel, loads, at, elements);
+            kernel, loads);
+        gather<false>(kernel, loads, at, elements);
     }
     /// Loads `count` packs in windows, where all bytes of the windows are in the arrays; the others element by element.
     template <int count> GRIDFOLD_FN void load_windows_of(Loads* loads, int begin, i32 from) const {

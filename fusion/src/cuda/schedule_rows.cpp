@@ -1,0 +1,247 @@
+// See schedule.hpp: the schedules of rows by warps and of held rows.
+#include <algorithm>
+#include <bit>
+
+#include <gridfold/fusion/order.hpp>
+
+#include "cuda/phase_values.hpp"
+#include "cuda/schedule.hpp"
+#include "cuda/sweep_sizes.hpp"
+
+namespace gf::cuda {
+
+// As in sweep_sizes.hpp.
+namespace tuned {
+constexpr int most_words_of_pack = 64;    ///< of the lanes of a pack of rows by warps
+constexpr int threads_of_warp_rows = 128; ///< 256: sums of 64 f32 4226 → 4147 GB/s, of 256 bf16 3688 → 3309
+constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1,024 f32 in 128 bytes 4541 → 4193 GB/s
+constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 f32 in 64 words 0.84 → 0.79 of a copy
+constexpr int most_held_words = 64; ///< … of a longer row: of 16K f32 in 256 threads, not 512, 884 → 592 us
+constexpr int warps_of_held = 8; ///< … of a row of so many warps or fewer; softmax of 8,192 f32 in 4 587 → 653 us
+constexpr int threads_of_held = 1024; ///< resident, wanted for held rows: softmax of 64 f32 0.74 → 0.80 of a copy
+constexpr int elements_of_batch = 16; ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
+constexpr int registers_of_batches =
+    92; ///< of packs of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
+constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softmax of 4,096 f32 by 4, not 2, 625 → 603 us
+constexpr int spill_of_held = 48; ///< bytes; layer norm of 64K f32 with 4, not with fewer resident blocks, 862 → 724 us
+constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
+constexpr int most_shared_bytes = 200'000; ///< of a multiprocessor with 227 KiB, the rest is for states
+constexpr int short_row = 512;             ///< elements; few longer rows are folded by thread blocks
+constexpr int slabs_for_warps = 256;       ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
+constexpr int blocks_for_warps = 4096; ///< of longer rows; on an H100 1,000 of 10,000 f32 2755 → 2074 GB/s by warps
+constexpr int most_warps_of_row = 32;  ///< a thread block's
+} // namespace tuned
+
+namespace {
+
+/// True if a warp would have packs of more elements than such a short row, a quarter of them empty. Wide packs are then
+/// faster than aligned ones, and elements than windows: sums of rows of 129 f32 446 → 372 us, five 1,054 → 604 (H100).
+bool has_empty_packs(const RowFacts& rows) {
+    return rows.longest > 4 * 32 && rows.longest <= tuned::short_row &&
+           4 * rows.longest < 3 * std::int64_t(std::bit_ceil(std::uint64_t(rows.longest)));
+}
+
+/// The width of a pack of rows by warps: 16 bytes of the widest element, at least 4 of the narrowest, the least that a
+/// load takes. Short rows are read in packs that they are aligned to, but for types of less than 4 bytes, whose windows
+/// are faster than words.
+int width_of_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep) {
+    const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep), least = 4 / narrowest;
+    int width = std::clamp(tuned::load_bytes / widest, least, tuned::most_width);
+    if (rows.alignment * narrowest >= 4 && rows.longest <= tuned::short_row && !has_empty_packs(rows))
+        width = std::min(rows.alignment, width);
+    while (width > least && state_words(sweep, width) > tuned::most_words_of_pack) width /= 2;
+    return width;
+}
+
+/// True if warps fold such rows faster than thread blocks do. `fast`: they are read in packs, or in windows of types of
+/// less than 4 bytes.
+bool suit_warps(const RowFacts& rows, bool fast) {
+    if (rows.longest <= tuned::short_row) return true;
+    const FoldOrder longest = fold_order(rows.longest);
+    if (longest.slabs == 1) return rows.blocks >= tuned::slabs_for_warps;
+    return fast && rows.blocks >= tuned::blocks_for_warps && longest.blocks <= tuned::most_warps_of_row;
+}
+
+} // namespace
+
+Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
+    const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
+    const bool are_aligned = rows.alignment * widest >= tuned::load_bytes;
+    if (schedule.course != Course::rows || rows.longest == 0) return schedule; // without elements any kernel serves
+    if (!suit_warps(rows, are_aligned || narrowest < 4)) return schedule;
+    const FoldOrder longest = fold_order(rows.longest);
+    const int width = width_of_rows(rows, plan, sweep);
+    Schedule chosen{.problems = schedule.problems,
+                    .course = Course::warp_rows,
+                    .threads = tuned::threads_of_warp_rows,
+                    .width = width,
+                    .strided = schedule.strided};
+    chosen.by_elements = has_empty_packs(rows);
+    chosen.several_slabs = longest.slabs > 1;
+    chosen.several_blocks = longest.blocks > 1;
+    if (chosen.several_blocks)
+        chosen.threads = std::max(32 * int(std::bit_ceil(std::uint64_t(longest.blocks))), chosen.threads);
+    const std::int64_t elements = longest.slabs > 1 ? slab_elements : longest.folded; // of a slab
+    const auto packs = std::bit_ceil(unsigned((elements + width - 1) / width));
+    chosen.row_threads = int(std::min(packs, 32U));
+    chosen.row_packs = int(packs) / chosen.row_threads;
+    if (chosen.row_packs > 32) return schedule; // threads exchange the states of as many packs as they are
+    const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
+    const int wanted = int(std::bit_floor(unsigned(std::max(tuned::bytes_of_warp_rows / bytes, 1))));
+    chosen.packs = std::max(chosen.row_packs, chosen.several_slabs ? 1 : wanted);
+    const int of_a_pack = words_in_flight(plan, sweep, width, true) + words_of_place;
+    const int lanes = state_words(sweep, width);
+    const int used = (2 + (chosen.several_blocks ? 1 : 0)) * tuned::own_registers +
+                     state_words(sweep, 1) * std::bit_width(unsigned(chosen.packs)) + words_to_fold(sweep, width) +
+                     (chosen.problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
+    const int of_threads = std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread);
+    if (chosen.several_blocks && of_threads < used + of_a_pack + lanes) return schedule; // it would spill
+    const int room = std::clamp((of_threads - used) / (of_a_pack + lanes), 1, std::min(wanted, chosen.packs));
+    chosen.in_flight = int(std::bit_floor(unsigned(room)));
+    chosen.packs = std::max(chosen.row_packs, chosen.in_flight); // packs that are not in flight hide no latency
+    chosen.windows_in_flight = std::max(chosen.in_flight / 2, 1);
+    // As many resident blocks as the estimate allows. A kernel that spills is compiled for fewer (PlanLoader).
+    const int registers = used + chosen.in_flight * (of_a_pack + lanes);
+    if (!calls_functions(sweep))
+        chosen.resident = std::clamp(registers_of_multiprocessor / (chosen.threads * registers), 1,
+                                     tuned::threads_of_functions / chosen.threads);
+    return chosen;
+}
+
+namespace {
+
+/// How warps share the slabs of a held row.
+struct Shares {
+    int slab_warps = 1;
+    int warps = 1;   ///< of the row, in each thread block
+    int cluster = 1; ///< thread blocks
+};
+
+/// The shares of a row in one thread block. It has `blocks` blocks; a thread would hold `words` if each had one warp.
+Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_warps) {
+    Shares shares;
+    // Warps share a slab until each thread holds few words of it. Blocks of more than 512 threads have 64 registers a
+    // thread: they spill, so their threads would rather hold more words.
+    const auto is_worth = [&] {
+        const std::int64_t held = words / shares.slab_warps;
+        const std::int64_t doubled = 2 * shares.slab_warps * blocks; // warps of a row
+        return held > tuned::held_words && doubled <= tuned::most_warps_of_row &&
+               (held > tuned::most_held_words || doubled <= tuned::warps_of_held);
+    };
+    while (shares.slab_warps < most_slab_warps && is_worth()) shares.slab_warps *= 2;
+    shares.warps = int(shares.slab_warps * blocks);
+    return shares;
+}
+
+/// The same in a cluster of at most `most` thread blocks.
+Shares shares_of_cluster(std::int64_t blocks, std::int64_t words, int most_slab_warps, int most) {
+    Shares shares;
+    std::int64_t own = 1; // blocks of the row in a thread block
+    const auto cluster = [&] { return (blocks + own - 1) / own; };
+    while (cluster() > most) own *= 2;
+    while (shares.slab_warps < most_slab_warps && words / shares.slab_warps > tuned::most_held_words &&
+           2 * shares.slab_warps * own <= 2 * tuned::warps_of_held)
+        shares.slab_warps *= 2;
+    // Each thread block has four warps, or eight if few of them are left without a block of the row.
+    const auto wasted = [&](std::int64_t each) { return (blocks + each - 1) / each * each - blocks; };
+    const auto has_room = [&] {
+        const std::int64_t doubled = 2 * shares.slab_warps * own;
+        return doubled <= tuned::warps_of_held / 2 ||
+               (doubled <= tuned::warps_of_held && 8 * wasted(2 * own) <= blocks);
+    };
+    while (cluster() > 1 && has_room()) own *= 2;
+    shares.cluster = int(cluster());
+    shares.warps = int(shares.slab_warps * own);
+    return shares;
+}
+
+/// The schedule of held rows, with or without the values of functions held.
+std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
+                                              Problems problems, bool holds_values, int most_cluster) {
+    const int width = width_of_rows(rows, plan, sweep);
+    const FoldOrder longest = fold_order(rows.longest);
+    const std::int64_t elements = longest.slabs > 1 ? slab_elements : longest.folded; // of a slab
+    const int packs = int(std::bit_ceil(std::uint64_t((elements + width - 1) / width)));
+    Schedule chosen{.problems = problems, .course = Course::held_rows, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
+    chosen.holds_values = holds_values;
+    chosen.slabs = int(rows.slabs);
+    chosen.several_blocks = longest.blocks > 1;
+    chosen.several_slabs = rows.slabs > 1 || chosen.several_blocks;
+    chosen.row_threads = std::min(packs, 32);
+    const int lane_packs = packs / chosen.row_threads;
+    const int words_of_pack = held_layout(plan, sweep, holds_values, width).bytes * width / 4;
+    const std::int64_t words = rows.slabs * lane_packs * words_of_pack; // of a thread, if a warp has a block to itself
+    Shares shares = shares_of_block(longest.blocks, words, lane_packs);
+    if (most_cluster > 1 && longest.blocks > 1 && 128 * words * longest.blocks > tuned::bytes_of_block)
+        shares = shares_of_cluster(longest.blocks, words, lane_packs, most_cluster);
+    chosen.slab_warps = shares.slab_warps;
+    chosen.cluster = shares.cluster;
+    chosen.row_packs = lane_packs / chosen.slab_warps;
+    const int warps = shares.warps;
+    if (warps > tuned::most_warps_of_row || chosen.row_packs > 32) return {}; // threads exchange as many packs' states
+    const int rows_of_block = chosen.cluster > 1 ? 1 : std::max(4 / warps, 1);
+    chosen.threads = warps == 1 ? tuned::threads_of_warp_rows : 32 * warps * rows_of_block;
+    // A batch of packs is in registers; more are in shared memory.
+    const int batch = std::max(tuned::elements_of_batch / width, 1);
+    const int lanes = most_state_words(sweep, width);
+    const int used = (calls_functions(sweep) ? 5 : 3) * tuned::own_registers / 2;
+    const auto lanes_with = [&](int in_flight) { return (chosen.several_slabs ? in_flight : 1) * lanes; };
+    const auto registers_with = [&](int in_flight) {
+        return used + in_flight * (words_of_pack + words_of_place) + lanes_with(in_flight) +
+               most_state_words(sweep, 1) * int(std::bit_width(unsigned(chosen.row_packs))) +
+               (problems == Problems::many ? parameter_words(plan, sweep, chosen.course) : 0);
+    };
+    const int of_threads = std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread);
+    chosen.in_flight = std::min(batch, chosen.several_slabs || warps > 1 ? chosen.row_packs : batch);
+    const auto fits = [&](int in_flight) {
+        const int wanted = registers_with(in_flight) + lanes_with(in_flight) / 2;
+        const int limit = in_flight == chosen.row_packs ? tuned::registers_of_one_batch : tuned::registers_of_batches;
+        return registers_with(in_flight) <= of_threads && (!chosen.several_slabs || wanted <= limit);
+    };
+    while (chosen.in_flight > 1 && !fits(chosen.in_flight)) chosen.in_flight /= 2;
+    if (registers_with(chosen.in_flight) > of_threads) return {}; // it would spill
+    const bool in_registers = chosen.row_packs <= chosen.in_flight && !chosen.several_slabs;
+    chosen.packs = in_registers && warps == 1 ? chosen.in_flight : chosen.row_packs;
+    chosen.windows_in_flight = std::max(chosen.in_flight / 2, 1);
+    const std::int64_t held_bytes = 4 * words_of_pack * chosen.packs * rows.slabs * chosen.threads;
+    if (!in_registers && held_bytes > tuned::most_shared_bytes) return {};
+    chosen.shared_bytes = in_registers ? 0 : int(held_bytes);
+    chosen.copies_elements = chosen.shared_bytes > 0 && narrowest_load(plan, sweep) == 4;
+    chosen.by_elements = has_empty_packs(rows) || chosen.copies_elements;
+    const int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
+    // The estimate of registers is high. A kernel that spills is compiled for fewer resident blocks (PlanLoader).
+    const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));
+    chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
+                                 tuned::threads_of_functions / chosen.threads);
+    return chosen;
+}
+
+} // namespace
+
+std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
+                                      int most_cluster) {
+    if (rows.shortest == 0) return {};
+    if (may_hold_values(sweep))
+        if (auto chosen = schedule_of_held_rows(rows, plan, sweep, problems, true, most_cluster)) return chosen;
+    return schedule_of_held_rows(rows, plan, sweep, problems, false, most_cluster);
+}
+
+int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {
+    constexpr int origin = 8, alignment = 16;
+    const int warps = schedule.threads / 32, passed = schedule.cluster > 1 ? 2 * schedule.cluster : 0;
+    int bytes = 0;
+    for (const Fold& f : sweep.folds)
+        bytes +=
+            4 * f.monoid->state_words(f.element, f.accumulator) * (warps + passed) + origin * warps + 3 * alignment;
+    const auto count = [](const Table<ValueId, bool>& values) { return int(std::ranges::count(values, true)); };
+    return bytes + warps * (8 * count(kept_values(sweep)) + 16 * count(divisors(sweep))) + alignment;
+}
+
+int spill_allowed(const Schedule& schedule) {
+    return schedule.course == Course::held_rows && schedule.several_slabs
+               ? tuned::spill_of_held * schedule.threads / 256
+               : 0;
+}
+
+} // namespace gf::cuda
