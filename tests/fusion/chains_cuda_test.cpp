@@ -18,6 +18,7 @@
 #include "fusion/chains.hpp"
 #include "fusion/device_array.hpp"
 #include "fusion/device_scale.hpp"
+#include "fusion/user_graph.hpp"
 
 namespace {
 
@@ -224,6 +225,29 @@ TEST_F(Chains, a_prepared_chain_writes_bound_outputs) {
     prepared.run();
     const gf::Executable cpu = gf::compile(gf::parse(softmax), {.device = "cpu"});
     EXPECT_EQ(cpu.run({{"x", gf::view(x.data(), {5, 3'000})}}).to_vector<float>("y"), gf::test::to_host(out.view()));
+}
+
+TEST_F(Chains, a_captured_chain_of_a_cluster_replays) {
+    constexpr std::int64_t rows = 2, length = 20'003;
+    const gf::Executable device = gf::compile(gf::parse(softmax), {.device = "cuda"});
+    const std::vector<float> x = numbers(rows * length), other = numbers(rows * length, 7);
+    const DeviceArray in(x), out(std::vector<float>(x.size()));
+    gf::Prepared prepared = device.prepare({{"x", gf::device_view(in.pointer(), {rows, length})}},
+                                           {{"y", gf::device_view(out.pointer(), {rows, length})}});
+    const gf::CurrentDevice current(0);
+    const gf::Stream stream(0, gf::StreamKind::independent);
+    gf::test::UserGraph graph;
+    gf::test::UserGraph::begin(stream);
+    prepared.enqueue(stream);
+    graph.end(stream);
+    const gf::Executable cpu = gf::compile(gf::parse(softmax), {.device = "cpu"});
+    for (const std::vector<float>* const now : {&x, &other}) {
+        in.set(*now);
+        graph.launch(stream);
+        stream.wait();
+        EXPECT_EQ(cpu.run({{"x", gf::view(now->data(), {rows, length})}}).to_vector<float>("y"),
+                  gf::test::to_host(out.view()));
+    }
 }
 
 } // namespace
