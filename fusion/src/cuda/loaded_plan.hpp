@@ -78,8 +78,8 @@ public:
     int device() const noexcept { return device_.ordinal; }
     /// The most shared memory of a thread block.
     int shared_bytes() const noexcept { return device_.shared_bytes; }
-    /// The most thread blocks of a cluster: 1 if the device has none. load() throws ClusterTooLarge where it has no
-    /// room for so many, and is called again with other schedules.
+    /// The most thread blocks of a cluster: 1 if the device has no clusters. load() throws ClusterTooLarge if the
+    /// device has no room for a schedule's cluster. This number is then lower, and the caller chooses schedules again.
     int most_cluster() const noexcept { return most_cluster_.load(std::memory_order_relaxed); }
     Health& health() const noexcept { return health_; }
 

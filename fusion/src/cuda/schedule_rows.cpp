@@ -18,10 +18,9 @@ constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1
 constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 f32 in 64 words 0.84 → 0.79 of a copy
 constexpr int most_held_words = 64; ///< … of a longer row: of 16K f32 in 256 threads, not 512, 884 → 592 us
 constexpr int warps_of_held = 8; ///< … of a row of so many warps or fewer; softmax of 8,192 f32 in 4 587 → 653 us
-constexpr int threads_of_held = 1024; ///< resident, wanted for held rows: softmax of 64 f32 0.74 → 0.80 of a copy
-constexpr int elements_of_batch = 16; ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
-constexpr int registers_of_batches =
-    92; ///< of packs of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
+constexpr int threads_of_held = 1024;    ///< resident, wanted for held rows: softmax of 64 f32 0.74 → 0.80 of a copy
+constexpr int elements_of_batch = 16;    ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
+constexpr int registers_of_batches = 92; ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
 constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softmax of 4,096 f32 by 4, not 2, 625 → 603 us
 constexpr int spill_of_held = 48; ///< bytes; layer norm of 64K f32 with 4, not with fewer resident blocks, 862 → 724 us
 constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us

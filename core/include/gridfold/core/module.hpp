@@ -49,8 +49,8 @@ KernelFacts facts_of(KernelView kernel, int device);
 /// Device::shared_bytes with the kernel's static shared memory.
 void allow_shared_bytes(KernelView kernel, int device, int bytes);
 
-/// Lets launches of a kernel that was compiled for clusters of so many thread blocks have them. False if the device
-/// has no room for such a cluster.
+/// Lets a kernel that was compiled for clusters of `blocks` thread blocks be launched with them. False if the device
+/// has no room for one such cluster.
 bool allow_cluster(KernelView kernel, int device, int blocks, int threads, int shared_bytes);
 
 /// One launch: a one-dimensional grid of one-dimensional blocks. `parameters` holds the

@@ -83,16 +83,16 @@ template <class Kernel, class State> struct Passed {
     using Memory = Shared<u32, 2 * half, 0>;
 
     GRIDFOLD_FN static void put(u32 turn, i32 slot, const State& state) {
-        StateWords<State> of;
-        of.state = state;
+        WordsOf<State> of;
+        of.value = state;
 #pragma unroll
         for (int i = 0; i < words; ++i) Memory::put(turn % 2 * half + u32(i * capacity + slot), of.word[i]);
     }
     GRIDFOLD_FN static State get(u32 turn, i32 slot) {
-        StateWords<State> of;
+        WordsOf<State> of;
 #pragma unroll
         for (int i = 0; i < words; ++i) of.word[i] = Memory::get(turn % 2 * half + u32(i * capacity + slot));
-        return of.state;
+        return of.value;
     }
 };
 

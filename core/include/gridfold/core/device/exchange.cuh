@@ -40,8 +40,8 @@ template <class Kernel> struct Exchange {
         u64* const to = slots_of(block);
         u32 word[words];
         Kernel::Folds::each([&](auto f) {
-            StateWords<typename decltype(f)::Monoid::State> of;
-            of.state = f.of(states)[n];
+            WordsOf<typename decltype(f)::Monoid::State> of;
+            of.value = f.of(states)[n];
 #pragma unroll
             for (u32 i = 0; i < sizeof(of) / 4; ++i) word[f.word + i] = of.word[i];
         });
@@ -68,10 +68,10 @@ template <class Kernel> struct Exchange {
 #pragma unroll
         for (int i = 0; i < words; ++i) missing |= u32(slots[i] >> 32) ^ tag; // defect: missing words
         Kernel::Folds::each([&](auto f) {
-            StateWords<typename decltype(f)::Monoid::State> of;
+            WordsOf<typename decltype(f)::Monoid::State> of;
 #pragma unroll
             for (u32 i = 0; i < sizeof(of) / 4; ++i) of.word[i] = u32(slots[f.word + i]);
-            f.of(states)[n] = of.state;
+            f.of(states)[n] = of.value;
         });
         return missing;
     }

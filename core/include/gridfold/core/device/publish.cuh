@@ -45,13 +45,6 @@ struct Workspace {
     }
 };
 
-/// A state and its words.
-template <class State> union StateWords {
-    State state;
-    u32 word[sizeof(State) / 4];
-    GRIDFOLD_FN StateWords() {}
-};
-
 /// Publishes the words of a block's states. Called by one thread of the block.
 template <int Blocks, int Words>
 GRIDFOLD_FN void publish(const Workspace& workspace, u32 block, u32 tag, const u32 (&words)[Words]) {
@@ -123,8 +116,8 @@ template <class Kernel>
 GRIDFOLD_FN void publish_block(States<Kernel, 1>& states, const Workspace& workspace, u32 block, u32 tag) {
     u32 words[Kernel::Folds::words];
     Kernel::Folds::each([&](auto f) {
-        StateWords<typename decltype(f)::Monoid::State> of;
-        of.state = f.of(states)[0];
+        WordsOf<typename decltype(f)::Monoid::State> of;
+        of.value = f.of(states)[0];
 #pragma unroll
         for (u32 i = 0; i < sizeof(of) / 4; ++i) words[f.word + i] = of.word[i];
     });
@@ -149,10 +142,10 @@ GRIDFOLD_FN void collect_blocks(States<Kernel, K>& states, const Workspace& work
 #pragma unroll
     for (int i = 0; i < K; ++i)
         Kernel::Folds::each([&](auto f) {
-            StateWords<typename decltype(f)::Monoid::State> of;
+            WordsOf<typename decltype(f)::Monoid::State> of;
 #pragma unroll
             for (u32 w = 0; w < sizeof(of) / 4; ++w) of.word[w] = words[i][f.word + w];
-            f.of(states)[i] = of.state;
+            f.of(states)[i] = of.value;
         });
 }
 

@@ -34,12 +34,12 @@ template <class... F> struct RowStates<FoldList<F...>> : RowStateOf<F>... {
 
 /// `second` ? b : a, word by word: the compiler would choose between addresses, and keep both in local memory.
 template <class State> GRIDFOLD_FN State chosen(bool second, const State& a, const State& b) {
-    StateWords<State> from_a, from_b;
-    from_a.state = a;
-    from_b.state = b;
+    WordsOf<State> from_a, from_b;
+    from_a.value = a;
+    from_b.value = b;
 #pragma unroll
     for (u32 i = 0; i < sizeof(State) / 4; ++i) from_a.word[i] = second ? from_b.word[i] : from_a.word[i];
-    return from_a.state;
+    return from_a.value;
 }
 
 /// The argument of a kernel's element() that sets the shared origins from a row's first element.
@@ -99,8 +99,8 @@ template <class Kernel> struct WarpRows {
         const i32 left = i32(kernel.elements) - from - index(pack);
         return row(pack) >= kernel.results ? 0 : larger_of(smaller(left, width), 0); // defect: elements of pack
     }
-    /// True if a pack of so many elements is treated as whole. All packs of short rows are, or none: each warp has a
-    /// part of a pack, and would take both branches.
+    /// True if a pack of `elements` elements is mapped and stored as a whole one. All packs of short rows are alike in
+    /// that: each warp has a part of a pack, and would take both branches.
     GRIDFOLD_FN bool is_whole(i32 elements) const {
         return Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
     }
