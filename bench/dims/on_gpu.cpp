@@ -1,5 +1,5 @@
 // Folds over some dims on a GPU: workloads sum_over_AxBxC, max_over_… and five_over_… of arrays of A × B × C elements,
-// of which B are folded. Rows have C = 1; columns A = 1. CUB folds rows only.
+// of which B are folded, and …_over_AxBxCxD, of which B and D are. Rows have C = 1; columns A = 1. CUB folds rows only.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -20,9 +20,12 @@ namespace bench {
 namespace {
 
 struct Shape {
-    std::int64_t outer, folded, inner;
-    std::int64_t elements() const { return outer * folded * inner; }
+    std::int64_t outer, folded, inner, innermost = 1;
+    std::int64_t elements() const { return outer * folded * inner * innermost; }
     std::int64_t results() const { return outer * inner; }
+    std::string name() const {
+        return fmt::format("{}x{}x{}{}", outer, folded, inner, innermost == 1 ? "" : fmt::format("x{}", innermost));
+    }
 };
 
 /// 2^28 elements each, or nearly; then those that others are slow at.
@@ -32,7 +35,8 @@ constexpr Shape shapes[] = {
     {1, 1 << 22, 64},      {1, 1 << 20, 256},     {1, 1 << 16, 4'096},    {1, 1 << 14, 1 << 14}, {1, 2'049, 131'071},
     {1, 256, 1 << 20},     {1, 8, 1 << 25},       {1'024, 64, 3'136},     {1 << 16, 64, 64},     {100'000'000, 2, 1},
     {80'000'000, 3, 1},    {2'113'664, 127, 1},   {2'080'768, 129, 1},    {5'341, 50'257, 1},    {1'000, 10'000, 1},
-    {1'000, 1'000, 1},     {1, 25'088 * 448, 24}, {1, 87'381 * 1'024, 3},
+    {1'000, 1'000, 1},     {1, 25'088 * 448, 24}, {1, 87'381 * 1'024, 3}, {1, 1'024, 64, 49},    {1, 1'024, 64, 196},
+    {1, 1'024, 64, 3'136},
 };
 
 constexpr std::string_view statistics[] = {"sum", "max", "five"};
@@ -47,10 +51,13 @@ template <class T> gf::Graph graph(std::string_view statistic, const Shape& shap
     gf::Graph g("dims");
     const gf::Dim outer = g.dim("outer"), folded = g.dim("folded");
     using Gridfold = typename Element<T>::Gridfold;
-    const gf::Value x = shape.inner == 1   ? g.input<Gridfold>("x", {outer, folded})
-                        : shape.outer == 1 ? g.input<Gridfold>("x", {folded, g.dim("inner")})
-                                           : g.input<Gridfold>("x", {outer, folded, g.dim("inner")});
-    const gf::ReduceOptions over = gf::over(folded);
+    std::vector<gf::Dim> dims, over_dims{folded};
+    if (shape.outer > 1 || shape.inner == 1) dims.push_back(outer);
+    dims.push_back(folded);
+    if (shape.inner > 1) dims.push_back(g.dim("inner"));
+    if (shape.innermost > 1) over_dims.push_back(dims.emplace_back(g.dim("innermost")));
+    const gf::Value x = g.input("x", gf::dtype_of<Gridfold>, dims);
+    const gf::ReduceOptions over{.over = over_dims};
     if (statistic != "five") {
         g.output(std::string(statistic), gf::cast<float>(statistic == "sum" ? gf::sum(x, over) : gf::max(x, over)));
         return g;
@@ -78,9 +85,11 @@ std::vector<Expected> expected_of(std::string_view statistic, const Shape& shape
     for (const std::string& name : results_of(statistic))
         for (const std::int64_t result : sample(shape)) {
             double sum = 0, absolute = 0, squares = 0, least = 9, most = -9, positive = 0;
-            const std::int64_t first = result / shape.inner * shape.folded * shape.inner + result % shape.inner;
-            for (std::int64_t i = 0; i < shape.folded; ++i) {
-                const double d = digit_of(std::uint64_t(first + i * shape.inner), 0) + lowest_digit;
+            const std::int64_t row = result / shape.inner * shape.folded;
+            for (std::int64_t i = 0; i < shape.folded * shape.innermost; ++i) {
+                const std::int64_t outside = (row + i / shape.innermost) * shape.inner + result % shape.inner;
+                const std::int64_t element = outside * shape.innermost + i % shape.innermost;
+                const double d = digit_of(std::uint64_t(element), 0) + lowest_digit;
                 sum += d;
                 absolute += std::abs(d);
                 squares += d * d;
@@ -104,6 +113,7 @@ Contender gridfold_over(std::string_view statistic, const Shape& shape, const In
         if (shape.outer > 1 || shape.inner == 1) n.push_back(shape.outer);
         if (all) n.push_back(shape.folded);
         if (shape.inner > 1) n.push_back(shape.inner);
+        if (all && shape.innermost > 1) n.push_back(shape.innermost);
         return gf::Extents(n);
     };
     const std::vector<std::string> names = results_of(statistic);
@@ -161,15 +171,14 @@ template <class T> void add_dims_of(Suite& suite) {
             std::vector<std::string> contenders{"gridfold", "ceiling"};
             if (cub_has_type && shape.inner == 1 && statistic != "five") contenders.push_back("cub");
             const double written = 4.0 * double(shape.results()) * double(results_of(statistic).size());
-            suite.add(graph_case(
-                {.workload = fmt::format("{}_over_{}x{}x{}", statistic, shape.outer, shape.folded, shape.inner),
-                 .type = Element<T>::name,
-                 .bytes = shape.elements() * std::int64_t{sizeof(T)},
-                 .elements = shape.elements(),
-                 .contenders = std::move(contenders),
-                 .writes = written / double(shape.elements() * std::int64_t{sizeof(T)}),
-                 .extra = 1},
-                make_dims<T>(statistic, shape)));
+            suite.add(graph_case({.workload = fmt::format("{}_over_{}", statistic, shape.name()),
+                                  .type = Element<T>::name,
+                                  .bytes = shape.elements() * std::int64_t{sizeof(T)},
+                                  .elements = shape.elements(),
+                                  .contenders = std::move(contenders),
+                                  .writes = written / double(shape.elements() * std::int64_t{sizeof(T)}),
+                                  .extra = 1},
+                                 make_dims<T>(statistic, shape)));
         }
 }
 
