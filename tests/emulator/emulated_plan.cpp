@@ -28,8 +28,11 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFa
         cuda::Schedule schedule =
             holds ? cuda::for_held_rows(rows.value(), plan, sweep, cuda::Problems::one, most_cluster).value()
                   : cuda::choose_schedule(plan, sweep);
-        if (rows) schedule = cuda::for_rows(*rows, plan, sweep, schedule);
-        if (!rows || rows->alignment < 16) schedule = cuda::for_unaligned(plan, sweep, schedule);
+        const bool boxes = schedule.course == cuda::Course::boxes;
+        if (rows)
+            schedule = boxes ? cuda::for_boxes(rows->slabs, plan, sweep, cuda::Problems::one)
+                             : cuda::for_rows(*rows, plan, sweep, schedule);
+        if (rows ? rows->alignment < 16 : !boxes) schedule = cuda::for_unaligned(plan, sweep, schedule);
         kernels.push_back(cuda::emit_cuda(plan, id, schedule));
     }
     return kernels;

@@ -17,8 +17,9 @@ namespace gf::emulator {
 
 using namespace plan;
 
-/// The kernels of a plan, one a sweep, with windows. `rows`: if given, those for such rows, without windows where they
-/// are aligned. Sweeps of several phases need `rows`, which a cluster of `most_cluster` blocks must be able to hold.
+/// The kernels of a plan, one a sweep, with windows but for boxes. `rows`: if given, those for such rows and slabs,
+/// without windows where they are aligned. Sweeps of several phases need `rows`, which a cluster of at most
+/// `most_cluster` blocks must be able to hold.
 std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {}, int most_cluster = 1);
 
 /// Keeps workspaces from run to run, like a Prepared.

@@ -76,11 +76,11 @@ struct UnderTest {
 /// elements a lane about 0 (y is 1.000475 where x is about 0.975). 37 blocks whose states two warps collect; 74 blocks,
 /// three warps, two states a lane; 129 blocks, one warp, eight states a lane.
 ///
-/// Folds over some dims: rows of four blocks; columns of four blocks, aligned and not; and of two parts and three
-/// blocks, the second short; channels of two blocks whose slabs are kept dims, and whose slabs are cut along a folded
-/// one, with states that pass through shared memory in windows; small parts that share tiles, the last not full, and
-/// larger ones of a batch; rows without elements; then rows by warps: short ones side by side, aligned and not; longer
-/// ones of a warp; and of four warps each.
+/// Folds over some dims: rows of four blocks; columns of four blocks, aligned; columns of two parts, the second short,
+/// that are not, read element by element and in windows; channels of three blocks, and channels whose slabs are cut
+/// along a folded dim, with states that pass through shared memory in windows; small parts that share tiles, the last
+/// not full, and larger ones of a batch that are not aligned, and one that is; rows without elements; then rows by
+/// warps: short ones side by side, aligned and not; longer ones of a warp; and of four warps each.
 std::vector<UnderTest> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -103,8 +103,9 @@ std::vector<UnderTest> graphs_under_test() {
                        "v = variance(f64(x) over [j]), t = sum(x where m over [j]), y = x * f32(2)";
     const char* columns = "g(x: f32[i, j], m: bool[j]) -> s = sum(x over [i]), at = argmin(x over [i]), "
                           "t = sum(x where x > f32(0.5) over [i]), y = x * f32(2)";
-    const char* column = "g(x: f32[i, j]) -> s = sum(x over [i])";
-    const char* channels = "g(x: f32[n, c, h]) -> v = variance(x over [n, h]), at = argmax(x over [n, h])";
+    const char* column = "g(x: f32[i, j]) -> s = sum(x over [i]), at = argmax(x over [i])";
+    const char* channels =
+        "g(x: f32[n, c, h]) -> v = variance(f64(x) + f64(1000) over [n, h]), at = argmax(x over [n, h])";
     const char* middle = "g(x: f32[b, i, k]) -> s = sum(x over [i]), at = argmax(x over [i])";
     const char* none = "g(x: f32[i, j]) -> s = sum(x over [j])";
     const char* short_rows =
@@ -121,12 +122,16 @@ std::vector<UnderTest> graphs_under_test() {
             {"two states each", {1, parse(two_each), {300'000}}},
             {"many blocks", {2, parse(sum), {2'100'000}}},
             {"rows of blocks", {1, parse(rows), {3, 13'001}}},
-            {"aligned columns", {aligned_seed(), parse(column), {70, 1101}}},
-            {"columns", {aligned_seed(), parse(columns), {52, 2100}}},
-            {"channels", {2, parse(channels), {40, 3, 700}}},
-            {"channels cut along a folded dim", {2, parse(channels), {3, 2, 3001}}},
+            {"aligned columns", {aligned_seed(), parse(column), {80, 1104}}},
+            {"columns", {aligned_seed(), parse(columns), {52, 2101}}},
+            {"misaligned columns", {one_misaligned_seed(), parse(columns), {81, 2101}}, cuda::RowFacts{.slabs = 40}},
+            {"channels", {2, parse(channels), {200, 3, 72}}},
+            {"channels cut along a folded dim",
+             {aligned_seed(), parse(channels), {3, 2, 3000}},
+             cuda::RowFacts{.alignment = 16}},
             {"middle", {1, parse(middle), {47, 9, 5}}},
-            {"middle, larger", {1, parse(middle), {3, 500, 9}}},
+            {"middle, larger", {1, parse(middle), {3, 501, 9}}},
+            {"aligned parts", {aligned_seed(), parse(middle), {1, 1503, 9}}, cuda::RowFacts{.alignment = 16}},
             {"no elements", {1, parse(none), {2000, 0}}},
             {"short rows", {aligned_seed(), parse(short_rows), {70, 20}}, cuda::RowFacts{20, 70, 4}},
             {"short rows, one misaligned",

@@ -48,7 +48,7 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
         const FoldOrder order = order_of(loaded, sweep, problems, p);
         std::int64_t blocks = grid(kernel, order);
         const bool may_loop = kernel.words == 0 || is_of_warps(kernel.schedule.course) ||
-                              (kernel.schedule.course != Course::flat && order.blocks == 1);
+                              (kernel.schedule.course == Course::rows && order.blocks == 1);
         if (loaded.problems == Problems::many && may_loop) {
             const int cluster = kernel.schedule.cluster;
             blocks = std::min(blocks, most_that_map / cluster * cluster);
@@ -74,6 +74,22 @@ bool rows_need_windows(const Plan& plan, const Sweep& sweep, Course course, cons
     return false;
 }
 
+/// True if every slab of the course of boxes begins at a multiple of a thread's elements.
+bool slabs_are_aligned(const Schedule& schedule, const FoldOrder& order) {
+    if (order.slabs == 0) return true;
+    Kernel kernel;
+    kernel.schedule = schedule;
+    const std::int64_t sharing = parts_of_tile(kernel, order);
+    if (sharing > 1) return sharing * order.elements_of_slab() % schedule.width == 0;
+    bool all = order.batch == 1 || order.batch_stride % schedule.width == 0;
+    for (int d = 0; d <= order.outermost(); ++d) {
+        const bool cuts = d == order.outermost();
+        const std::int64_t chunks = cuts ? order.chunks() : order.extent[d], chunk = cuts ? order.chunk : 1;
+        all = all && (chunks == 1 || order.stride[d] * chunk % schedule.width == 0);
+    }
+    return all;
+}
+
 /// True if all arrays that the sweep reads in order can be read in whole packs.
 bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound) {
     for (const ArrayId a : loaded_arrays(sweep)) {
@@ -86,6 +102,8 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
             return false;
         for (std::size_t p = 0; p < bound.count; ++p) {
             const BoundProblem problem = problem_of(plan, bound, p);
+            if (schedule.course == Course::boxes && !slabs_are_aligned(schedule, fold_order(sweep, problem.extents)))
+                return false;
             const BoundArray& of_problem = problem.arrays[a.index()];
             if (reinterpret_cast<std::uintptr_t>(of_problem.address) % pack == 0) continue;
             if (needs_memory(array, of_problem)) continue; // aligned by Layout
@@ -144,6 +162,8 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
 
 /// The schedule for the bound extents and addresses: rows have two courses.
 Schedule for_rows_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
+    if (chosen.course == Course::boxes)
+        return for_boxes(row_facts(plan, sweep, bound).slabs, plan, sweep, chosen.problems);
     return chosen.course == Course::rows ? for_rows(row_facts(plan, sweep, bound), plan, sweep, chosen) : chosen;
 }
 
@@ -241,7 +261,7 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
         const Sweep& sweep = plan.sweeps[id];
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
         if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
-        if (is_of_rows(schedule.course)) {
+        if (is_of_rows(schedule.course) || schedule.course == Course::boxes) {
             Schedule wanted = for_sweep_of(plan, sweep, loaded.problems, 0, bound, most_cluster);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -105,7 +106,10 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
     }
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
-    return std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
+    // Tiles begin at whole packs.
+    const std::int64_t parts = std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
+    const std::int64_t step = schedule.width / std::gcd(schedule.width, order.elements_of_slab());
+    return parts < step ? parts : parts - parts % step;
 }
 
 std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
@@ -121,8 +125,10 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
-    if (is_of_warps(kernel.schedule.course)) return;         // it counts rows, in 64 bits
-    const std::int64_t limit = kernel.schedule.slab() << 31; // kernels count slabs in 32 bits
+    if (is_of_warps(kernel.schedule.course)) return; // it counts rows, in 64 bits
+    // Kernels count slabs in 32 bits. Boxes have a thread block for each tile, of 512 elements on average or more.
+    const std::int64_t limit =
+        kernel.schedule.course == Course::boxes ? std::int64_t{1} << 40 : kernel.schedule.slab() << 31;
     if (elements < limit) return;
     throw InvalidBinding(
         fmt::format("{}a sweep over {} elements", whose, elements),

@@ -108,6 +108,7 @@ void Emitter::structure() {
     arrays();
     if (schedule_.course != Course::held_rows) {
         stored(element_stores(sweep_));
+        if (schedule_.course == Course::boxes) results();
         folds();
     }
     prologue();
@@ -247,6 +248,21 @@ void Emitter::stored(const std::vector<Store>& stores) {
     }
     out_.close("};");
     if (!members.empty()) visitor("each_store", members);
+    out_.blank();
+}
+
+/// The packs of a thread's neighbouring results, in the course of boxes.
+void Emitter::results() {
+    std::vector<std::string> members;
+    for (const Store& s : result_stores(sweep_)) {
+        if (!is_flat(s, plan_, sweep_)) continue;
+        if (members.empty()) out_.open("struct Results {{");
+        members.push_back(code_.out_pointer(s.array));
+        out_.line("{} {};", spell_stored_pack(code_.array(s.array).type), members.back());
+    }
+    if (members.empty()) return;
+    out_.close("};");
+    visitor("each_result", members);
     out_.blank();
 }
 
@@ -416,9 +432,17 @@ void Emitter::finish() {
 }
 
 void Emitter::finish_result() {
-    out_.open("GRIDFOLD_FN void finish(const Folds::States<1>& s, i64 result) const {{");
+    const std::vector<Store> stores = result_stores(sweep_);
+    const bool packs = schedule_.course == Course::boxes;
+    const bool is_used =
+        !packs || std::ranges::any_of(stores, [&](const Store& s) { return !is_flat(s, plan_, sweep_); });
+    const bool fills = std::ranges::any_of(stores, [&](const Store& s) { return is_flat(s, plan_, sweep_); });
+    out_.open("GRIDFOLD_FN void finish(const Folds::States<1>& s, i64{}{}) const {{", is_used ? " result" : "",
+              !packs  ? ""
+              : fills ? ", Results& to, int n"
+                      : ", Results&, int");
     for (const ValueId v : values_where(sweep_, is_per_result)) value(v, false);
-    store_results(result_stores(sweep_));
+    store_results(stores);
     out_.close();
 }
 
@@ -426,9 +450,14 @@ void Emitter::store_results(const std::vector<Store>& stores) {
     if (scatters_results(plan_, sweep_))
         out_.line("const Coordinates<{}> at(result, result_extents);", dims_of(sweep_, kept_dims(sweep_)).size());
     for (const Store& s : stores) {
-        out_.line("{}[{}] = {};", code_.out_pointer(s.array),
-                  is_flat(s, plan_, sweep_) ? "result" : code_.result_offset(s.array), // defect: result store
-                  spell_narrowed(code_.array(s.array).type, fmt::format("v{}", s.value)));
+        const std::string name = code_.out_pointer(s.array), result = fmt::format("v{}", s.value);
+        const DType type = code_.array(s.array).type;
+        if (is_flat(s, plan_, sweep_) && schedule_.course == Course::boxes)
+            out_.line("to.{}[n] = {};", name, spell_to_pack(type, result));
+        else
+            out_.line("{}[{}] = {};", name,
+                      is_flat(s, plan_, sweep_) ? "result" : code_.result_offset(s.array), // defect: result store
+                      spell_narrowed(type, result));
         out_.note(fmt::format("store %{} to {}", s.value, code_.array(s.array).name));
     }
 }

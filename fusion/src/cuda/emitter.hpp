@@ -39,6 +39,7 @@ private:
     void arrays();
     /// Stored, and the function that visits its arrays.
     void stored(const std::vector<Store>& stores);
+    void results();
     /// A function that calls visit(of.member...) for each of these members.
     void visitor(std::string_view function, const std::vector<std::string>& members);
     /// Of one phase.

@@ -31,7 +31,12 @@ constexpr int words_of_one_warp = 2;    ///< one warp collects up to 8 blocks a 
 constexpr int words_of_two_each = 8;    ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
 constexpr int words_of_one_each = 32;   ///< states of two blocks with more words spill
 constexpr int registers_to_store = 128; ///< with 64 in blocks of 512 threads 5 of 100 random graphs spill
-constexpr int most_boxes_in_flight = 2; ///< slabs, so that two blocks are resident; not measured yet
+constexpr int bytes_of_boxes = 128;     ///< of a thread, in flight: five of columns 305 → 293, of 3 302 → 265
+constexpr int bytes_of_narrow_boxes = 64;   ///< … where several blocks are resident: sums of f32 columns 254 → 249
+constexpr int box_windows_in_flight = 4;    ///< five of 2,049 × 131,071 bf16 569 → 473 with 4, not 2
+constexpr int words_of_resident_boxes = 16; ///< of a thread's states: with more, boxes of 64 registers spill
+constexpr int words_of_narrow_boxes = 4;    ///< of a thread's states
+constexpr int slabs_of_short_boxes = 8; ///< most of a block: sums of 64 × 64 f32 1,171 → 983 with fewer bytes in flight
 constexpr int threads_of_rows = 768;    ///< resident threads wanted for rows: more spill; not measured yet
 constexpr int small_tile = 32;          ///< elements of a tile's side: a warp
 constexpr int large_tile = 64;          ///< with whole lines of 4-byte elements on both sides; not measured yet
@@ -55,32 +60,6 @@ int blocks_to_collect(const Sweep& sweep, int threads) {
     const bool one = (words <= tuned::words_of_two_each && largest > 2) || words > tuned::words_of_one_each;
     const int wanted = words <= tuned::words_of_one_warp ? int(max_blocks) / 32 : one ? 1 : 2;
     return std::max(wanted, int(max_blocks) / threads); // each block has a thread
-}
-
-/// The schedule of boxes. Each position has its own states.
-Schedule schedule_of_boxes(const Plan& plan, const Sweep& sweep, Problems problems) {
-    int words = 0; // of a position
-    for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
-    const int widest = widest_element(plan, sweep);
-    int width = std::clamp(tuned::load_bytes / widest, tuned::least_width, tuned::most_width);
-    while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
-    Schedule chosen{
-        .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
-    chosen.strided = strided_arrays(plan, sweep);
-    const int bytes = loaded_bytes(plan, sweep) * width;
-    if (bytes == 0) return chosen;
-    const int of_a_slab = words_in_flight(plan, sweep, width, words > tuned::narrow_words) + words_of_place;
-    const int used = 2 * tuned::own_registers + width * (words + words_of_place) + words_to_fold(sweep, width) +
-                     (problems == Problems::many ? parameter_words(plan, sweep, Course::boxes) : 0);
-    const int room = (std::min(registers_of_multiprocessor / chosen.threads, registers_of_thread) - used) / of_a_slab;
-    const int most = std::min({tuned::bytes_in_flight / chosen.threads / bytes, room, tuned::most_boxes_in_flight});
-    chosen.in_flight = int(std::bit_floor(unsigned(std::max(most, 1))));
-    // As many resident blocks as the estimate allows. A kernel that spills is compiled for fewer (PlanLoader).
-    const int registers = used + chosen.in_flight * of_a_slab;
-    if (!calls_functions(sweep) && element_stores(sweep).empty())
-        chosen.resident = std::clamp(registers_of_multiprocessor / (chosen.threads * registers), 1,
-                                     tuned::threads_of_many / chosen.threads);
-    return chosen;
 }
 
 /// The flat schedule of a sweep that folds nothing. Such sweeps are fastest in many small blocks; their slabs are not
@@ -108,6 +87,31 @@ int stored_bytes(const Plan& plan, const Sweep& sweep) {
 }
 
 } // namespace
+
+Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems) {
+    int words = 0; // of a position
+    for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
+    const int widest = widest_element(plan, sweep);
+    int width = std::clamp(tuned::load_bytes / widest, tuned::least_width, tuned::most_width);
+    while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
+    Schedule chosen{
+        .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
+    const int bytes = loaded_bytes(plan, sweep) * width;
+    if (bytes == 0) return chosen;
+    // As many resident blocks as a compilation without spills allows (PlanLoader), and the more bytes in flight the
+    // fewer these are; short parts want blocks.
+    const bool is_narrow = words * width <= tuned::words_of_narrow_boxes || slabs <= tuned::slabs_of_short_boxes;
+    const int wanted = is_narrow ? tuned::bytes_of_narrow_boxes : tuned::bytes_of_boxes;
+    const int room = (registers_of_thread / 2 - width * (words + words_of_place) - words_to_fold(sweep, width)) /
+                     words_in_flight(plan, sweep, width, words > tuned::narrow_words);
+    const int of_folds = folds_at_length(sweep) ? tuned::most_of_long_folds / width : tuned::most_in_flight;
+    chosen.in_flight = int(std::bit_floor(unsigned(std::max(std::min({wanted / bytes, room, of_folds}), 1))));
+    chosen.windows_in_flight = std::min(chosen.in_flight, tuned::box_windows_in_flight);
+    const bool fits = words * width <= tuned::words_of_resident_boxes || slabs <= tuned::slabs_of_short_boxes;
+    chosen.resident = std::max(tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads, 1);
+    return chosen;
+}
 
 TileFacts tile_facts(const Plan& plan, const Sweep& sweep) {
     TileFacts facts;
@@ -142,7 +146,7 @@ Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles,
 }
 
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks) {
-    if (merged_dims(sweep) > 1) return schedule_of_boxes(plan, sweep, problems);
+    if (merged_dims(sweep) > 1) return for_boxes(many_slabs, plan, sweep, problems);
     const Course course = kept_dims(sweep).empty() ? Course::flat : Course::rows;
     const int widest = widest_element(plan, sweep);
     const bool wide = state_words(sweep, 1) > tuned::narrow_words;
@@ -202,9 +206,9 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 }
 
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
-    const bool has_windows = is_of_warps(schedule.course) ? !schedule.by_elements // rows by warps never shift
-                                                          : !shifts(plan, sweep);
-    schedule.realigns = schedule.course != Course::boxes && reads_in_order(plan, sweep) && has_windows;
+    const bool has_windows =
+        is_of_warps(schedule.course) ? !schedule.by_elements : schedule.course == Course::boxes || !shifts(plan, sweep);
+    schedule.realigns = reads_in_order(plan, sweep) && has_windows;
     return schedule;
 }
 

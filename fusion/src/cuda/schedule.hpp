@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <gridfold/fusion/order.hpp>
 #include <gridfold/fusion/plan.hpp>
 
 #include "cuda/parameters.hpp"
@@ -67,6 +68,9 @@ struct Schedule {
 /// for many problems.
 Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems = Problems::one,
                          std::int64_t blocks = 0);
+/// The schedule of boxes whose blocks fold at most `slabs` slabs.
+Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems);
+constexpr std::int64_t many_slabs = slab_elements; ///< choose_schedule() assumes so many
 /// What is known of the rows of folds that keep the leading dims alone.
 struct RowFacts {
     std::int64_t longest = 0;  ///< elements

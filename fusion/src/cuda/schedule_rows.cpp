@@ -23,6 +23,7 @@ constexpr int elements_of_batch = 16;    ///< in 8 layer norm of 64 f32 0.97 →
 constexpr int registers_of_batches = 92; ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
 constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softmax of 4,096 f32 by 4, not 2, 625 → 603 us
 constexpr int spill_of_held = 48; ///< bytes; layer norm of 64K f32 with 4, not with fewer resident blocks, 862 → 724 us
+constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
 constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
 constexpr int most_shared_bytes = 200'000; ///< of a multiprocessor with 227 KiB, the rest is for states
 constexpr int short_row = 512;             ///< elements; few longer rows are folded by thread blocks
@@ -238,6 +239,7 @@ int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {
 }
 
 int spill_allowed(const Schedule& schedule) {
+    if (schedule.course == Course::boxes) return tuned::spill_of_boxes;
     return schedule.course == Course::held_rows && schedule.several_slabs
                ? tuned::spill_of_held * schedule.threads / 256
                : 0;

@@ -29,6 +29,7 @@ std::string_view warp_rows_text();
 std::string_view divisor_text();
 std::string_view held_rows_text();
 std::string_view positions_text();
+std::string_view combine_positions_text();
 std::string_view boxes_text();
 std::string_view tiles_text();
 std::string_view real_text();
@@ -63,7 +64,7 @@ inline std::string held_rows_course_text() {
     return warp_rows_course_text() + joined({divisor_text(), held_rows_text()});
 }
 inline std::string boxes_course_text() {
-    return joined({places_text(), exchange_text(), positions_text(), boxes_text()});
+    return joined({places_text(), exchange_text(), positions_text(), combine_positions_text(), boxes_text()});
 }
 /// The text that follows in kernels that walk tiles.
 inline std::string tiles_course_text() { return std::string(tiles_text()); }

@@ -1,7 +1,7 @@
 // The course of boxes: folds that keep any dims. A thread block takes a tile at a time: a part, or several small ones
 // side by side. Each thread keeps the states of `width` positions of the tile's boxes through all slabs of its block;
 // then the positions of each result combine through shared memory, and blocks through tagged slots. Depends on
-// exchange.cuh and positions.cuh.
+// combine_positions.cuh.
 //
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
 //   dims                                 of Boxes; an odd number if the innermost dim is folded
@@ -10,184 +10,159 @@
 //   i64 sharing                          the parts of a tile; 1 unless a part is one slab
 //   i64 results                          of all parts
 //   u64* workspace                       PartSlots of each part if part_blocks > 1
-//   finish(states, result)               writes a result
+//   Results, each_result()               of the results that are stored in order
+//   finish(states, result, results, n)   puts a result at number n of the packs, or writes it by coordinates
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
+
+/// Folds slabs that have all of a thread's positions, or some, several in flight, as long as there are so many before
+/// slab `end`. Elements of all are read: what follows a slab must be readable. `slab` is number `number` of the part,
+/// the walk's current one. Returns the number of slabs that it has folded.
+template <bool all, class Kernel>
+GRIDFOLD_FN i64 fold_whole_slabs(const Kernel& kernel, Positions<Kernel>& positions, SlabOfTile slab,
+                                 const SlabWalk<Kernel::dims>& walk, i64 number, i64 end,
+                                 const PositionPlace (&places)[Kernel::width]) {
+    constexpr int in_flight = SlabsInFlight<Kernel>::count;
+    const i32 own = first_position<Kernel>();
+    i64 count = 0;
+#pragma unroll 1
+    for (i64 last = number + (in_flight - 1) * kernel.part_blocks; last < end; // defect: whole slabs
+         last += in_flight * kernel.part_blocks) {
+        SlabsInFlight<Kernel> slabs;
+        const auto next = [&](int u) {
+            return SlabOfTile{slab.first + u * walk.step_element, slab.index + u * walk.step_index, // defect: in flight
+                              slab.elements};
+        };
+#pragma unroll
+        for (int u = 0; u < in_flight; ++u) slabs.read(true, kernel, u, next(u).first + own);
+#pragma unroll
+        for (int u = 0; u < in_flight; ++u)
+            fold_positions<all>(kernel, positions, places, slabs.take(kernel, u, next(u).first + own), next(u), own);
+        slab = next(in_flight);
+        count += in_flight;
+    }
+    return count;
+}
 
 /// Folds a block's slabs of a tile: block b of G folds the slabs s with s mod G = b. Returns the number of lanes of a
 /// result that it has folded.
 template <class Kernel>
 GRIDFOLD_FN i32 fold_tile(const Kernel& kernel, Positions<Kernel>& positions, const Tile<Kernel>& tile, i64 block,
                           const PositionPlace (&places)[Kernel::width]) {
-    constexpr int width = Kernel::width, in_flight = Kernel::in_flight;
-    const i32 own = i32(thread_index()) * width; // the thread's first position
-    i32 lanes = 0;
+    constexpr int in_flight = SlabsInFlight<Kernel>::count;
+    const i32 own = first_position<Kernel>();
+    const auto in_tile = [&](const auto& at) {
+        return SlabOfTile{tile.element + at.element, at.index, at.lanes * tile.results}; // defect: elements of slab
+    };
+    SlabWalk<Kernel::dims> walk(kernel.boxes, block, kernel.part_blocks);
+    i32 lanes = walk.at.lanes;
+    i64 left = kernel.slabs - block; // to the part's end
+    // A window reads beyond its slab: only those between others are read so, not the last two, the second of which may
+    // have one element.
+    const i64 last = Kernel::realigns ? 2 : 0;
+    if (walk.is_regular && (kernel.aligned || Kernel::realigns)) {
+        if (has_none(in_tile(walk.at), own)) return lanes;
+        if (Kernel::realigns && block == 0) { // defect: first window of box
+            fold_by_elements(kernel, positions, places, in_tile(walk.at), own);
+            walk.advance(kernel.boxes);
+            left -= kernel.part_blocks;
+        }
+        const SlabOfTile slab = in_tile(walk.at);
+        const i64 number = kernel.slabs - left;
+        const i64 end = kernel.slabs - larger_of(last, walk.last_is_short); // defect: whole end
+        i64 passed = 0;
+        if (has_all<Kernel>(slab, own))
+            passed = fold_whole_slabs<true>(kernel, positions, slab, walk, number, end, places);
+        else if constexpr (Kernel::realigns) // one by one, its elements would keep the block waiting
+            passed = fold_whole_slabs<false>(kernel, positions, slab, walk, number, end, places);
+        walk.pass(kernel.boxes, passed);
+        left -= passed * kernel.part_blocks; // defect: passed slabs
+    }
 #pragma unroll 1
-    for (i64 slab = block; slab < kernel.slabs; slab += in_flight * kernel.part_blocks) { // defect: next slabs
-        i64 first[in_flight], index[in_flight];
-        i32 count[in_flight];
-        bool aligned = kernel.aligned;
+    for (; left > 0; left -= in_flight * kernel.part_blocks) {
+        const auto is_left = [&](int u) { return u * kernel.part_blocks < left; }; // defect: slabs left
+        const auto is_inside = [&](int u) {
+            return !Kernel::realigns || (left - u * kernel.part_blocks > last && (left < kernel.slabs || u > 0));
+        };
+        SlabOfTile slabs[in_flight];
+        SlabWalk<Kernel::dims> from = walk;
+        bool packs = kernel.aligned || Kernel::realigns, all_whole = packs, whole[in_flight];
 #pragma unroll
         for (int u = 0; u < in_flight; ++u) {
-            const i64 number = slab + u * kernel.part_blocks;
-            first[u] = index[u] = count[u] = 0;
-            if (number < kernel.slabs) {
-                const auto at = kernel.boxes.slab(number);
-                const i64 element = tile.element + at.element;
-                first[u] = element + own;
-                index[u] = at.index;
-                count[u] = larger_of(smaller(at.lanes * tile.results - own, width), 0); // defect: count of slab
-                aligned = aligned && element % width == 0;                              // defect: slab aligned
-                lanes = larger_of(lanes, at.lanes);
+            slabs[u] = in_tile(walk.at);
+            if (!is_left(u)) slabs[u].elements = 0;
+            if (is_left(u)) lanes = larger_of(lanes, walk.at.lanes);
+            whole[u] = has_all<Kernel>(slabs[u], own) && is_inside(u);
+            all_whole = all_whole && whole[u];
+            packs = packs && (whole[u] || has_none(slabs[u], own)); // defect: batch of packs
+            walk.advance(kernel.boxes);
+        }
+        if (Kernel::dims > 2 && all_whole) { // no branches; of fewer dims such slabs have been folded above
+            SlabsInFlight<Kernel> loads;
+#pragma unroll
+            for (int u = 0; u < in_flight; ++u) loads.read(true, kernel, u, slabs[u].first + own);
+#pragma unroll
+            for (int u = 0; u < in_flight; ++u)
+                fold_positions<true>(kernel, positions, places, loads.take(kernel, u, slabs[u].first + own), slabs[u],
+                                     own);
+        } else if (packs) {
+            SlabsInFlight<Kernel> loads;
+#pragma unroll
+            for (int u = 0; u < in_flight; ++u) loads.read(whole[u], kernel, u, slabs[u].first + own);
+#pragma unroll
+            for (int u = 0; u < in_flight; ++u)
+                if (whole[u]) // defect: rest of batch
+                    fold_positions<true>(kernel, positions, places, loads.take(kernel, u, slabs[u].first + own),
+                                         slabs[u], own);
+        } else {
+#pragma unroll 1
+            for (int u = 0; u < in_flight && is_left(u); ++u) { // defect: slabs by elements
+                fold_by_elements(kernel, positions, places, in_tile(from.at), own);
+                from.advance(kernel.boxes); // defect: next slab by elements
             }
         }
-        const auto fold_batch = [&](auto packs) {
-            typename Kernel::Loads loads[in_flight];
-#pragma unroll
-            for (int u = 0; u < in_flight; ++u) {
-                const bool whole = count[u] == width;
-                if constexpr (packs()) load_if(whole, kernel, loads[u], first[u]);
-                if (whole) {
-                    if constexpr (packs())
-                        gather<true>(kernel, loads[u], first[u], width);
-                    else
-                        load<false, true>(kernel, loads[u], first[u], width);
-                }
-            }
-#pragma unroll
-            for (int u = 0; u < in_flight; ++u) {
-                if (count[u] == width) {
-                    fold_positions<true>(kernel, positions, places, loads[u], first[u], index[u], width,
-                                         packs() && kernel.stores_aligned);
-                } else if (count[u] > 0) { // defect: rest of slab
-                    load<false, false>(kernel, loads[u], first[u], count[u]);
-                    fold_positions<false>(kernel, positions, places, loads[u], first[u], index[u], count[u], false);
-                }
-            }
-        };
-        if (aligned)
-            fold_batch(Choice<true>{});
-        else
-            fold_batch(Choice<false>{});
     }
     return lanes;
 }
 
-/// States on their way from one thread to another, in two halves of a block's shared memory that are used in turn.
-template <class Kernel, class State> struct Passed {
-    static constexpr int words = sizeof(State) / 4;
-    static constexpr int most = 12288; // words: 48 KiB
-    static constexpr int half = smaller(most / 2, Kernel::Folds::widest* int(slab_elements<Kernel>));
-    static constexpr i32 capacity = half / words; ///< states
-    using Memory = Shared<u32, 2 * half, 0>;
-
-    GRIDFOLD_FN static void put(u32 turn, i32 slot, const State& state) {
-        WordsOf<State> of;
-        of.value = state;
-#pragma unroll
-        for (int i = 0; i < words; ++i) Memory::put(turn % 2 * half + u32(i * capacity + slot), of.word[i]);
-    }
-    GRIDFOLD_FN static State get(u32 turn, i32 slot) {
-        WordsOf<State> of;
-#pragma unroll
-        for (int i = 0; i < words; ++i) of.word[i] = Memory::get(turn % 2 * half + u32(i * capacity + slot));
-        return of.value;
-    }
-};
-
-/// Combines the lanes of each result of a tile, pairwise by number, lowest bit first; the position of lane 0 gets the
-/// state. `turn` counts the uses of shared memory. All threads of the block must call it.
-template <class Kernel>
-GRIDFOLD_FN void combine_positions(const Kernel& kernel, Positions<Kernel>& positions, const Tile<Kernel>& tile,
-                                   const PositionPlace (&places)[Kernel::width], i32 lanes, u32& turn) {
-    constexpr int width = Kernel::width;
-    const i32 own = i32(thread_index()) * width;
-    const i32 slots = tile.slots(), positions_end = lanes * tile.results;
-    i32 distance = 1;
-    // Where a thread's positions are neighbouring lanes of one result, it combines them by itself.
-    if constexpr (Kernel::dims % 2 == 1)
-        if (kernel.boxes.box[Kernel::dims - 1] % width == 0) {
-            const i32 count = smaller(lanes - places[0].lane, width); // defect: own lanes
-            if (own < positions_end)
-                Kernel::Folds::each(
-                    [&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(positions), count); });
-            distance = width; // defect: first distance
-        }
-#pragma unroll 1
-    for (; distance < lanes; distance *= 2) // defect: level
-        Kernel::Folds::each([&](auto f) {
-            using Monoid = typename decltype(f)::Monoid;
-            using Passed = Passed<Kernel, typename Monoid::State>;
-#pragma unroll 1
-            for (i32 window = 0; window < slots; window += Passed::capacity, ++turn) { // defect: windows
-                const auto is_inside = [&](i32 slot) {
-                    return u32(slot - window) < u32(Passed::capacity); // defect: window
-                };
-#pragma unroll
-                for (int n = 0; n < width; ++n) {
-                    const PositionPlace& at = places[n];
-                    const bool sends = (at.lane & (2 * distance - 1)) == distance && own + n < positions_end;
-                    if (sends && is_inside(at.slot)) Passed::put(turn, at.slot - window, f.of(positions)[n]);
-                }
-                barrier(); // defect: positions barrier
-#pragma unroll
-                for (int n = 0; n < width; ++n) {
-                    const PositionPlace& at = places[n];
-                    const i32 partner = at.slot + distance * tile.box_results; // defect: partner slot
-                    const bool receives = (at.lane & (2 * distance - 1)) == 0 && at.lane + distance < lanes;
-                    if (receives && own + n < positions_end && is_inside(partner))
-                        Monoid::combine(f.of(positions)[n], Passed::get(turn, partner - window));
-                }
-            }
-        });
+/// Finishes and writes one result.
+template <class Kernel> GRIDFOLD_FN void finish_one(const Kernel& kernel, const States<Kernel, 1>& states, i64 result) {
+    typename Kernel::Results to;
+    kernel.finish(states, result, to, 0);
+    Kernel::each_result([&](auto* p, const auto& pack) { p[result] = pack[0]; }, kernel, to); // defect: one result
 }
 
-/// Combines the states of a part's blocks, pairwise by number, lowest bit first. The last block of each pair waits for
-/// the other one, which started before it. Returns true in the part's last block, which then has all states.
+/// Finishes and writes a thread's results, neighbours in packs. `first`: the number of the tile's first result.
 template <class Kernel>
-GRIDFOLD_FN bool combine_blocks(Positions<Kernel>& states, const PositionPlace (&places)[Kernel::width],
-                                const bool (&has_result)[Kernel::width], u32 block, u32 blocks,
-                                const Exchange<Kernel>& exchange, u32 tag) {
+GRIDFOLD_FN void finish_results(const Kernel& kernel, const States<Kernel, Kernel::width>& states, i64 first,
+                                const OwnResults<Kernel>& own) {
     constexpr int width = Kernel::width;
-    for (u32 distance = 1; distance < blocks; distance *= 2) {
-        const u32 pair = block / distance;
-        if (pair % 2 == 0) {
-            if ((pair + 1) * distance >= blocks) continue; // nothing to combine with // defect: alone
+    const i64 result = first + own.number[0];
+    // Positions of a lane are neighbours; other results are a block's threads apart.
+    const bool are_neighbours =
+        own.number[0] >= 0 && own.number[width - 1] == own.number[0] + width - 1; // defect: neighbours
+    typename Kernel::Results to;
 #pragma unroll
-            for (int n = 0; n < width; ++n)
-                if (has_result[n]) exchange.publish(states, n, block, places[n].result, tag); // defect: publish part
-            return false;
+    for (int n = 0; n < width; ++n)
+        if (own.number[n] >= 0) {
+            States<Kernel, 1> one;
+            Kernel::Folds::each([&](auto f) { f.of(one)[0] = f.of(states)[n]; });
+            if (are_neighbours)
+                kernel.finish(one, result + n, to, n);
+            else
+                finish_one(kernel, one, first + own.number[n]); // defect: finish result
         }
-        // The states of all results are awaited together if registers hold them.
-        constexpr int together = Kernel::Folds::words * width <= 16 ? width : 1;
-#pragma unroll
-        for (int begin = 0; begin < width; begin += together) {
-            States<Kernel, together> left;
-            u32 missing;
-            do {
-                missing = 0;
-#pragma unroll
-                for (int n = 0; n < together; ++n)
-                    if (has_result[begin + n])
-                        missing |= exchange.collect(left, n, pair * distance - 1, places[begin + n].result,
-                                                    tag); // defect: left
-            } while (missing != 0);                       // defect: wait for left
-            Kernel::Folds::each([&](auto f) {
-#pragma unroll
-                for (int n = 0; n < together; ++n)
-                    if (has_result[begin + n]) {
-                        decltype(f)::Monoid::combine(f.of(left)[n], f.of(states)[begin + n]);
-                        f.of(states)[begin + n] = f.of(left)[n];
-                    }
-            });
-        }
-    }
-    return true;
+    if (are_neighbours)
+        Kernel::each_result(
+            [&](auto* p, const auto& pack) {
+                store_pack<true>(p + result, pack, width, is_aligned<width>(p + result));
+            },
+            kernel, to);
 }
 
-/// Folds a tile with the other blocks whose items are of this tile. `ends`: the block has no tile after it.
-template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 number, i64 block, bool ends, u32& turn) {
+/// Folds tile `number` with the other blocks of its parts.
+template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 number, i64 block) {
     constexpr int width = Kernel::width;
     const Tile<Kernel> tile(kernel, number);
     const Exchange<Kernel> exchange(kernel, number, tile.box_results);
@@ -195,58 +170,60 @@ template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 nu
     const u32 last_tag = exchange.last_tag(kernel.part_blocks > 1);
     PositionPlace places[width];
     const auto find_places = [&] {
-        u32 own = thread_index() * width;
+        u32 own = u32(first_position<Kernel>());
         keep(own); // finds them again after the folds, instead of holding them in registers
-#pragma unroll
-        for (int n = 0; n < width; ++n) places[n] = tile.place(kernel, own + u32(n));
+        tile.find(kernel, own, places);
     };
     find_places();
-    Positions<Kernel> positions;
-    clear_positions<Kernel>(positions);
-    const i32 lanes = fold_tile(kernel, positions, tile, block, places);
-    if (ends) let_next_kernel_start();
-    find_places();
-    combine_positions(kernel, positions, tile, places, lanes, turn);
-
-    bool has_result[width];
-#pragma unroll
-    for (int n = 0; n < width; ++n) {
-        const i32 position = i32(thread_index()) * width + n;
-        has_result[n] = places[n].lane == 0 && position < lanes * tile.results; // defect: has result
+    States<Kernel, width> states;
+    i32 lanes;
+    {
+        Positions<Kernel> positions;
+        clear_positions<Kernel>(positions);
+        lanes = fold_tile(kernel, positions, tile, block, places);
+        close_positions<Kernel>(positions, states);
     }
+    let_next_kernel_start();
+    find_places();
+    OwnResults<Kernel> own;
+    combine_lanes_of(kernel, states, tile, places, lanes, own);
     const u32 tag = last_tag + 1u; // defect: part's tag
-    if (kernel.part_blocks > 1 &&
-        !combine_blocks<Kernel>(positions, places, has_result, u32(block), u32(kernel.part_blocks), exchange, tag))
-        return;
-#pragma unroll
-    for (int n = 0; n < width; ++n)
-        if (has_result[n]) {
-            States<Kernel, 1> one;
-            Kernel::Folds::each([&](auto f) { f.of(one)[0] = f.of(positions)[n]; });
-            kernel.finish(one, tile.result + places[n].result); // defect: finish result
-        }
+    if (!combine_blocks(states, own, u32(block), u32(kernel.part_blocks), exchange, tag)) return;
+    finish_results(kernel, states, tile.result, own);
     if (kernel.part_blocks > 1) exchange.advance(tag);
 }
 
-/// The whole kernel. Block b takes the items b, b + blocks …; item i is block i mod G of tile i / G, so that a block
-/// polls only blocks that started before it.
+/// True if every slab of every tile begins at a whole pack.
+template <class Kernel> GRIDFOLD_FN bool slabs_are_aligned(const Kernel& kernel) {
+    constexpr int width = Kernel::width;
+    const auto& boxes = kernel.boxes;
+    if (kernel.sharing > 1) return kernel.sharing * boxes.lanes() * boxes.results() % width == 0;
+    bool all = true;
+    i64 elements = 1, parts = 1; // of a batch
+#pragma unroll
+    for (int d = Kernel::dims - 1; d >= 0; --d) {
+        all = all && (boxes.chunks[d] == 1 || boxes.box[d] * elements % width == 0); // defect: slabs aligned
+        elements *= boxes.extent[d];
+        if (d % 2 == 1) parts *= boxes.chunks[d];
+    }
+    return all && (kernel.parts == parts || elements % width == 0); // defect: batches aligned
+}
+
+/// The whole kernel. Block b is block b mod G of tile b / G, so that a block polls only blocks that started before it.
+/// A loop over tiles would hold in registers, all the way, what every tile computes alike.
 template <class Kernel> GRIDFOLD_FN void sweep_boxes(Kernel& kernel) {
     static_assert(is_kernel_of_parts<Kernel>());
-    kernel.aligned = loads_are_aligned(kernel);
-    kernel.stores_aligned = stores_are_aligned(kernel);
+    const bool slabs_aligned = slabs_are_aligned(kernel);
+    kernel.aligned = loads_are_aligned(kernel) && slabs_aligned;
+    kernel.stores_aligned = stores_are_aligned(kernel) && slabs_aligned; // defect: boxes stored
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
-    if (kernel.slabs == 0) return finish_empty(kernel);
-    const i64 tiles = (kernel.parts + kernel.sharing - 1) / kernel.sharing; // defect: tiles
-    const i64 items = tiles * kernel.part_blocks;
-    u32 turn = 0;
-#pragma unroll 1
-    for (i64 item = kernel.block; item < items; item += kernel.blocks) {
-        i64 tile = item;
-        const i64 block = take_digit(tile, kernel.part_blocks);
-        sweep_tile(kernel, tile, block, item + kernel.blocks >= items, turn);
-    }
+    if (kernel.slabs == 0)
+        return finish_empty(kernel, [&](const auto& states, i64 result) { finish_one(kernel, states, result); });
+    i64 tile = kernel.block;
+    const i64 block = take_digit(tile, kernel.part_blocks);
+    sweep_tile(kernel, tile, block);
 }
 
 } // namespace GRIDFOLD_NAMESPACE

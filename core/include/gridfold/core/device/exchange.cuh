@@ -88,13 +88,13 @@ private:
     GRIDFOLD_FN u32 place(i32 result, int word) const { return PartSlots::of_block(result, word, words, results); }
 };
 
-/// Finishes results of no elements: every state is its identity.
-template <class Kernel> GRIDFOLD_FN void finish_empty(const Kernel& kernel) {
+/// Calls finish(states, result) for results of no elements: every state is its identity.
+template <class Kernel, class Finish> GRIDFOLD_FN void finish_empty(const Kernel& kernel, const Finish& finish) {
     States<Kernel, 1> none;
     Kernel::Folds::each([&](auto f) { f.of(none)[0] = decltype(f)::Monoid::identity(); });
     const i64 step = i64(kernel.blocks) * Kernel::threads;
     for (i64 i = i64(kernel.block) * Kernel::threads + thread_index(); i < kernel.results; i += step) // defect: empty
-        kernel.finish(none, i);
+        finish(none, i);
 }
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -36,6 +36,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     struct Loads {};   ///< one thread's elements of one slab: packs, gathered elements, coordinates
     struct Windows {}; ///< the packs of one slab before they are aligned (loads.cuh)
     struct Stored {};  ///< one thread's results of one slab
+    struct Results {}; ///< boxes: packs of neighbouring results of folds
 
     u32 block, blocks;   ///< this block's number, and the number of blocks that fold the part
     bool aligned;        ///< arrays read in order can be read in whole packs
@@ -46,6 +47,8 @@ template <int block_threads, int thread_width> struct SweepBase {
     /// `of` is the kernel (then the member is a pointer), Loads, Windows or Stored.
     template <class Visit, class... Of> GRIDFOLD_FN static void each_array(Visit, Of&...) {}
     template <class Visit, class... Of> GRIDFOLD_FN static void each_store(Visit, Of&...) {}
+    /// The same for the results of folds that are stored in order: `of` is the kernel, or Results.
+    template <class Visit, class... Of> GRIDFOLD_FN static void each_result(Visit, Of&...) {}
 
     /// gather(loads, coordinates, n): reads element n of the arrays read by coordinates, if there are any.
     template <class Loads, class At> GRIDFOLD_FN void gather(Loads&, const At&, int) const {}

@@ -32,6 +32,14 @@ template <class F, int width> struct LanesOf<F, width, true> {
 template <class F, int count> struct StatesOf {
     typename F::Monoid::State states[count];
 };
+/// A thread's states of one fold's positions (positions.cuh), and their origins if the states are sums about one.
+template <class F, int width, bool of_block = F::of_block> struct PositionsOf {
+    typename F::LaneMonoid::State states[width];
+};
+template <class F, int width> struct PositionsOf<F, width, true> {
+    typename F::LaneMonoid::State states[width];
+    typename F::Origin origins[width];
+};
 /// A thread's elements of one slab if the fold uses accumulate_pack, else nothing.
 template <class F, int width, bool in_packs = F::in_packs> struct PackOf {};
 template <class F, int width> struct PackOf<F, width, true> {
@@ -61,6 +69,10 @@ template <class... F> struct FoldList {
     template <int count> struct States : StatesOf<F, count>... {
         template <class One> GRIDFOLD_FN auto& of() { return StatesOf<One, count>::states; }
         template <class One> GRIDFOLD_FN const auto& of() const { return StatesOf<One, count>::states; }
+    };
+    template <int width> struct Positions : PositionsOf<F, width>... {
+        template <class One> GRIDFOLD_FN auto& of() { return PositionsOf<One, width>::states; }
+        template <class One> GRIDFOLD_FN auto& origins() { return PositionsOf<One, width>::origins; }
     };
     template <int width> struct Packs : PackOf<F, width>... {
         template <class One> GRIDFOLD_FN auto& of() { return PackOf<One, width>::elements; }

@@ -16,7 +16,7 @@ GRIDFOLD_FN i64 take_digit(i64& n, i64 count) {
 }
 
 /// The larger of two integers.
-GRIDFOLD_FN constexpr i32 larger_of(i32 a, i32 b) { return a > b ? a : b; }
+template <class T> GRIDFOLD_FN constexpr T larger_of(T a, T b) { return a > b ? a : b; }
 
 /// The boxes of a batch of row-major domains with the dims d_0 … d_{r−1}: even ones are folded, odd ones are kept. A
 /// box is a slab of a part: `box[d]` neighbours along each dim, fewer at the end of the one dim that is cut; dims
@@ -38,11 +38,6 @@ template <int r> struct Boxes {
         i64 index;   ///< the index of lane 0, row-major over the folded dims; the other lanes follow
         i32 lanes;   ///< of each result
     };
-    struct Position {
-        i32 lane;
-        i32 result; ///< relative to the part's first
-    };
-
     /// Part `number` of all batches.
     GRIDFOLD_FN Part part(i64 number) const {
         Part at{0, 0, 1};
@@ -61,40 +56,6 @@ template <int r> struct Boxes {
         at.result += number * results;
         return at;
     }
-    /// Slab `number` of a part.
-    GRIDFOLD_FN Slab slab(i64 number) const {
-        Slab at{0, 0, 1};
-        i64 elements = 1, folded = 1;
-        for (int d = r - 1; d >= 0; --d) {
-            if (d % 2 == 0) {
-                const i64 first = (d == 0 ? number : take_digit(number, chunks[d])) * box[d];
-                at.element += first * elements;                      // defect: slab element
-                at.index += first * folded;                          // defect: slab index
-                at.lanes *= i32(smaller(box[d], extent[d] - first)); // defect: lanes of slab
-                folded *= extent[d];
-            }
-            elements *= extent[d];
-        }
-        return at;
-    }
-    /// Element `number` of a box.
-    GRIDFOLD_FN Position position(u32 number) const {
-        Position at{0, 0};
-        i32 lanes = 1, results = 1;
-        for (int d = r - 1; d >= 0; --d) {
-            const u32 size = u32(box[d]);
-            const u32 coordinate = d == 0 ? number : size == 1 ? 0 : number % size;
-            if (d > 0 && size > 1) number /= size;
-            if (d % 2 == 0) {
-                at.lane += i32(coordinate) * lanes;
-                lanes *= i32(size);
-            } else {
-                at.result += i32(coordinate) * results;
-                results *= i32(size);
-            }
-        }
-        return at; // defect: position
-    }
     /// Lanes of a result, and results of a part, in a whole box.
     GRIDFOLD_FN i32 lanes() const { return product(0); }
     GRIDFOLD_FN i32 results() const { return product(1); }
@@ -105,6 +66,115 @@ private:
         for (int d = 0; d < r; ++d)
             if (d % 2 == first) product *= i32(box[d]);
         return product;
+    }
+};
+
+/// The elements of a box, one after the other.
+template <int r> struct BoxWalk {
+    i32 at[r]; ///< coordinates
+
+    /// Begins at element `number`.
+    GRIDFOLD_FN BoxWalk(const Boxes<r>& boxes, u32 number) {
+        for (int d = r - 1; d > 0; --d) {
+            const u32 size = u32(boxes.box[d]), quotient = size == 1 ? number : number / size;
+            at[d] = i32(number - quotient * size);
+            number = quotient;
+        }
+        at[0] = i32(number);
+    }
+    GRIDFOLD_FN void advance(const Boxes<r>& boxes) {
+        ++at[r - 1];
+        for (int d = r - 1; d > 0; --d)
+            if (at[d] == i32(boxes.box[d])) { // defect: carry of box
+                at[d] = 0;
+                ++at[d - 1];
+            }
+    }
+    /// The lane of a result; the result, relative to the part's first.
+    GRIDFOLD_FN i32 lane(const Boxes<r>& boxes) const { return number(boxes, 0); }
+    GRIDFOLD_FN i32 result(const Boxes<r>& boxes) const { return number(boxes, 1); }
+
+private:
+    GRIDFOLD_FN i32 number(const Boxes<r>& boxes, int first) const {
+        i32 all = 0;
+        for (int d = 0; d < r; ++d)
+            if (d % 2 == first) all = all * i32(boxes.box[d]) + at[d]; // defect: position
+        return all;
+    }
+};
+
+/// The slabs of a block of a part, one after the other: slab `number`, then every `blocks`-th. Neither divides nor
+/// multiplies from slab to slab.
+template <int r> struct SlabWalk {
+    typename Boxes<r>::Slab at;   ///< the current slab
+    i64 step_element, step_index; ///< to the next slab, unless a dim inside the outermost begins again
+    bool is_regular = true;       ///< that never happens, and all slabs but the last have the lanes of a whole box
+    i64 last_is_short = 0;        ///< where it is regular: 1 if the last slab has fewer
+
+    GRIDFOLD_FN SlabWalk(const Boxes<r>& boxes, i64 number, i64 blocks) : at{0, 0, 1} {
+        bool is_divided = false;
+        step_element = step_index = 0;
+        i64 elements = 1, folded = 1, outside_elements = 0, outside_index = 0;
+        for (int d = r - 1; d >= 0; --d) {
+            if (d % 2 == 0) {
+                const i64 chunk_elements = boxes.box[d] * elements, chunk_index = boxes.box[d] * folded;
+                chunk[d] = d == 0 ? number : take_digit(number, boxes.chunks[d]);
+                step[d] = d == 0 ? blocks : take_digit(blocks, boxes.chunks[d]);
+                at.element += chunk[d] * chunk_elements; // defect: slab element
+                at.index += chunk[d] * chunk_index;      // defect: slab index
+                step_element += step[d] * chunk_elements;
+                step_index += step[d] * chunk_index;
+                if (d + 2 < r) { // the inner dim's chunks begin again where this one goes on
+                    carry_element[d] = chunk_elements - outside_elements; // defect: carried element
+                    carry_index[d] = chunk_index - outside_index;
+                }
+                outside_elements = boxes.chunks[d] * chunk_elements;
+                outside_index = boxes.chunks[d] * chunk_index;
+                last[d] = i32(boxes.extent[d] - (boxes.chunks[d] - 1) * boxes.box[d]);
+                if (boxes.chunks[d] > 1) { // defect: divided dims
+                    is_regular = !is_divided;
+                    is_divided = true;
+                    last_is_short = last[d] < boxes.box[d]; // defect: short slab
+                }
+                folded *= boxes.extent[d];
+            }
+            elements *= boxes.extent[d];
+        }
+        count_lanes(boxes);
+    }
+    /// Where it is regular: passes `count` of the block's slabs, not the last of the part.
+    GRIDFOLD_FN void pass(const Boxes<r>& boxes, i64 count) {
+        at.element += count * step_element;
+        at.index += count * step_index;                             // defect: passed index
+        for (int d = 0; d < r; d += 2) chunk[d] += count * step[d]; // defect: passed chunks
+        count_lanes(boxes);
+    }
+    GRIDFOLD_FN void advance(const Boxes<r>& boxes) {
+        at.element += step_element;
+        at.index += step_index;
+        bool carries = false;
+        for (int d = (r - 1) / 2 * 2; d >= 0; d -= 2) {
+            chunk[d] += step[d];
+            if (carries) { // defect: carry
+                ++chunk[d];
+                at.element += carry_element[d];
+                at.index += carry_index[d];
+            }
+            carries = d > 0 && chunk[d] >= boxes.chunks[d]; // defect: carries
+            if (carries) chunk[d] -= boxes.chunks[d];
+        }
+        count_lanes(boxes);
+    }
+
+private:
+    i64 chunk[r], step[r];                ///< of the folded dims: the current slab's, and those to the next
+    i64 carry_element[r], carry_index[r]; ///< more where the dim inside this one begins again
+    i32 last[r];                          ///< coordinates of the last chunk
+
+    GRIDFOLD_FN void count_lanes(const Boxes<r>& boxes) {
+        at.lanes = 1;
+        for (int d = 0; d < r; d += 2)
+            at.lanes *= chunk[d] + 1 == boxes.chunks[d] ? last[d] : i32(boxes.box[d]); // defect: lanes of slab
     }
 };
 

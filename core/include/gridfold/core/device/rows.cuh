@@ -81,7 +81,8 @@ template <class Kernel> GRIDFOLD_FN void sweep_rows(Kernel& kernel) {
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
-    if (kernel.elements == 0) return finish_empty(kernel);
+    if (kernel.elements == 0)
+        return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
     const i64 items = kernel.results * kernel.part_blocks;
 #pragma unroll 1
     for (i64 item = kernel.block; item < items; item += kernel.blocks) {

@@ -478,7 +478,8 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
-    if (kernel.elements == 0) return finish_empty(kernel);
+    if (kernel.elements == 0)
+        return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
     constexpr i64 warps = Kernel::threads / 32;
     const u32 lane = warp_lane();
     typename Kernel::Folds::template States<1> closed;

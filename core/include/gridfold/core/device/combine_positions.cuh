@@ -1,0 +1,214 @@
+// Combining the positions of a tile: the lanes of each result through a block's shared memory, pairwise by number,
+// lowest bit first; then the blocks of a part through tagged slots, in the same way. Depends on exchange.cuh and
+// positions.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// A tile's states in shared memory, if they fit: all folds', by lane and result. The results of a lane lie in another
+/// order in each lane, so that the threads of a warp, which have neighbouring lanes or results, use all banks.
+template <class Kernel> struct TileStates {
+    static constexpr int words = Kernel::Folds::words;
+    static constexpr int states = int(slab_elements<Kernel>);
+    static constexpr bool fit = words * states <= 12288; // 48 KiB
+    using Memory = Shared<u32, fit ? words * states : 1, 1>;
+
+    i32 results;
+    u32 mixed; ///< the bits of a result's number that its lane changes
+
+    GRIDFOLD_FN explicit TileStates(i32 of_tile) : results(of_tile), mixed(u32(of_tile & -of_tile) - 1u) {}
+    GRIDFOLD_FN u32 slot(i32 lane, i32 result) const {
+        return u32(lane * results) + (u32(result) ^ (u32(lane) & mixed)); // defect: mixed slot
+    }
+    template <class F> GRIDFOLD_FN void put(F, u32 slot, const typename F::Monoid::State& state) const {
+        WordsOf<typename F::Monoid::State> of;
+        of.value = state;
+#pragma unroll
+        for (u32 i = 0; i < sizeof(of) / 4; ++i) Memory::put(u32(F::word + i) * states + slot, of.word[i]);
+    }
+    template <class F> GRIDFOLD_FN typename F::Monoid::State get(F, u32 slot) const {
+        WordsOf<typename F::Monoid::State> of;
+#pragma unroll
+        for (u32 i = 0; i < sizeof(of) / 4; ++i) of.word[i] = Memory::get(u32(F::word + i) * states + slot);
+        return of.value;
+    }
+};
+
+/// The results of a tile whose states a thread has after combine_lanes_of(), by state; −1: none.
+template <class Kernel> struct OwnResults {
+    i32 number[Kernel::width];
+};
+
+/// Combines the lanes 0, each, 2·each … of each result, whose states the threads have put into memory: each thread
+/// combines eight neighbours at a time, with a barrier for every three levels. Neighbouring threads get neighbouring
+/// results. All threads of the block must call it.
+template <class Kernel>
+GRIDFOLD_FN void combine_in_memory(const TileStates<Kernel>& memory, i32 lanes, i32 each,
+                                   States<Kernel, Kernel::width>& states, OwnResults<Kernel>& own) {
+    constexpr int group = 8;
+    const i32 results = memory.results;
+#pragma unroll 1
+    for (i32 distance = each; distance < lanes; distance *= group) { // defect: group distance
+        barrier();                                                   // defect: positions barrier
+        const i32 groups = (lanes + group * distance - 1) / (group * distance);
+#pragma unroll 1
+        for (i32 item = i32(thread_index()); item < groups * results; item += Kernel::threads) {
+            const i32 number = item / results, result = item - number * results, first = number * group * distance;
+            const i32 count = smaller((lanes - first + distance - 1) / distance, group); // defect: group count
+            Kernel::Folds::each([&](auto f) {
+                typename decltype(f)::Monoid::State of_lanes[group];
+#pragma unroll
+                for (int i = 0; i < group; ++i)
+                    if (i < count) of_lanes[i] = memory.get(f, memory.slot(first + i * distance, result));
+                reduce_thread<typename decltype(f)::Monoid>(of_lanes, count);
+                memory.put(f, memory.slot(first, result), of_lanes[0]);
+            });
+        }
+    }
+    barrier(); // defect: combined lanes barrier
+#pragma unroll
+    for (int n = 0; n < Kernel::width; ++n) {
+        const i32 result = i32(thread_index()) + n * Kernel::threads;
+        own.number[n] = result < results ? result : -1; // defect: own results
+        // Without a condition, so that no register holds the states before.
+        const u32 slot = memory.slot(0, smaller(result, results - 1));
+        Kernel::Folds::each([&](auto f) { f.of(states)[n] = memory.get(f, slot); });
+    }
+}
+
+/// States on their way from one thread to another, in two halves of a block's shared memory that are used in turn.
+template <class Kernel, class State> struct Passed {
+    static constexpr int words = sizeof(State) / 4;
+    static constexpr int most = 12288; // words: 48 KiB
+    static constexpr int half = smaller(most / 2, Kernel::Folds::widest* int(slab_elements<Kernel>));
+    static constexpr i32 capacity = half / words; ///< states
+    using Memory = Shared<u32, 2 * half, 0>;
+
+    GRIDFOLD_FN static void put(u32 turn, i32 slot, const State& state) {
+        WordsOf<State> of;
+        of.value = state;
+#pragma unroll
+        for (int i = 0; i < words; ++i) Memory::put(turn % 2 * half + u32(i * capacity + slot), of.word[i]);
+    }
+    GRIDFOLD_FN static State get(u32 turn, i32 slot) {
+        WordsOf<State> of;
+#pragma unroll
+        for (int i = 0; i < words; ++i) of.word[i] = Memory::get(turn % 2 * half + u32(i * capacity + slot));
+        return of.value;
+    }
+};
+
+/// combine_lanes_of() where they do not: level by level.
+template <class Kernel>
+GRIDFOLD_FN void combine_by_levels(States<Kernel, Kernel::width>& states, const Tile<Kernel>& tile,
+                                   const PositionPlace (&places)[Kernel::width], i32 lanes, i32 each,
+                                   i32 positions_end) {
+    constexpr int width = Kernel::width;
+    const i32 own = first_position<Kernel>(), slots = tile.slots();
+    u32 turn = 0; // the uses of shared memory
+#pragma unroll 1
+    for (i32 distance = each; distance < lanes; distance *= 2) // defect: level
+        Kernel::Folds::each([&](auto f) {
+            using Monoid = typename decltype(f)::Monoid;
+            using Passed = Passed<Kernel, typename Monoid::State>;
+#pragma unroll 1
+            for (i32 window = 0; window < slots; window += Passed::capacity, ++turn) { // defect: windows
+                const auto is_inside = [&](i32 slot) {
+                    return u32(slot - window) < u32(Passed::capacity); // defect: window
+                };
+#pragma unroll
+                for (int n = 0; n < width; ++n) {
+                    const PositionPlace& at = places[n];
+                    const bool sends = (at.lane & (2 * distance - 1)) == distance && own + n < positions_end;
+                    if (sends && is_inside(at.slot)) Passed::put(turn, at.slot - window, f.of(states)[n]);
+                }
+                barrier(); // defect: levels barrier
+#pragma unroll
+                for (int n = 0; n < width; ++n) {
+                    const PositionPlace& at = places[n];
+                    const i32 partner = at.slot + distance * tile.box_results; // defect: partner slot
+                    const bool receives = (at.lane & (2 * distance - 1)) == 0 && at.lane + distance < lanes;
+                    if (receives && own + n < positions_end && is_inside(partner))
+                        Monoid::combine(f.of(states)[n], Passed::get(turn, partner - window));
+                }
+            }
+        });
+}
+
+/// Combines the lanes of each result of a tile. All threads of the block must call it.
+template <class Kernel>
+GRIDFOLD_FN void combine_lanes_of(const Kernel& kernel, States<Kernel, Kernel::width>& states, const Tile<Kernel>& tile,
+                                  const PositionPlace (&places)[Kernel::width], i32 lanes, OwnResults<Kernel>& own) {
+    constexpr int width = Kernel::width;
+    const i32 positions_end = lanes * tile.results, first = first_position<Kernel>();
+#pragma unroll
+    for (int n = 0; n < width; ++n) {
+        const bool has_result = places[n].lane == 0 && first + n < positions_end;
+        own.number[n] = has_result ? places[n].result : -1; // defect: has result
+    }
+    i32 each = 1;
+    // Where a thread's positions are neighbouring lanes of one result, it combines them by itself.
+    if constexpr (Kernel::dims % 2 == 1)
+        if (kernel.boxes.box[Kernel::dims - 1] % width == 0) {
+            const i32 count = smaller(lanes - places[0].lane, width); // defect: own lanes
+            if (first < positions_end)
+                Kernel::Folds::each([&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(states), count); });
+            each = width; // defect: first distance
+        }
+    if (lanes <= each) return;
+    if constexpr (TileStates<Kernel>::fit) {
+        const TileStates<Kernel> memory(tile.results);
+#pragma unroll
+        for (int n = 0; n < width; ++n)
+            if (first + n < positions_end && (places[n].lane & (each - 1)) == 0)
+                Kernel::Folds::each(
+                    [&](auto f) { memory.put(f, memory.slot(places[n].lane, places[n].result), f.of(states)[n]); });
+        combine_in_memory(memory, lanes, each, states, own);
+    } else {
+        combine_by_levels(states, tile, places, lanes, each, positions_end);
+    }
+}
+
+/// Combines the states of a part's blocks, pairwise by number, lowest bit first. The last block of each pair waits for
+/// the other one, which started before it. Returns true in the part's last block, which then has all states.
+template <class Kernel>
+GRIDFOLD_FN bool combine_blocks(States<Kernel, Kernel::width>& states, const OwnResults<Kernel>& own, u32 block,
+                                u32 blocks, const Exchange<Kernel>& exchange, u32 tag) {
+    constexpr int width = Kernel::width;
+    constexpr int together = Kernel::Folds::words * width <= 8 ? width : 1; // awaited together if registers hold them
+#pragma unroll 1
+    for (u32 distance = 1; distance < blocks; distance *= 2) {
+        const u32 pair = block / distance;
+        if (pair % 2 == 0) {
+            if ((pair + 1) * distance >= blocks) continue; // nothing to combine with // defect: alone
+#pragma unroll
+            for (int n = 0; n < width; ++n)
+                if (own.number[n] >= 0) exchange.publish(states, n, block, own.number[n], tag); // defect: publish part
+            return false;
+        }
+#pragma unroll
+        for (int begin = 0; begin < width; begin += together) {
+            States<Kernel, together> left;
+            u32 missing;
+            do {
+                missing = 0;
+#pragma unroll
+                for (int n = 0; n < together; ++n)
+                    if (own.number[begin + n] >= 0)
+                        missing |= exchange.collect(left, n, pair * distance - 1, own.number[begin + n],
+                                                    tag); // defect: left
+            } while (missing != 0);                       // defect: wait for left
+            Kernel::Folds::each([&](auto f) {
+#pragma unroll
+                for (int n = 0; n < together; ++n)
+                    if (own.number[begin + n] >= 0) {
+                        decltype(f)::Monoid::combine(f.of(left)[n], f.of(states)[begin + n]);
+                        f.of(states)[begin + n] = f.of(left)[n];
+                    }
+            });
+        }
+    }
+    return true;
+}
+
+} // namespace GRIDFOLD_NAMESPACE
