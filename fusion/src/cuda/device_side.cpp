@@ -33,7 +33,8 @@ FoldOrder order_of(const LoadedPlan& loaded, std::size_t sweep, const Bound& pro
 }
 
 /// The number of blocks of each problem. The order determines it for folds. Sweeps of many problems whose blocks
-/// exchange no states use fewer blocks, which loop: a table with a word for each slab would be long.
+/// exchange no states use fewer blocks, which loop: a table with a word for each slab would be long. Boxes never loop:
+/// their table has a word for each tile.
 std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems) {
     constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's limit
     const Kernel& kernel = loaded.kernels[sweep]->emitted;
@@ -80,7 +81,7 @@ bool slabs_are_aligned(const Schedule& schedule, const FoldOrder& order) {
     Kernel kernel;
     kernel.schedule = schedule;
     const std::int64_t sharing = parts_of_tile(kernel, order);
-    if (sharing > 1) return sharing * order.elements_of_slab() % schedule.width == 0;
+    if (sharing > 1) return order.parts <= sharing || sharing * order.elements_of_slab() % schedule.width == 0;
     bool all = order.batch == 1 || order.batch_stride % schedule.width == 0;
     for (int d = 0; d <= order.outermost(); ++d) {
         const bool cuts = d == order.outermost();
@@ -160,8 +161,8 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
     return facts;
 }
 
-/// The schedule for the bound extents and addresses: rows have two courses.
-Schedule for_rows_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
+/// The schedule for the bound extents and addresses: rows have two courses, boxes two numbers of slabs in flight.
+Schedule for_parts_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
     if (chosen.course == Course::boxes)
         return for_boxes(row_facts(plan, sweep, bound).slabs, plan, sweep, chosen.problems);
     return chosen.course == Course::rows ? for_rows(row_facts(plan, sweep, bound), plan, sweep, chosen) : chosen;
@@ -247,7 +248,7 @@ Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, s
     if (phase_count(sweep) > 1)
         return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, most_cluster);
     const Schedule chosen = choose_schedule(plan, sweep, problems, blocks);
-    return for_tiles_of(plan, sweep, for_rows_of(plan, sweep, chosen, bound), bound);
+    return for_tiles_of(plan, sweep, for_parts_of(plan, sweep, chosen, bound), bound);
 }
 
 } // namespace
@@ -267,8 +268,9 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
             wanted.realigns = schedule.realigns;
             if (wanted != schedule) return false; // defect: course of rows
         }
-        return schedule.realigns || are_aligned(plan, sweep, schedule, bound) ||
-               for_unaligned(plan, sweep, schedule) == schedule;
+        const bool aligned = are_aligned(plan, sweep, schedule, bound);
+        if (schedule.course == Course::boxes && aligned) return !schedule.realigns; // windows take longer than packs
+        return schedule.realigns || aligned || for_unaligned(plan, sweep, schedule) == schedule;
     });
 }
 
@@ -292,7 +294,8 @@ Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bo
         Schedule schedule = for_sweep_of(plan, sweep, problems, blocks, bound, most_cluster);
         if (!are_aligned(plan, sweep, schedule, bound)) schedule = for_unaligned(plan, sweep, schedule);
         const Schedule* const before = in_use != nullptr ? &in_use->kernels[id]->emitted.schedule : nullptr;
-        const bool stays = before && problems == Problems::one && before->realigns && before->course == schedule.course;
+        const bool stays = before && problems == Problems::one && before->realigns &&
+                           before->course == schedule.course && schedule.course != Course::boxes;
         schedules.of_sweeps.push_back(stays ? for_unaligned(plan, sweep, schedule) : schedule);
     }
     return schedules;

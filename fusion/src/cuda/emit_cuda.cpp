@@ -114,8 +114,8 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
 
 std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     if (!folds_parts(kernel.schedule.course)) return grid(kernel, order.folded);
-    // A block has an item of its own wherever blocks wait for each other: parts of several blocks have thousands of
-    // elements each, so they are fewer than 2^31 blocks. Without elements a thread writes a result.
+    // A block has an item of its own wherever blocks wait for each other, and in boxes: check_elements() leaves fewer
+    // than 2^31 of them. Without elements a thread writes a result.
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     constexpr std::int64_t most = 0x7fffffff;
     const int cluster = kernel.schedule.cluster;

@@ -165,7 +165,8 @@ std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(const Plan& p
     const int most = std::exchange(schedule.resident, 1);
     const std::shared_ptr<const LoadedKernel> least = load_one();
     schedule.resident = most;
-    while (kernel->facts.local_bytes > least->facts.local_bytes + spill_allowed(schedule)) {
+    const int allowed = schedule.course == Course::boxes ? spill_allowed(schedule) : 0; // of others not measured
+    while (kernel->facts.local_bytes > least->facts.local_bytes + allowed) {
         const int spilled = kernel->facts.local_bytes - least->facts.local_bytes;
         schedule = with_fewer_resident(schedule, kernel->facts.registers, spilled);
         kernel = schedule.resident == 1 ? least : load_one();

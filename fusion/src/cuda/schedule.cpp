@@ -36,7 +36,8 @@ constexpr int bytes_of_narrow_boxes = 64;   ///< … where several blocks are re
 constexpr int box_windows_in_flight = 4;    ///< five of 2,049 × 131,071 bf16 569 → 473 with 4, not 2
 constexpr int words_of_resident_boxes = 16; ///< of a thread's states: with more, boxes of 64 registers spill
 constexpr int words_of_narrow_boxes = 4;    ///< of a thread's states
-constexpr int slabs_of_short_boxes = 8; ///< most of a block: sums of 64 × 64 f32 1,171 → 983 with fewer bytes in flight
+constexpr int slabs_of_short_boxes =
+    int(least_slabs_of_box_block) - 1;  ///< of parts of one block: 64 × 64 f32 1,171 → 983
 constexpr int threads_of_rows = 768;    ///< resident threads wanted for rows: more spill; not measured yet
 constexpr int small_tile = 32;          ///< elements of a tile's side: a warp
 constexpr int large_tile = 64;          ///< with whole lines of 4-byte elements on both sides; not measured yet

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 
-#include <gridfold/fusion/order.hpp>
 #include <gridfold/fusion/plan.hpp>
 
 #include "cuda/parameters.hpp"
@@ -70,8 +69,8 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
                          std::int64_t blocks = 0);
 /// The schedule of boxes whose blocks fold at most `slabs` slabs.
 Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems);
-constexpr std::int64_t many_slabs = slab_elements; ///< choose_schedule() assumes so many
-/// What is known of the rows of folds that keep the leading dims alone.
+constexpr std::int64_t many_slabs = 1 << 20; ///< choose_schedule() assumes so many
+/// What is known of the rows of folds that keep the leading dims alone; of other parts, `slabs`.
 struct RowFacts {
     std::int64_t longest = 0;  ///< elements
     std::int64_t blocks = 0;   ///< of all rows

@@ -1,5 +1,5 @@
-// The course of boxes: folds that keep any dims. A thread block takes a tile at a time: a part, or several small ones
-// side by side. Each thread keeps the states of `width` positions of the tile's boxes through all slabs of its block;
+// The course of boxes: folds that keep any dims. A thread block takes a tile: a part, or several small ones side by
+// side. Each thread keeps the states of `width` positions of the tile's boxes through all slabs of its block;
 // then the positions of each result combine through shared memory, and blocks through tagged slots. Depends on
 // combine_positions.cuh.
 //
@@ -16,24 +16,35 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// Folds slabs that have all of a thread's positions, or some, several in flight, as long as there are so many before
-/// slab `end`. Elements of all are read: what follows a slab must be readable. `slab` is number `number` of the part,
-/// the walk's current one. Returns the number of slabs that it has folded.
+/// True if a thread may read its positions of a slab in windows: they, and as many elements on both sides, are in the
+/// domain, which has `elements`. A window begins and ends less than that beside them.
+template <class Kernel> GRIDFOLD_FN bool is_inside(i64 first, i64 elements) {
+    constexpr int width = Kernel::width;
+    return first >= width && first + 2 * width <= elements; // defect: inside
+}
+
+/// Folds slabs in which the thread has all of its positions, or only some, several in flight, as long as there are so
+/// many before slab `end`. All positions are read, also those that are not in the slab. `slab` is number `number` of
+/// the part, the walk's current one. Returns the number of slabs that it has folded.
 template <bool all, class Kernel>
-GRIDFOLD_FN i64 fold_whole_slabs(const Kernel& kernel, Positions<Kernel>& positions, SlabOfTile slab,
-                                 const SlabWalk<Kernel::dims>& walk, i64 number, i64 end,
+GRIDFOLD_FN i64 fold_whole_slabs(const Kernel& kernel, Positions<Kernel>& positions, const Tile<Kernel>& tile,
+                                 SlabOfTile slab, const SlabWalk<Kernel::dims>& walk, i64 number, i64 end,
                                  const PositionPlace (&places)[Kernel::width]) {
     constexpr int in_flight = SlabsInFlight<Kernel>::count;
     const i32 own = first_position<Kernel>();
+    const auto next = [&](int u) {
+        return SlabOfTile{slab.first + u * walk.step_element, slab.index + u * walk.step_index, // defect: in flight
+                          slab.elements};
+    };
+    const auto is_readable = [&](int u) {
+        return !Kernel::realigns || is_inside<Kernel>(next(u).first + own, tile.domain_elements);
+    };
     i64 count = 0;
 #pragma unroll 1
-    for (i64 last = number + (in_flight - 1) * kernel.part_blocks; last < end; // defect: whole slabs
+    for (i64 last = number + (in_flight - 1) * kernel.part_blocks;
+         last < end && is_readable(in_flight - 1); // defect: whole slabs
          last += in_flight * kernel.part_blocks) {
         SlabsInFlight<Kernel> slabs;
-        const auto next = [&](int u) {
-            return SlabOfTile{slab.first + u * walk.step_element, slab.index + u * walk.step_index, // defect: in flight
-                              slab.elements};
-        };
 #pragma unroll
         for (int u = 0; u < in_flight; ++u) slabs.read(true, kernel, u, next(u).first + own);
 #pragma unroll
@@ -51,6 +62,7 @@ template <class Kernel>
 GRIDFOLD_FN i32 fold_tile(const Kernel& kernel, Positions<Kernel>& positions, const Tile<Kernel>& tile, i64 block,
                           const PositionPlace (&places)[Kernel::width]) {
     constexpr int in_flight = SlabsInFlight<Kernel>::count;
+    constexpr bool realigns = Kernel::realigns;
     const i32 own = first_position<Kernel>();
     const auto in_tile = [&](const auto& at) {
         return SlabOfTile{tile.element + at.element, at.index, at.lanes * tile.results}; // defect: elements of slab
@@ -58,47 +70,43 @@ GRIDFOLD_FN i32 fold_tile(const Kernel& kernel, Positions<Kernel>& positions, co
     SlabWalk<Kernel::dims> walk(kernel.boxes, block, kernel.part_blocks);
     i32 lanes = walk.at.lanes;
     i64 left = kernel.slabs - block; // to the part's end
-    // A window reads beyond its slab: only those between others are read so, not the last two, the second of which may
-    // have one element.
-    const i64 last = Kernel::realigns ? 2 : 0;
-    if (walk.is_regular && (kernel.aligned || Kernel::realigns)) {
+    if (walk.is_regular && (kernel.aligned || realigns)) {
         if (has_none(in_tile(walk.at), own)) return lanes;
-        if (Kernel::realigns && block == 0) { // defect: first window of box
+        const bool is_first = realigns && !is_inside<Kernel>(in_tile(walk.at).first + own, tile.domain_elements);
+        if (is_first) { // defect: first window of box
             fold_by_elements(kernel, positions, places, in_tile(walk.at), own);
             walk.advance(kernel.boxes);
             left -= kernel.part_blocks;
         }
         const SlabOfTile slab = in_tile(walk.at);
-        const i64 number = kernel.slabs - left;
-        const i64 end = kernel.slabs - larger_of(last, walk.last_is_short); // defect: whole end
+        const i64 number = kernel.slabs - left, end = kernel.slabs - walk.last_is_short;
         i64 passed = 0;
         if (has_all<Kernel>(slab, own))
-            passed = fold_whole_slabs<true>(kernel, positions, slab, walk, number, end, places);
-        else if constexpr (Kernel::realigns) // one by one, its elements would keep the block waiting
-            passed = fold_whole_slabs<false>(kernel, positions, slab, walk, number, end, places);
+            passed = fold_whole_slabs<true>(kernel, positions, tile, slab, walk, number, end, places);
+        else if constexpr (realigns) // one after the other, its elements would keep the block waiting
+            passed = fold_whole_slabs<false>(kernel, positions, tile, slab, walk, number, end, places);
         walk.pass(kernel.boxes, passed);
         left -= passed * kernel.part_blocks; // defect: passed slabs
     }
 #pragma unroll 1
     for (; left > 0; left -= in_flight * kernel.part_blocks) {
         const auto is_left = [&](int u) { return u * kernel.part_blocks < left; }; // defect: slabs left
-        const auto is_inside = [&](int u) {
-            return !Kernel::realigns || (left - u * kernel.part_blocks > last && (left < kernel.slabs || u > 0));
-        };
         SlabOfTile slabs[in_flight];
         SlabWalk<Kernel::dims> from = walk;
-        bool packs = kernel.aligned || Kernel::realigns, all_whole = packs, whole[in_flight];
+        // All slabs in flight have all of the thread's positions; each is wanted, or has none of them.
+        bool all_whole = kernel.aligned || realigns, packs = all_whole, wanted[in_flight];
 #pragma unroll
         for (int u = 0; u < in_flight; ++u) {
             slabs[u] = in_tile(walk.at);
             if (!is_left(u)) slabs[u].elements = 0;
             if (is_left(u)) lanes = larger_of(lanes, walk.at.lanes);
-            whole[u] = has_all<Kernel>(slabs[u], own) && is_inside(u);
-            all_whole = all_whole && whole[u];
-            packs = packs && (whole[u] || has_none(slabs[u], own)); // defect: batch of packs
+            const bool all = has_all<Kernel>(slabs[u], own), none = has_none(slabs[u], own);
+            wanted[u] = realigns ? !none && is_inside<Kernel>(slabs[u].first + own, tile.domain_elements) : all;
+            all_whole = all_whole && all && wanted[u];
+            packs = packs && (wanted[u] || none); // defect: batch of packs
             walk.advance(kernel.boxes);
         }
-        if (Kernel::dims > 2 && all_whole) { // no branches; of fewer dims such slabs have been folded above
+        if (Kernel::dims > 2 && all_whole) { // without branches; fewer dims are regular
             SlabsInFlight<Kernel> loads;
 #pragma unroll
             for (int u = 0; u < in_flight; ++u) loads.read(true, kernel, u, slabs[u].first + own);
@@ -109,12 +117,12 @@ GRIDFOLD_FN i32 fold_tile(const Kernel& kernel, Positions<Kernel>& positions, co
         } else if (packs) {
             SlabsInFlight<Kernel> loads;
 #pragma unroll
-            for (int u = 0; u < in_flight; ++u) loads.read(whole[u], kernel, u, slabs[u].first + own);
+            for (int u = 0; u < in_flight; ++u) loads.read(wanted[u], kernel, u, slabs[u].first + own);
 #pragma unroll
             for (int u = 0; u < in_flight; ++u)
-                if (whole[u]) // defect: rest of batch
-                    fold_positions<true>(kernel, positions, places, loads.take(kernel, u, slabs[u].first + own),
-                                         slabs[u], own);
+                if (wanted[u]) // defect: rest of batch
+                    fold_positions<!realigns>(kernel, positions, places, loads.take(kernel, u, slabs[u].first + own),
+                                              slabs[u], own);
         } else {
 #pragma unroll 1
             for (int u = 0; u < in_flight && is_left(u); ++u) { // defect: slabs by elements
@@ -193,11 +201,12 @@ template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 nu
     if (kernel.part_blocks > 1) exchange.advance(tag);
 }
 
-/// True if every slab of every tile begins at a whole pack.
+/// True if every slab of every tile begins at a multiple of a thread's elements.
 template <class Kernel> GRIDFOLD_FN bool slabs_are_aligned(const Kernel& kernel) {
     constexpr int width = Kernel::width;
     const auto& boxes = kernel.boxes;
-    if (kernel.sharing > 1) return kernel.sharing * boxes.lanes() * boxes.results() % width == 0;
+    if (kernel.sharing > 1)
+        return kernel.parts <= kernel.sharing || kernel.sharing * boxes.lanes() * boxes.results() % width == 0;
     bool all = true;
     i64 elements = 1, parts = 1; // of a batch
 #pragma unroll
@@ -214,7 +223,9 @@ template <class Kernel> GRIDFOLD_FN bool slabs_are_aligned(const Kernel& kernel)
 template <class Kernel> GRIDFOLD_FN void sweep_boxes(Kernel& kernel) {
     static_assert(is_kernel_of_parts<Kernel>());
     const bool slabs_aligned = slabs_are_aligned(kernel);
-    kernel.aligned = loads_are_aligned(kernel) && slabs_aligned;
+    bool reads_in_order = false;
+    Kernel::each_array([&](auto*) { reads_in_order = true; }, kernel);
+    kernel.aligned = !reads_in_order || (loads_are_aligned(kernel) && slabs_aligned);
     kernel.stores_aligned = stores_are_aligned(kernel) && slabs_aligned; // defect: boxes stored
     kernel.prologue();
     wait_for_previous_kernel();

@@ -98,7 +98,7 @@ template <class Kernel, class State> struct Passed {
     }
 };
 
-/// combine_lanes_of() where they do not: level by level.
+/// combine_lanes_of() where a tile's states do not fit into shared memory: level by level.
 template <class Kernel>
 GRIDFOLD_FN void combine_by_levels(States<Kernel, Kernel::width>& states, const Tile<Kernel>& tile,
                                    const PositionPlace (&places)[Kernel::width], i32 lanes, i32 each,

@@ -5,11 +5,6 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A compile-time choice as a lambda's argument.
-template <bool chosen> struct Choice {
-    GRIDFOLD_FN constexpr bool operator()() const { return chosen; }
-};
-
 /// Checks the members that a kernel of rows or boxes has.
 template <class Kernel> constexpr bool is_kernel_of_parts() {
     static_assert(Kernel::threads % 32 == 0 && Kernel::threads <= 1024, "a block is whole warps");

@@ -103,8 +103,8 @@ private:
     }
 };
 
-/// The slabs of a block of a part, one after the other: slab `number`, then every `blocks`-th. Neither divides nor
-/// multiplies from slab to slab.
+/// The slabs of a block of a part, one after the other: slab `number`, then every `blocks`-th. From slab to slab it
+/// divides nothing.
 template <int r> struct SlabWalk {
     typename Boxes<r>::Slab at;   ///< the current slab
     i64 step_element, step_index; ///< to the next slab, unless a dim inside the outermost begins again

@@ -17,16 +17,26 @@ struct PositionPlace {
     i32 lane, result, slot;
 };
 
-/// What a thread block folds at a time: parts side by side, which share their slabs' numbers.
+/// What a thread block folds: parts side by side, which share their slabs' numbers.
 template <class Kernel> struct Tile {
     i64 element, result; ///< the first of each
     i32 results;         ///< of all its parts
     i32 box_elements, box_results, box_lanes;
+    i64 domain_elements = 0; ///< in kernels with windows
 
     GRIDFOLD_FN Tile(const Kernel& kernel, i64 number) {
         box_lanes = kernel.boxes.lanes();
         box_results = kernel.boxes.results();
         box_elements = box_lanes * box_results;
+        if constexpr (Kernel::realigns) {
+            i64 batches = kernel.parts, elements = 1;
+#pragma unroll
+            for (int d = 0; d < Kernel::dims; ++d) {
+                elements *= kernel.boxes.extent[d];
+                if (d % 2 == 1) take_digit(batches, kernel.boxes.chunks[d]);
+            }
+            domain_elements = batches * elements; // defect: domain
+        }
         if (kernel.sharing == 1) {
             const auto part = kernel.boxes.part(number);
             element = part.element;
@@ -159,7 +169,7 @@ template <class Kernel> struct SlabsInFlight {
     static constexpr int count = Kernel::realigns ? Kernel::windows_in_flight : Kernel::in_flight;
     Batch<Kernel, access, count> batch;
 
-    /// Reads slab number u, which has all of them, if wanted.
+    /// Reads all of them in slab number u, if wanted.
     GRIDFOLD_FN void read(bool wanted, const Kernel& kernel, int u, i64 first) {
         if constexpr (access == Access::packs) {
             load_if(wanted, kernel, batch.loads[u], first); // no branch, so that the next load does not wait
