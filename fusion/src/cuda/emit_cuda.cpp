@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -106,9 +105,10 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
     }
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
-    // Tiles begin at whole packs.
     const std::int64_t parts = std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
-    const std::int64_t step = schedule.width / std::gcd(schedule.width, order.elements_of_slab());
+    // Tiles begin at whole packs, if they have so many parts.
+    std::int64_t step = 1;
+    while (step * order.elements_of_slab() % std::max(schedule.width, 1) != 0) step *= 2; // width is a power of 2
     return parts < step ? parts : parts - parts % step;
 }
 
