@@ -106,9 +106,10 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     }
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
     const std::int64_t parts = std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
-    // Tiles begin at whole packs, if they have so many parts.
+    // A tile has a multiple of `step` parts, so that each tile begins at a multiple of a thread's elements. Where fewer
+    // than `step` parts fill a tile, tiles are not aligned. The width is a power of 2.
     std::int64_t step = 1;
-    while (step * order.elements_of_slab() % std::max(schedule.width, 1) != 0) step *= 2; // width is a power of 2
+    while (step * order.elements_of_slab() % std::max(schedule.width, 1) != 0) step *= 2;
     return parts < step ? parts : parts - parts % step;
 }
 
