@@ -78,13 +78,10 @@ void ResultSection::evaluate(const ResultStep& step) {
     if (instruction.opcode == Opcode::finalize) {
         const std::size_t bytes = size_of(instruction.type), each = state_bytes_[instruction.fold.index()];
         const char* state = states_[instruction.fold.index()].get();
-        for (std::size_t i = 0; i < pending_; ++i, state += each) {
-            if (step.finalize)
-                step.finalize(state, instruction.argument, out + i * bytes);
-            else
-                instruction.reduce->user_finalize(instruction.element, instruction.accumulator, state,
-                                                  instruction.argument, out + i * bytes);
-        }
+        if (step.finalize) return step.finalize(state, instruction.argument, out, pending_);
+        for (std::size_t i = 0; i < pending_; ++i, state += each)
+            instruction.reduce->user_finalize(instruction.element, instruction.accumulator, state, instruction.argument,
+                                              out + i * bytes);
     } else if (step.map) {
         step.map(out, operand(0), operand(1), operand(2), pending_);
     } else {

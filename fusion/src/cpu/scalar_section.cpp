@@ -93,7 +93,7 @@ void evaluate(std::span<const ScalarStep> steps, const Sweep& sweep, std::span<c
         case Opcode::payload: step.convert(&value, operand(0), 1); break;
         case Opcode::finalize:
             if (step.finalize)
-                step.finalize(states[instruction.fold.index()], instruction.argument, &value);
+                step.finalize(states[instruction.fold.index()], instruction.argument, &value, 1);
             else
                 instruction.reduce->user_finalize(instruction.element, instruction.accumulator,
                                                   states[instruction.fold.index()], instruction.argument, &value);

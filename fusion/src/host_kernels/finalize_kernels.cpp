@@ -27,10 +27,12 @@ namespace kernels {
         static constexpr AccumulatorRule accumulator = AccumulatorRule::accumulator_;                        \
         static constexpr ResultRule result = ResultRule::result_;                                            \
         template <class E, class A, class R>                                                                 \
-        static void finalize(const void* state, [[maybe_unused]] f64 argument, void* out) {                  \
+        static void finalize(const void* states, [[maybe_unused]] f64 argument, void* out, std::size_t n) {  \
             using M = monoid<E, A>;                                                                          \
-            const auto& s = *static_cast<const typename M::State*>(state);                                   \
-            *static_cast<R*>(out) = static_cast<R>(__VA_ARGS__);                                             \
+            for (std::size_t i = 0; i < n; ++i) {                                                            \
+                const auto& s = static_cast<const typename M::State*>(states)[i];                            \
+                static_cast<R*>(out)[i] = static_cast<R>(__VA_ARGS__);                                       \
+            }                                                                                                \
         }                                                                                                    \
     };
 #include <gridfold/ops/reduce.def>

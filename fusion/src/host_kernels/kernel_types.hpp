@@ -10,8 +10,8 @@ namespace gf::cpu {
 /// size.
 using ConvertKernel = void (*)(void* out, const void* in, std::size_t n);
 
-/// Writes one R, the result of a reduction with a final State.
-using FinalizeKernel = void (*)(const void* state, double argument, void* out);
+/// Writes n results of type R, one after the other, of a reduction with as many final States.
+using FinalizeKernel = void (*)(const void* states, double argument, void* out, std::size_t n);
 
 /// Folds of whole blocks without a mask: of lanes [first, first + n), all rows of the block, of any number. Combines
 /// the n lanes, a power of two from 256 on, into lane first / n, from which FoldKernels::finish goes on; reads none.
