@@ -68,8 +68,7 @@ void RowWalk::fit(std::int64_t row, std::int64_t domain) {
                                  : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
     band_ = std::min(band_, (blocks_ + parts - 1) / parts);
     const std::int64_t rows = (slab_count(elements_) + blocks_ - 1) / blocks_;
-    at_once_ = elements_ > 0 && rows <= program_.rows_at_once && tile_length(unsigned_of(rows)) >= shortest_run &&
-               read_bytes < least_prefetched_bytes; // many rows: their memory is awaited for longer
+    at_once_ = elements_ > 0 && rows <= program_.rows_at_once && tile_length(unsigned_of(rows)) >= shortest_run;
     if (at_once_) band_ = 1;
 
     for (std::size_t f = 0; f < folds_.size(); ++f) {
