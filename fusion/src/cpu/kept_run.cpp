@@ -18,11 +18,6 @@ constexpr std::int64_t parts_of_thread = 4;
 /// The elements of a part from which a call for it alone costs less than a permutation.
 constexpr std::size_t shortest_alone = 128;
 
-/// True if one call folds a short row of n elements by its block kernel.
-bool takes_block(const FoldStep& step, std::size_t n) {
-    return step.fold_block != nullptr && n >= shortest_run && std::has_single_bit(n);
-}
-
 } // namespace
 
 bool divides_parts(const FoldOrder& order, std::int64_t threads) {
@@ -62,13 +57,9 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     order_ = plan::fold_order(body_->sweep(), extents);
     body_->fit(extents, elements());
     if (!order_.is_flat()) number_positions();
-    const auto longest_short = static_cast<std::int64_t>(std::min(program_.tile, lane_count) / 2);
-    are_short_ = order_.slabs == 1 && order_.cut < 0 && order_.elements_of_slab() <= longest_short;
+    are_short_ = has_short_parts();
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
-    // What folds without storing lanes reads as fast as the hardware fetches (bench/NOTES.md).
-    prefetches_ = !order_.is_flat() || !std::ranges::all_of(program_.folds, [&](const FoldStep& step) {
-        return step.in_any_order || takes_block(step, unsigned_of(order_.folded));
-    });
+    prefetches_ = !order_.is_flat() || program_.calls() > 1; // one call reads as fast as the hardware fetches
 
     const std::int64_t threads = elements() < work_worth_threads / program_.work ? 1 : threads_;
     divides_parts_ = divides_parts(order_, threads);
@@ -87,6 +78,16 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
                 workers_[w].blocks[f].reserve(states * state_bytes(f));
     }
     extents_.assign(extents.begin(), extents.end());
+}
+
+/// True if a tile has room for several parts of one short slab, or for a row that one call of each fold takes.
+bool KeptRun::has_short_parts() const {
+    if (order_.slabs == 0 || order_.blocks > 1) return false;
+    const std::size_t n = unsigned_of(order_.is_flat() ? order_.folded : order_.elements_of_slab());
+    if (order_.slabs == 1 && order_.cut < 0 && n <= std::min(program_.tile, lane_count) / 2) return true;
+    return order_.is_flat() && n <= program_.tile && std::ranges::all_of(program_.folds, [n](const FoldStep& step) {
+               return step.fold == nullptr || n <= step.longest_row; // defect: longest row
+           });
 }
 
 void KeptRun::fit_rows(std::size_t workers, std::int64_t length, std::int64_t most) {
@@ -195,63 +196,65 @@ void KeptRun::walk_part(Worker& worker, const PartOfOrder& part, std::span<char*
     worker.section->add(part.result, unsigned_of(part.results));
 }
 
-/// Parts of one short slab, which lie one after the other: each call takes several at once.
+/// Short parts, which lie one after the other: each call takes several at once.
 void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
-    const std::size_t n = unsigned_of(order_.elements_of_slab());
-    const std::size_t lanes = order_.is_flat() ? std::bit_ceil(n) : n; // of a part
+    const std::size_t n = unsigned_of(order_.is_flat() ? order_.folded : order_.elements_of_slab());
     // Whose positions lie lane by lane, a part by itself needs no permutation.
     const bool alone = !order_.is_flat() && by_lane_ && order_.lanes > 1 && n >= shortest_alone;
-    const std::size_t fitting = std::min(program_.tile / n, lane_count / lanes);
-    const auto most = static_cast<std::int64_t>(alone ? 1 : fitting);
+    // What is prefetched for the next tile, of a few calls, stays in the first-level cache.
+    const std::size_t elements = order_.is_flat() && !prefetches_ ? program_.tile : std::min(program_.tile, lane_count);
+    const auto most =
+        static_cast<std::int64_t>(alone ? 1 : std::clamp<std::size_t>(elements / n, 1, ResultSection::most));
     for (std::int64_t first = begin; first < end; first += most) {
         const std::int64_t parts = std::min(most, end - first);
         run_body(worker, 0, first * order_.batch_stride, unsigned_of(parts) * n, arrays);
         next_results(worker, parts * order_.slab_results, arrays);
+        std::size_t call = 0;
         for (std::size_t f = 0; f < program_.folds.size(); ++f) {
-            if (prefetches_) prefetch(worker, unsigned_of(parts) * n, f);
-            fold_short(worker, f, unsigned_of(parts), n);
+            if (program_.folds[f].fold == nullptr) continue;
+            const Ahead ahead = prefetches_ ? prefetch(worker, unsigned_of(parts) * n, call++) : Ahead();
+            fold_short(worker, f, unsigned_of(parts), n, ahead);
+        }
+        for (const JointStep& step : program_.joints) {
+            const Ahead ahead = prefetches_ ? prefetch(worker, unsigned_of(parts) * n, call++) : Ahead();
+            fold_short(worker, step, unsigned_of(parts), n, ahead);
         }
         worker.section->add(first * order_.slab_results, unsigned_of(parts * order_.slab_results));
     }
 }
 
-/// Prefetches a share of the next n elements of the arrays that are read in order, a share for each fold.
-void KeptRun::prefetch(const Worker& worker, std::size_t n, std::size_t f) const {
-    const std::size_t folds = program_.folds.size();
+/// Prefetches a share of the next n elements of the arrays that are read in order, a share for each call that folds. Of
+/// the first array, kernels of rows prefetch it while they fold: returns it then.
+KeptRun::Ahead KeptRun::prefetch(const Worker& worker, std::size_t n, std::size_t call) const {
+    Ahead ahead;
+    const std::size_t calls = program_.fold_calls + program_.joints.size();
     for (const int p : program_.streams) {
         const std::size_t bytes = n * program_.places[at(p)].element_bytes;
         const auto next = reinterpret_cast<std::uintptr_t>(worker.where[0][at(p)]) + bytes;
-        const Lines lines = lines_of_share(bytes, f, folds);
+        const Lines lines = lines_of_share(bytes, call, calls);
+        if (order_.is_flat() && p == program_.streams.front()) {
+            ahead = {reinterpret_cast<const char*>(next + lines.begin * line_bytes),
+                     (lines.end - lines.begin) * line_bytes};
+            continue;
+        }
         for (std::size_t line = lines.begin; line < lines.end; ++line)
             __builtin_prefetch(reinterpret_cast<const void*>(next + line * line_bytes));
     }
-}
-
-/// Element number i of a place in a row of a tile; null if there is none.
-char* KeptRun::elements_at(const std::vector<char*>& where, int place, std::size_t i) const {
-    char* const first = where[at(place)];
-    return first == nullptr ? nullptr : first + i * program_.places[at(place)].element_bytes;
+    return ahead;
 }
 
 /// Folds the parts of a tile, n elements each, into worker.block_state.
-void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n) const {
+void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n, Ahead ahead) const {
     const FoldStep& step = program_.folds[f];
     const PositionKernels& kernels = *step.positions;
     const std::vector<char*>& where = worker.where[0];
     const auto* const mask = reinterpret_cast<const bool*>(where[at(step.mask)]);
     char* const positions = worker.lanes[f].get();
-    if (order_.is_flat() && takes_block(step, n)) {
-        for (std::size_t row = 0; row < parts; ++row)
-            step.fold_block(positions, {.first = row * n,
-                                        .n = n,
-                                        .rows = 1,
-                                        .x = elements_at(where, step.value, row * n),
-                                        .y = elements_at(where, step.others[0], row * n)});
-        std::memcpy(worker.block_state[f], positions, parts * state_bytes(f)); // States of one number, by row
-    } else if (order_.is_flat()) {
-        kernels.fold_short(
-            positions, {n, parts, where[at(step.value)], where[at(step.others[0])], where[at(step.others[1])], mask},
-            worker.block_state[f]);
+    if (order_.is_flat()) {
+        kernels.fold_short(positions,
+                           {n, parts, where[at(step.value)], where[at(step.others[0])], where[at(step.others[1])], mask,
+                            ahead.data(), ahead.size()},
+                           worker.block_state[f]);
     } else {
         kernels.identity(positions, parts * n);
         kernels.fold(positions, 0,
@@ -264,6 +267,23 @@ void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::
                       .lane = lane_.data()});
         finish_positions(worker, f, parts * unsigned_of(order_.slab_results), parts > 1 || !by_lane_);
     }
+}
+
+/// The same of the folds that one call folds together, of rows.
+void KeptRun::fold_short(const Worker& worker, const JointStep& step, std::size_t rows, std::size_t n,
+                         Ahead ahead) const {
+    const auto states = [&](int fold) -> void* { return fold < 0 ? nullptr : worker.block_state[at(fold)]; };
+    step.kernels->fold_rows({.min = states(step.min),
+                             .max = states(step.max),
+                             .count = states(step.count),
+                             .any = states(step.any),
+                             .all = states(step.all)},
+                            {.n = n,
+                             .rows = rows,
+                             .x = worker.where[0][at(step.value)],
+                             .y = worker.where[0][at(step.scalar)],
+                             .ahead = ahead.data(),
+                             .ahead_bytes = ahead.size()});
 }
 
 /// All threads fold the blocks of one part.

@@ -71,18 +71,21 @@ private:
         std::optional<ResultSection> section;
     };
 
+    using Ahead = std::span<const char>; ///< memory for a kernel to prefetch (ShortRows)
+
     Worker make_worker() const;
     void fit_workers(std::size_t workers, std::span<const std::int64_t> extents);
     void fit_row_walks(std::size_t workers, std::int64_t domain);
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
     void number_positions();
+    bool has_short_parts() const;
     void flush(Worker& worker, std::span<char* const> arrays);
     void next_results(Worker& worker, std::int64_t results, std::span<char* const> arrays);
     void walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
     void walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
-    void fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n) const;
-    void prefetch(const Worker& worker, std::size_t n, std::size_t f) const;
-    char* elements_at(const std::vector<char*>& where, int place, std::size_t i) const;
+    void fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n, Ahead ahead) const;
+    void fold_short(const Worker& worker, const JointStep& step, std::size_t rows, std::size_t n, Ahead ahead) const;
+    Ahead prefetch(const Worker& worker, std::size_t n, std::size_t call) const;
     void walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays);
     void walk_part(Worker& worker, const PartOfOrder& part, std::span<char* const> arrays);
     void walk_part_together(const PartOfOrder& part, std::span<char* const> arrays);
@@ -102,7 +105,7 @@ private:
     int threads_;
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     FoldOrder order_;
-    bool are_short_ = false;    ///< a tile has room for several parts, of one slab each
+    bool are_short_ = false;    ///< has_short_parts()
     bool prefetches_ = true;    ///< each tile of short parts prefetches the next
     bool walks_rows_ = false;   ///< each part is a row, and not short
     bool divides_parts_ = true; ///< threads divide parts; else the blocks of each part

@@ -93,7 +93,7 @@ private:
     bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);
-        if (!kept_dims(sweep_).empty() && !folds_rows(sweep_)) return; // kernels over positions fold no products
+        if (!of_rows()) return; // kernels over positions fold no products
         for (const Fold& fold : sweep_.folds) {
             const Instruction& product = code(fold.value);
             const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
@@ -112,12 +112,12 @@ private:
     bool is_folded_comparison(ValueId v) const { return folded_comparisons_[v]; }
     void find_folded_comparisons() {
         folded_comparisons_.assign(sweep_.code.size(), false);
-        if (!kept_dims(sweep_).empty()) return;
+        if (!of_rows()) return;
         for (const Fold& fold : sweep_.folds) {
             const Instruction& map = code(fold.value);
             if (is_once_before(map) || map.opcode != Opcode::map || map.map->arity != 2 ||
                 is_once_before(code(map.operands[0])) || !is_once_before(code(map.operands[1])) ||
-                joint_kernel_of_comparison(*map.map, map.compute, set_) == nullptr)
+                joint_kernels_of_comparison(*map.map, map.compute, set_) == nullptr)
                 continue;
             const auto folds = std::ranges::count_if(sweep_.folds, [&](const Fold& other) {
                 return other.value == fold.value && is_joint(other) && !is_extreme(other);
@@ -163,29 +163,31 @@ private:
     static bool is_joint(const Fold& fold) { return !fold.mask.valid() && role(fold) != nullptr; }
     static bool is_extreme(const Fold& fold) { return role(fold) == &JointStep::min || role(fold) == &JointStep::max; }
 
-    /// Lets joint kernels fold what has the same operand, of whole folds and of long rows.
+    /// True for whole folds and for rows.
+    bool of_rows() const { return kept_dims(sweep_).empty() || folds_rows(sweep_); }
+
+    /// Lets joint kernels fold what has the same operand.
     void join_folds() {
-        const bool of_rows = kept_dims(sweep_).empty() || folds_rows(sweep_);
-        for (std::size_t f = 0; f < sweep_.folds.size() && of_rows; ++f) {
+        for (std::size_t f = 0; f < sweep_.folds.size() && of_rows(); ++f) {
             const Fold& fold = sweep_.folds[f];
             if (program_.folds[f].fold == nullptr || !is_joint(fold)) continue;
             if (is_folded_comparison(fold.value)) {
                 const Instruction& map = code(fold.value);
-                join(f, joint_kernel_of_comparison(*map.map, map.compute, set_), false, true);
+                join(f, joint_kernels_of_comparison(*map.map, map.compute, set_), false, true);
                 continue;
             }
-            join(f, joint_kernel(fold.element, true, true, set_), true, true);
-            join(f, joint_kernel(fold.element, true, false, set_), true, false);
-            join(f, joint_kernel(fold.element, false, true, set_), false, true);
+            join(f, joint_kernels(fold.element, true, true, set_), true, true);
+            join(f, joint_kernels(fold.element, true, false, set_), true, false);
+            join(f, joint_kernels(fold.element, false, true, set_), false, true);
         }
         program_.fold_calls = static_cast<std::size_t>(
             std::ranges::count_if(program_.folds, [](const FoldStep& fold) { return fold.fold != nullptr; }));
     }
 
     /// Joins the extremes, the counts or both among the folds of the first one's operand, if a kernel is worth it.
-    void join(std::size_t first, JointKernel kernel, bool extremes, bool counts) {
+    void join(std::size_t first, const JointKernels* kernels, bool extremes, bool counts) {
         const ValueId value = sweep_.folds[first].value;
-        JointStep step{.kernel = kernel, .value = program_.folds[first].value, .scalar = no_place()};
+        JointStep step{.kernels = kernels, .value = program_.folds[first].value, .scalar = no_place()};
         int has_extremes = 0, has_counts = 0;
         std::vector<std::size_t> joined;
         for (std::size_t f = first; f < sweep_.folds.size(); ++f) {
@@ -200,7 +202,7 @@ private:
         if (is_folded_comparison(value)) {
             step.value = read(code(value).operands[0]);
             step.scalar = read(code(value).operands[1]);
-        } else if (kernel == nullptr || joined.size() < 2 || (extremes && has_extremes == 0) ||
+        } else if (kernels == nullptr || joined.size() < 2 || (extremes && has_extremes == 0) ||
                    (counts && has_counts == 0)) {
             return;
         }
@@ -405,7 +407,10 @@ private:
         for (std::size_t i = 0; i < step.others.size(); ++i) step.others[i] = read(fold.others[i]);
         if (product) step.others[0] = read(code(fold.value).operands[1]);
         step.mask = read(fold.mask);
-        if (!fold.kept.empty()) step.positions = position_kernels(monoid, element, fold.accumulator, set_);
+        if (!fold.kept.empty()) {
+            step.positions = position_kernels(monoid, element, fold.accumulator, set_);
+            step.longest_row = fold.mask.valid() ? step.positions->longest_masked_row : step.positions->longest_row;
+        }
         step.finishes_unmasked = step.kernels->finish_unmasked != nullptr && !fold.mask.valid(); // defect: unmasked
         step.starts_lanes = step.finishes_unmasked || (step.kernels->starts_masked && fold.mask.valid());
         step.in_any_order = step.kernels->lanes < lane_count;

@@ -76,11 +76,13 @@ struct FoldStep {
     bool finishes_unmasked = false;
     /// The lanes need no identity, because row 0 folds into all of them.
     bool starts_lanes = false;
+    /// The most elements of a short row, where the folds keep dims.
+    std::size_t longest_row = 0;
 };
 
 /// Folds in any order that one call folds, of an operand or of its comparison with a scalar.
 struct JointStep {
-    JointKernel kernel = nullptr;
+    const JointKernels* kernels = nullptr;
     int value = -1, scalar = -1;                            ///< places; without a scalar the last one
     int min = -1, max = -1, count = -1, any = -1, all = -1; ///< SweepProgram::folds, or −1
 };

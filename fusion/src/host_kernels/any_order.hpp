@@ -41,9 +41,55 @@ template <class E, class A> struct Partial<All<E, A>, E> : Partial<Count<E, bool
     GRIDFOLD_FN typename All<E, A>::State state() const { return {u32(i64(this->sum) == seen)}; }
 };
 
-/// Min and max of floats by their bits: three integer minima and maxima an element. (64-bit ones need AVX-512, 32-bit
-/// ones AVX2; without those instructions this takes up to twice the time of floats in lanes, for data in caches.)
-/// Floats of one sign sort like their bits, or in reverse; NaN is beyond infinity on either side.
+/// Elements as integers of the same order. NaN is beyond infinity on either side.
+template <class E> struct Ordered {
+    using Key = typename Choose<
+        sizeof(E) == 8, i64,
+        typename Choose<sizeof(E) == 4, i32, typename Choose<sizeof(E) == 2, i16, i8>::type>::type>::type;
+    static constexpr int sign = 8 * sizeof(E) - 1;
+    static constexpr Key least = Key(Unsigned<Key>(1) << sign), most = Key(~least);
+
+    /// Its own inverse, of Key or of a vector of them.
+    template <class Keys> GRIDFOLD_FN static Keys reordered(Keys bits) {
+        if constexpr (is_floating<E>)
+            return bits ^ ((bits >> sign) & most);
+        else
+            return is_signed<E> ? bits : bits ^ least;
+    }
+    GRIDFOLD_FN static Key of(E x) { return reordered(__builtin_bit_cast(Key, x)); }
+    /// One of the extremes `low` and `high` of some elements; NaN if any of them was.
+    GRIDFOLD_FN static E extreme(Key key, Key low, Key high) {
+        const E x = __builtin_bit_cast(E, reordered(key));
+        if constexpr (is_floating<E>)
+            return choose(low < of(-infinity<E>()) || high > of(infinity<E>()), from_bits(~Unsigned<E>(0)), x);
+        else
+            return x;
+    }
+};
+
+/// The least and the most of some elements, together.
+template <class E> struct Extremes {
+    using Key = typename Ordered<E>::Key;
+    Key least = Ordered<E>::most, most = Ordered<E>::least;
+
+    template <class... X> GRIDFOLD_FN void add(X... x) {
+        Key low = Ordered<E>::most, high = Ordered<E>::least;
+        const auto widen = [&](Key key) __attribute__((always_inline)) {
+            low = key < low ? key : low;
+            high = key > high ? key : high;
+        };
+        (widen(Ordered<E>::of(x.value)), ...);
+        least = low < least ? low : least;
+        most = high > most ? high : most;
+    }
+    GRIDFOLD_FN typename Min<E, E>::State min() const { return {Ordered<E>::extreme(least, least, most)}; }
+    GRIDFOLD_FN typename Max<E, E>::State max() const { return {Ordered<E>::extreme(most, least, most)}; }
+};
+
+/// Min and max of floats by their bits: three integer minima and maxima an element, an instruction less than Ordered
+/// takes for one extreme. (64-bit ones need AVX-512, 32-bit ones AVX2; without those instructions this takes up to
+/// twice the time of floats in lanes, for data in caches.) Floats of one sign sort like their bits, or in reverse; NaN
+/// is beyond infinity on either side.
 template <bool smallest, class M, class E> struct Extreme {
     using Bits = Unsigned<E>;
     using Signed = typename Choose<sizeof(E) == 8, i64, i32>::type;

@@ -1,8 +1,8 @@
-// The function types of the CPU backend's kernels. Depends on host_kernels.hpp alone: the files that are compiled once
-// for each instruction set include it, and share no inline function with the rest of the library.
+// The function types of the CPU backend's kernels. Depends on the kernel types of ops alone: the files that are
+// compiled once for each instruction set include it, and share no inline function with the rest of the library.
 #pragma once
 
-#include <gridfold/ops/host_kernels.hpp>
+#include <gridfold/ops/position_kernels.hpp>
 
 namespace gf::cpu {
 
@@ -24,7 +24,11 @@ struct BlockKernels {
 struct JointStates {
     void *min = nullptr, *max = nullptr, *count = nullptr, *any = nullptr, *all = nullptr;
 };
-/// Folds the elements of an input without a mask; those of a comparison with a scalar compare each with *input.y.
-using JointKernel = void (*)(const JointStates& states, const FoldInput& input);
+/// Folds of elements without a mask; those of a comparison with a scalar compare each with *input.y.
+struct JointKernels {
+    void (*fold)(const JointStates& states, const FoldInput& input);
+    /// Folds each row into States of its own, which follow those of the row before.
+    void (*fold_rows)(const JointStates& states, const ShortRows& rows);
+};
 
 } // namespace gf::cpu

@@ -22,8 +22,8 @@ namespace gf::cpu {
     ConvertKernel round_kernel(int from, int to);                                      \
     const FoldKernels* fold_kernels(int monoid, int element, int accumulator);         \
     const BlockKernels* block_kernels(int monoid, int element, int accumulator);       \
-    JointKernel joint_kernel(int element, bool extremes, bool counts);                 \
-    JointKernel joint_kernel_of_comparison(int map, int compute);                      \
+    const JointKernels* joint_kernels(int element, bool extremes, bool counts);        \
+    const JointKernels* joint_kernels_of_comparison(int map, int compute);             \
     const PositionKernels* position_kernels(int monoid, int element, int accumulator); \
     }
 GRIDFOLD_KERNELS(baseline)
@@ -45,15 +45,15 @@ struct Tables {
     ConvertKernel (*round)(int, int);
     const FoldKernels* (*fold)(int, int, int);
     const BlockKernels* (*block)(int, int, int);
-    JointKernel (*joint)(int, bool, bool);
-    JointKernel (*joint_of_comparison)(int, int);
+    const JointKernels* (*joint)(int, bool, bool);
+    const JointKernels* (*joint_of_comparison)(int, int);
     const PositionKernels* (*position)(int, int, int);
 };
 
 #define GRIDFOLD_TABLES(set)                                                                                \
     Tables {                                                                                                \
         set::map_kernel, set::map_kernel_by_scalar, set::cast_kernel, set::round_kernel, set::fold_kernels, \
-            set::block_kernels, set::joint_kernel, set::joint_kernel_of_comparison, set::position_kernels   \
+            set::block_kernels, set::joint_kernels, set::joint_kernels_of_comparison, set::position_kernels \
     }
 Tables tables([[maybe_unused]] InstructionSet set) {
 #if defined(GRIDFOLD_CPU_EXTENSIONS)
@@ -154,11 +154,11 @@ const BlockKernels* block_kernels(const MonoidOp& row, DType element, DType accu
     return row.builtin < 0 ? nullptr : tables(set).block(row.builtin, number(element), number(accumulator));
 }
 
-JointKernel joint_kernel(DType element, bool extremes, bool counts, InstructionSet set) {
+const JointKernels* joint_kernels(DType element, bool extremes, bool counts, InstructionSet set) {
     return tables(set).joint(number(element), extremes, counts);
 }
 
-JointKernel joint_kernel_of_comparison(const MapOp& row, DType compute, InstructionSet set) {
+const JointKernels* joint_kernels_of_comparison(const MapOp& row, DType compute, InstructionSet set) {
     return row.builtin < 0 ? nullptr : tables(set).joint_of_comparison(row.builtin, number(compute));
 }
 

@@ -46,11 +46,11 @@ const FoldKernels* fold_kernels(const MonoidOp& row, DType element, DType accumu
 /// The kernels of a built-in monoid for whole blocks; null if it has none, or does not take the types.
 const BlockKernels* block_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
 
-/// The kernel that folds min and max, or counts, any and all, or all of them; null if there is none.
-JointKernel joint_kernel(DType element, bool extremes, bool counts, InstructionSet set);
+/// The kernels that fold min and max, or counts, any and all, or all of them; null if there are none.
+const JointKernels* joint_kernels(DType element, bool extremes, bool counts, InstructionSet set);
 
-/// The kernel that folds the results of a comparison with a scalar by count, any and all; null for other maps.
-JointKernel joint_kernel_of_comparison(const MapOp& row, DType compute, InstructionSet set);
+/// The kernels that fold the results of a comparison with a scalar by count, any and all; null for other maps.
+const JointKernels* joint_kernels_of_comparison(const MapOp& row, DType compute, InstructionSet set);
 
 /// The same monoid's kernels over positions and short rows.
 const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);

@@ -2,8 +2,9 @@
 // compiled for.
 #include <gridfold/ops/host/positions.hpp>
 
-#include "host_kernels/any_order.hpp"
 #include "host_kernels/fold_table.hpp"
+#include "host_kernels/joint_rows.hpp"
+#include "host_kernels/registers.hpp"
 
 namespace GRIDFOLD_NAMESPACE {
 

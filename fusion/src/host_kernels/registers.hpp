@@ -1,6 +1,7 @@
 // Which built-in monoids fold and combine lanes in registers.
 #pragma once
 
+#include <gridfold/ops/device/monoid.cuh>
 #include <gridfold/ops/host/folds.hpp>
 
 #include "host_kernels/tree.hpp"
@@ -16,11 +17,15 @@ template <class M> consteval bool is_ordered_number() {
 /// (bench/NOTES.md).
 template <class M, class E> inline constexpr bool has_whole_block = is_ordered_number<M>() && !is_bool<E>;
 
+/// True for sums, which only add to their State. (No fma: one that underflows to −0 would have made +0.)
+template <class M>
+inline constexpr bool is_total = requires(typename M::State s) { requires __is_base_of(Total<decltype(s.sum)>, M); };
 template <class M>
     requires(is_ordered_number<M>())
 struct CombineLanes<M> {
-    using type = Tree<M, sizeof(typename M::State)>;
+    using type = Tree<M, sizeof(typename M::State), is_total<M>>;
 };
+
 /// The State of moments whose lanes share an origin.
 template <class State>
 concept SumsAboutOrigin = sizeof(State) == 2 * sizeof(f64) && requires(State s) {
@@ -30,7 +35,7 @@ concept SumsAboutOrigin = sizeof(State) == 2 * sizeof(f64) && requires(State s) 
 template <class M>
     requires SumsAboutOrigin<typename M::State>
 struct CombineLanes<M> {
-    using type = Tree<M, sizeof(f64)>;
+    using type = Tree<M, sizeof(f64), true>;
 };
 
 } // namespace GRIDFOLD_NAMESPACE::kernels

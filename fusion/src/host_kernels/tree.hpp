@@ -7,12 +7,24 @@
 #include <utility>
 
 #include <gridfold/ops/host/lanes.hpp>
+#include <gridfold/ops/host/sources.hpp>
 
-// Before a loop of as many iterations as a vector has elements: gcc would unroll it before vectorising it.
+// Before a loop of as many iterations as a vector has elements: gcc would unroll it before vectorising it. GUARDED:
+// some iterations may not read their elements; clang takes independent iterations for safe to run.
 #if defined(__clang__)
 #define GRIDFOLD_ONE_VECTOR GRIDFOLD_INDEPENDENT
+#define GRIDFOLD_ONE_GUARDED_VECTOR
 #else
 #define GRIDFOLD_ONE_VECTOR _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+#define GRIDFOLD_ONE_GUARDED_VECTOR GRIDFOLD_ONE_VECTOR
+#endif
+
+// Lets two instructions that take a vector share its load. gcc would load it for each, from two lines where the
+// elements are not aligned.
+#if defined(__x86_64__)
+#define GRIDFOLD_KEEP_IN_REGISTER(vector) __asm__("" : "+v"(vector))
+#else
+#define GRIDFOLD_KEEP_IN_REGISTER(vector)
 #endif
 
 namespace GRIDFOLD_NAMESPACE::kernels {
@@ -34,12 +46,35 @@ template <> struct NumberOf<8> {
     using type = f64;
 };
 
-/// The tree of the lanes of monoid M, whose State is some numbers of number_bytes each.
-template <class M, std::size_t number_bytes> struct Tree {
+/// The tree of the lanes of monoid M, whose State is some numbers of number_bytes each. `adds`: the identity is +0, and
+/// accumulating and combining only add to it.
+template <class M, std::size_t number_bytes, bool adds = false> struct Tree {
     using State = typename M::State;
     static constexpr int fields = field_count<State>();
     static_assert(fields > 0 && sizeof(State) == number_bytes * static_cast<std::size_t>(fields));
     static constexpr std::size_t width = vector_bytes / number_bytes; ///< the lanes of a vector
+
+    /// The State of a lane without elements, before closed(). −0 + x is x, without an instruction.
+    GRIDFOLD_FN static State start() {
+        State s = M::identity();
+        if constexpr (adds)
+            with_fields<fields>(
+                s, [](auto&... number) __attribute__((always_inline)) { ((number = -0.0F), ...); });
+        return s;
+    }
+    /// The State of combined lanes: only −0 makes −0, where lanes that begin with the identity make +0.
+    GRIDFOLD_FN static State closed(const State& combined) {
+        if constexpr (!adds) return combined;
+        State s = M::identity();
+        M::combine(s, combined); // defect: closed
+        return s;
+    }
+
+    /// The elements of E, or numbers, that fill a vector of the smaller type, and the lanes that are set before they
+    /// are combined.
+    template <class E>
+    static constexpr std::size_t step = vector_bytes / (sizeof(E) < number_bytes ? sizeof(E) : number_bytes);
+    template <class E> static constexpr std::size_t group = step<E> < 4 * width ? 4 * width : step<E>;
 
     /// Combines lanes [first, first + 4 * width) into lanes [at, at + width) of `to`, which may be the same memory up
     /// to `first`.
@@ -64,7 +99,164 @@ template <class M, std::size_t number_bytes> struct Tree {
         return combine_rest<2 * width>(lanes, n);
     }
 
+    // Short rows ------------------------------------------------------------------------------------------------------
+
+    /// The lanes that are combined at a time: with several numbers each, they stay in the first-level cache.
+    static constexpr std::size_t lanes_at_once = 512;
+    using Some = Lanes<State, lanes_at_once>;
+
+    /// Calls finish(r, State) with the State of each of `rows` rows of n elements of type E. of_row(r) is a function
+    /// that accumulates element i in a State: (s, i). If the rows `follow` each other, an element may be asked of the
+    /// rows before its own.
+    template <class E, bool follow, class OfRow, class Finish>
+    GRIDFOLD_FN static void fold_rows(const ShortRows& in, OfRow of_row, Finish finish) {
+        const std::size_t rows = in.rows, n = in.n;
+        alignas(64) char memory[sizeof(State) * lanes_at_once];
+        const Some some{memory};
+        if (n > lane_count) {
+            PrefetchInSteps ahead(in, rows * (lane_count / group<E>));
+            for (std::size_t row = 0; row < rows; ++row) {
+                fold_slabs<E>(some, of_row(row), n, ahead);
+                combine_runs(some, 1, lane_count / 4);
+                finish(row, closed(some.load(0)));
+            }
+            return;
+        }
+        std::size_t lanes = 1; // of a row
+        while (lanes < n) lanes *= 2;
+        const bool quarters = lanes >= group<E> || (follow && lanes == n && n >= 4);
+        const std::size_t left = quarters ? lanes / 4 : lanes, most = lanes_at_once / left;
+        PrefetchInSteps ahead(in, quarters ? (rows * n + group<E> - 1) / group<E> : rows);
+        std::size_t count = 0;
+        for (std::size_t row = 0; row < rows; row += count) {
+            count = most < rows - row ? most : rows - row;
+            if (quarters && follow && lanes == n)
+                start_quarters<E>(some, 0, of_row(row), count * n, count * n, ahead);
+            else
+                for (std::size_t r = 0; r < count; ++r)
+                    if (quarters) {
+                        start_quarters<E>(some, r * left, of_row(row + r), n, lanes, ahead);
+                    } else {
+                        ahead.step();
+                        start_lanes(some, r * left, of_row(row + r), n, lanes);
+                    }
+            combine_runs(some, count, left);
+            for (std::size_t r = 0; r < count; ++r) finish(row + r, closed(some.load(r)));
+        }
+    }
+
+    /// Combines each of `runs` runs of n lanes, a power of two: run r's State is then lane r. Combines what follows
+    /// them in their last vectors, too.
+    GRIDFOLD_FN static void combine_runs(Some lanes, std::size_t runs, std::size_t n) {
+        for (; n >= 4; n /= 4)
+            for (std::size_t begin = 0; begin < runs * n; begin += 4 * width) quarter(lanes, begin, lanes, begin / 4);
+        if (n == 2)
+            for (std::size_t begin = 0; begin < runs * n; begin += 2 * width)
+                halve<in_order>(lanes, begin, lanes, begin / 2);
+    }
+
 private:
+    /// Sets `lanes` lanes, of which those from n on are empty, and combines each four into one, from lane `to` on.
+    template <class E, class Accumulate>
+    GRIDFOLD_FN static void start_quarters(Some some, std::size_t to, Accumulate accumulate, std::size_t n,
+                                           std::size_t lanes, PrefetchInSteps& ahead) {
+        std::size_t begin = 0;
+        for (; begin + group<E> <= n; begin += group<E>) {
+            ahead.step();
+            quarter_group<E>(some, to, begin, accumulate);
+        }
+        if (begin < n) {
+            quarter_group<E, true>(some, to, begin, accumulate, n - begin);
+            begin += group<E>;
+        }
+        for (std::size_t i = begin / 4; i < lanes / 4; ++i) some.store(to + i, start());
+    }
+    /// Sets lanes [begin, begin + group) and combines each four into one. `guarded`: only the first `left` have an
+    /// element.
+    template <class E, bool guarded = false, class Accumulate>
+    GRIDFOLD_FN static void quarter_group(Some some, std::size_t to, std::size_t begin, Accumulate accumulate,
+                                          [[maybe_unused]] std::size_t left = group<E>) {
+        alignas(64) char memory[sizeof(State) * group<E>];
+        const Lanes<State, group<E>> lanes{memory};
+        const u32 end = static_cast<u32>(left); // defect: last group
+        const auto set = [&](u32 i) __attribute__((always_inline)) {
+            State s = start();
+            if (!guarded || i < end) accumulate(s, begin + i);
+            lanes.store(i, s);
+        };
+#pragma GCC unroll 16
+        for (u32 k = 0; k < group<E>; k += step<E>) {
+            if constexpr (guarded) {
+                GRIDFOLD_ONE_GUARDED_VECTOR
+                for (u32 i = 0; i < step<E>; ++i) set(k + i);
+            } else {
+                GRIDFOLD_ONE_VECTOR
+                for (u32 i = 0; i < step<E>; ++i) set(k + i);
+            }
+        }
+#pragma GCC unroll 4
+        for (std::size_t first = 0; first < group<E>; first += 4 * width)
+            quarter(lanes, first, some, to + (begin + first) / 4);
+    }
+    /// Folds the slabs of a row and combines each four of its lanes into one. Slabs are read one after the other, as
+    /// the hardware fetches them, or two at once if they are prefetched.
+    template <class E, class Accumulate>
+    GRIDFOLD_FN static void fold_slabs(Some some, Accumulate accumulate, std::size_t n, PrefetchInSteps& ahead) {
+        if (n == 2 * lane_count && ahead.share > 0)
+            return start_quarters<E>(
+                some, 0,
+                [&](State & s, std::size_t i) __attribute__((always_inline)) {
+                    accumulate(s, i);
+                    accumulate(s, lane_count + i);
+                },
+                lane_count, lane_count, ahead);
+        alignas(64) char memory[sizeof(State) * lane_count];
+        const Lanes<State, lane_count> lanes{memory};
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < lane_count; ++i) {
+            State s = start();
+            accumulate(s, i);
+            lanes.store(i, s);
+        }
+        std::size_t slab = lane_count;
+        for (; slab + lane_count < n; slab += lane_count) add_slab(lanes, accumulate, slab, lane_count);
+        if (slab + lane_count > n) {
+            add_slab(lanes, accumulate, slab, n - slab); // defect: last slab
+            for (std::size_t begin = 0; begin < lane_count; begin += 4 * width) {
+                ahead.step();
+                quarter(lanes, begin, some, begin / 4);
+            }
+        } else {
+            start_quarters<E>(
+                some, 0,
+                [&](State & s, std::size_t i) __attribute__((always_inline)) {
+                    s = lanes.load(i);
+                    accumulate(s, slab + i);
+                },
+                lane_count, lane_count, ahead);
+        }
+    }
+    template <class Accumulate>
+    GRIDFOLD_FN static void add_slab(Lanes<State, lane_count> lanes, Accumulate accumulate, std::size_t slab,
+                                     std::size_t n) {
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i)
+            lanes.update(
+                i, [&](State & s) __attribute__((always_inline)) { accumulate(s, slab + i); });
+    }
+    /// Sets lanes [to, to + lanes), of which those from to + n on are empty.
+    template <std::size_t count, class Accumulate>
+    GRIDFOLD_FN static void start_lanes(Lanes<State, count> some, std::size_t to, Accumulate accumulate, std::size_t n,
+                                        std::size_t lanes) {
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i) {
+            State s = start();
+            accumulate(s, i);
+            some.store(to + i, s);
+        }
+        for (std::size_t i = n; i < lanes; ++i) some.store(to + i, start());
+    }
+
     using Number = typename NumberOf<number_bytes>::type;
     using Vector __attribute__((vector_size(vector_bytes))) = Number;
     static_assert(sizeof(Vector) == vector_bytes);
@@ -92,9 +284,12 @@ private:
         return lanes.base + static_cast<std::size_t>(field) * number_bytes * count;
     }
 
+    static constexpr int in_order = 2; ///< the level that needs no restore()
+
     /// The position in two vectors of the even (odd = 0) or odd lane that comes to position p: on the first level
     /// within parts; on the second, too, if a part holds two pairs, else from even or odd parts.
     static constexpr std::size_t source(int level, std::size_t p, std::size_t odd) {
+        if (level == in_order) return 2 * p + odd;
         if (level == 0 || part >= 4 || width == part)
             return p / part * part + (p % part < part / 2 ? 0 : width) + p % (part / 2) * 2 + odd;
         constexpr std::size_t half = width / part > 1 ? width / part / 2 : 1;
@@ -130,6 +325,8 @@ private:
         Vector a, b;
         __builtin_memcpy(&a, two, vector_bytes);
         __builtin_memcpy(&b, two + vector_bytes, vector_bytes);
+        GRIDFOLD_KEEP_IN_REGISTER(a);
+        GRIDFOLD_KEEP_IN_REGISTER(b);
         const Vector e = __builtin_shufflevector(a, b, source(level, p, 0)...);
         const Vector o = __builtin_shufflevector(a, b, source(level, p, 1)...);
         __builtin_memcpy(even, &e, vector_bytes);

@@ -27,6 +27,9 @@ struct ShortRows {
     std::size_t n = 0, rows = 0;
     const void *x = nullptr, *y = nullptr, *z = nullptr;
     const bool* mask = nullptr;
+    /// What later calls read: kernels of many rows prefetch it while they fold.
+    const char* ahead = nullptr;
+    std::size_t ahead_bytes = 0;
 };
 
 /// A monoid over an element and an accumulator type, built-in or a user's. Positions are lane_count lanes of State,
@@ -43,11 +46,12 @@ struct PositionKernels {
     /// Combines rows of `results` positions pairwise by row, lowest bit first, into states[0 … results). Destroys the
     /// positions.
     void (*finish)(void* positions, std::size_t rows, std::size_t results, void* states);
-    /// Folds each row by itself into states[row]. The memory has room for lane_count positions, of which a row takes n,
-    /// rounded up to a power of two.
+    /// Folds each row by itself, the elements of one block, into states[row]. The memory has room for lane_count
+    /// positions.
     void (*fold_short)(void* positions, const ShortRows& rows, void* states);
     /// Combines others[i] into states[i], i < n.
     void (*combine)(void* states, const void* others, std::size_t n);
+    std::size_t longest_row, longest_masked_row; ///< the most elements of a row that fold_short takes
 };
 
 } // namespace gf::cpu

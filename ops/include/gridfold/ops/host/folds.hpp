@@ -133,6 +133,9 @@ template <class M> struct MaskedFold {};
 /// Specialised for monoids whose lanes are combined in a way of their own: type::combine(lanes, n).
 template <class M> struct CombineLanes {};
 
+/// Specialised for monoids whose short rows without a mask are folded in a way of their own: type::fold(rows, states).
+template <class M, class E> struct FoldRows {};
+
 template <class M, class E, Loops loops = Loops::all> struct Folds {
     using State = typename M::State;
 

@@ -13,7 +13,7 @@
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-using gf::cpu::PositionInput, gf::cpu::PositionKernels, gf::cpu::ShortRows;
+using gf::cpu::PositionKernels;
 
 /// Combines the lanes of each of `runs` runs of `lanes` lanes, a power of two, pairwise, lowest bit first. Run r's
 /// State is then lane r.
@@ -98,25 +98,39 @@ template <class M, class E, Loops loops> struct Positions {
 
     // Short rows ------------------------------------------------------------------------------------------------------
 
+    /// Unmasked lanes are combined in a way of their own.
+    static constexpr bool has_tree = requires { typename CombineLanes<typename LaneMonoidOf<M, false>::Type>::type; };
+
+    /// PositionKernels::longest_row. Others have one element a lane, and of more they are faster as long rows.
+    static constexpr std::size_t longest_row(bool masked) {
+        return is_one_number<M> || (has_tree && !masked) ? std::size_t(-1) : lane_count / 2;
+    }
+
     /// The elements from which a row by itself is faster than lanes of many rows, where any order is exact.
     static constexpr std::size_t least_of_one_number = 32;
 
-    /// The lanes of a mean or variance that are combined at a time: with several numbers each, they stay in the
-    /// first-level cache. Others gain nothing (bench/NOTES.md).
+    /// The lanes that share an origin, of which so many are combined at a time: with several numbers each, they stay in
+    /// the first-level cache. Others gain nothing (bench/NOTES.md).
     static constexpr std::size_t lanes_at_once = 256;
 
     template <bool masked, class Source>
     GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
+        if constexpr (!masked && requires { typename FoldRows<M, E>::type; })
+            return FoldRows<M, E>::type::fold(in, states);
         if constexpr (is_one_number<M>)
             if (in.n >= least_of_one_number) {
+                PrefetchInSteps ahead(in, in.rows);
                 for (std::size_t row = 0; row < in.rows; ++row) {
+                    ahead.step();
                     states[row] = M::identity();
                     OneNumber<M, E, loops>::template fold_rows<masked, Source>(states[row], of_row(in, row), 0,
                                                                                OneRow());
                 }
                 return;
             }
-        if constexpr (!masked && LaneMonoidOf<M, false>::of_block) {
+        if constexpr (!masked && has_tree) {
+            fold_in_tree<Source>(in, states);
+        } else if constexpr (!masked && LaneMonoidOf<M, false>::of_block) {
             using OfBlock = typename M::OfBlock;
             fold_lanes<lanes_at_once, 4, OfBlock, Source, false>(
                 memory, in,
@@ -134,6 +148,31 @@ template <class M, class E, Loops loops> struct Positions {
         }
     }
 
+    /// The same by the tree of M's lanes.
+    template <class Source> GRIDFOLD_FN static void fold_in_tree(const ShortRows& in, State* states) {
+        using Lane = LaneMonoidOf<M, false>;
+        using Any = typename Lane::Type;
+        CombineLanes<Any>::type::template fold_rows<E, !Lane::of_block>(
+            in,
+            [&](std::size_t row) __attribute__((always_inline)) {
+                const Source x(of_row(in, row), 0);
+                Origin origin{};
+                if constexpr (Lane::of_block) origin = origin_of<M>(x[0]);
+                return [=](typename Any::State & s, std::size_t i) __attribute__((always_inline)) {
+                    if constexpr (Lane::of_block)
+                        accumulate_in<Any>(s, x[i], origin);
+                    else
+                        accumulate_in<Any>(s, x[i], static_cast<i64>(i));
+                };
+            },
+            [&](std::size_t row, const typename Any::State& s) __attribute__((always_inline)) {
+                if constexpr (Lane::of_block)
+                    states[row] = M::close(s, origin_of<M>(Source(of_row(in, row), 0)[0]), static_cast<i64>(in.n));
+                else
+                    states[row] = s;
+            });
+    }
+
     /// Folds each row's elements into its lanes, one each, combines `at_once` of them at a time, and calls
     /// finish(row, State). Combines each `group` lanes in registers, if a row has as many.
     template <std::size_t at_once, std::size_t group, class Any, class Source, bool masked, class F, class Finish>
@@ -145,13 +184,16 @@ template <class M, class E, Loops loops> struct Positions {
         const Lanes<typename Any::State, at_once> some{static_cast<char*>(memory)};
         const std::size_t width = lanes < at_once ? lanes : at_once, pieces = lanes / width;
         typename Any::State of_piece[lane_count / at_once] = {};
+        PrefetchInSteps ahead(in, in.rows);
         std::size_t rows = 0; // at a time
         for (std::size_t row = 0; row < in.rows; row += rows) {
             rows = at_once / width < in.rows - row ? at_once / width : in.rows - row;
             for (std::size_t piece = 0; piece < pieces; ++piece) {
-                for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t r = 0; r < rows; ++r) {
+                    if (piece == 0) ahead.step();
                     start_lanes<group, Any, Source, masked>(some, r * (width / group), of_row(in, row + r),
                                                             piece * width, width, accumulate);
+                }
                 combine_runs<Any>(some, rows, width / group);
                 of_piece[piece] = some.load(0);
             }
@@ -281,5 +323,6 @@ template <class M, class E, Loops loops> struct Positions {
     };                                                                                                            \
     template <class M, class E> inline constexpr PositionKernels name##_kernels {                                 \
         sizeof(typename M::State), &name<M, E>::Own::identity, &name<M, E>::fold, &name<M, E>::Own::permute,      \
-            &name<M, E>::Own::finish, &name<M, E>::fold_short, &name<M, E>::Own::combine                          \
+            &name<M, E>::Own::finish, &name<M, E>::fold_short, &name<M, E>::Own::combine,                         \
+            name<M, E>::Of::longest_row(false), name<M, E>::Of::longest_row(true)                                 \
     }

@@ -8,7 +8,7 @@
 
 namespace GRIDFOLD_NAMESPACE::kernels {
 
-using gf::cpu::FoldInput, gf::cpu::PositionInput, gf::cpu::max_rows;
+using gf::cpu::FoldInput, gf::cpu::PositionInput, gf::cpu::ShortRows, gf::cpu::max_rows;
 
 /// Elements of type E in memory. A bool is read as a byte, because compilers do not vectorise bools.
 template <class E> struct Elements {
@@ -70,6 +70,20 @@ template <class M, class E> struct SourceOf<M, E, 2> {
 };
 template <class M, class E> struct SourceOf<M, E, 3> {
     using Type = Triples<E>;
+};
+
+/// Prefetches ShortRows::ahead in steps, a share for each: memory is read while elements are folded.
+struct PrefetchInSteps {
+    const char* at;
+    std::size_t left, share;
+    GRIDFOLD_FN PrefetchInSteps(const ShortRows& rows, std::size_t steps)
+        : at(rows.ahead), left(rows.ahead_bytes), share(left == 0 || steps == 0 ? 0 : (left / steps + 63) / 64 * 64) {}
+    GRIDFOLD_FN void step() {
+        const std::size_t bytes = share < left ? share : left;
+        for (std::size_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(at + byte);
+        at += bytes;
+        left -= bytes;
+    }
 };
 
 /// The numbers of the rows that one loop folds, as a pack: compilers vectorise straight-line code.
