@@ -129,8 +129,9 @@ struct FoldRows<Max<E, E>, E> {
 
 /// The counts of elements for which a function holds.
 template <class E> struct CountsOfRows {
+    using Number = Unsigned<typename Ordered<E>::Key>; ///< lanes without a row overflow
     struct State {
-        typename Ordered<E>::Key count;
+        Number count;
     };
     GRIDFOLD_FN static State identity() { return {0}; }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.count += t.count; }
@@ -149,7 +150,7 @@ template <class E> struct CountsOfRows {
                 in,
                 [&](std::size_t row) __attribute__((always_inline)) {
                     return [ of_row = x + row * in.n, holds ](State & s, std::size_t i) __attribute__((always_inline)) {
-                        s.count += static_cast<typename Ordered<E>::Key>(holds(of_row[i]));
+                        s.count += static_cast<Number>(holds(of_row[i]));
                     };
                 },
                 [&](std::size_t row, const State& s) __attribute__((always_inline)) { finish(row, i64(s.count)); });
