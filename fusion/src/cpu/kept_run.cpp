@@ -80,10 +80,15 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     extents_.assign(extents.begin(), extents.end());
 }
 
+/// A row may have several slabs.
+std::size_t KeptRun::elements_of_short_part() const {
+    return unsigned_of(order_.is_flat() ? order_.folded : order_.elements_of_slab());
+}
+
 /// True if a tile has room for several parts of one short slab, or for a row that one call of each fold takes.
 bool KeptRun::has_short_parts() const {
     if (order_.slabs == 0 || order_.blocks > 1) return false;
-    const std::size_t n = unsigned_of(order_.is_flat() ? order_.folded : order_.elements_of_slab());
+    const std::size_t n = elements_of_short_part();
     if (order_.slabs == 1 && order_.cut < 0 && n <= std::min(program_.tile, lane_count) / 2) return true;
     return order_.is_flat() && n <= program_.tile && std::ranges::all_of(program_.folds, [n](const FoldStep& step) {
                return step.fold == nullptr || n <= step.longest_row; // defect: longest row
@@ -198,7 +203,7 @@ void KeptRun::walk_part(Worker& worker, const PartOfOrder& part, std::span<char*
 
 /// Short parts, which lie one after the other: each call takes several at once.
 void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
-    const std::size_t n = unsigned_of(order_.is_flat() ? order_.folded : order_.elements_of_slab());
+    const std::size_t n = elements_of_short_part();
     // Whose positions lie lane by lane, a part by itself needs no permutation.
     const bool alone = !order_.is_flat() && by_lane_ && order_.lanes > 1 && n >= shortest_alone;
     // What is prefetched for the next tile, of a few calls, stays in the first-level cache.
@@ -272,18 +277,12 @@ void KeptRun::fold_short(Worker& worker, std::size_t f, std::size_t parts, std::
 /// The same of the folds that one call folds together, of rows.
 void KeptRun::fold_short(const Worker& worker, const JointStep& step, std::size_t rows, std::size_t n,
                          Ahead ahead) const {
-    const auto states = [&](int fold) -> void* { return fold < 0 ? nullptr : worker.block_state[at(fold)]; };
-    step.kernels->fold_rows({.min = states(step.min),
-                             .max = states(step.max),
-                             .count = states(step.count),
-                             .any = states(step.any),
-                             .all = states(step.all)},
-                            {.n = n,
-                             .rows = rows,
-                             .x = worker.where[0][at(step.value)],
-                             .y = worker.where[0][at(step.scalar)],
-                             .ahead = ahead.data(),
-                             .ahead_bytes = ahead.size()});
+    step.kernels->fold_rows(joint_states(step, worker.block_state), {.n = n,
+                                                                     .rows = rows,
+                                                                     .x = worker.where[0][at(step.value)],
+                                                                     .y = worker.where[0][at(step.scalar)],
+                                                                     .ahead = ahead.data(),
+                                                                     .ahead_bytes = ahead.size()});
 }
 
 /// All threads fold the blocks of one part.

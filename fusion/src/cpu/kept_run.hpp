@@ -79,6 +79,7 @@ private:
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
     void number_positions();
     bool has_short_parts() const;
+    std::size_t elements_of_short_part() const;
     void flush(Worker& worker, std::span<char* const> arrays);
     void next_results(Worker& worker, std::int64_t results, std::span<char* const> arrays);
     void walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);

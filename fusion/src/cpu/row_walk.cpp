@@ -320,13 +320,7 @@ void RowWalk::fold(const Part& part, const Tile& tile) const {
         input.x = x.at;
         input.x_row = x.row_bytes;
         input.y = part.where[at(step.scalar)].at;
-        const auto state = [&](int fold) -> void* { return fold < 0 ? nullptr : part.block[at(fold)]; };
-        step.kernels->fold({.min = state(step.min),
-                            .max = state(step.max),
-                            .count = state(step.count),
-                            .any = state(step.any),
-                            .all = state(step.all)},
-                           input);
+        step.kernels->fold(joint_states(step, part.block), input);
     }
 }
 

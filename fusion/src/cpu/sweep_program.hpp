@@ -87,6 +87,16 @@ struct JointStep {
     int min = -1, max = -1, count = -1, any = -1, all = -1; ///< SweepProgram::folds, or −1
 };
 
+/// The States of a step's folds, of those by fold.
+inline JointStates joint_states(const JointStep& step, const std::vector<char*>& by_fold) {
+    const auto state = [&](int fold) { return fold < 0 ? nullptr : by_fold[static_cast<std::size_t>(fold)]; };
+    return {.min = state(step.min),
+            .max = state(step.max),
+            .count = state(step.count),
+            .any = state(step.any),
+            .all = state(step.all)};
+}
+
 /// The prologue value that fills a `scalar` place.
 struct Splat {
     ValueId value;

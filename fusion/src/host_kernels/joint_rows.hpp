@@ -108,23 +108,23 @@ template <class E> struct ExtremesOfRows {
     }
 };
 
+/// One of them alone, as FoldRows' type.
+template <class E, void* JointStates::*extreme> struct ExtremeOfRows {
+    GRIDFOLD_FN static void fold(const ShortRows& in, void* states) {
+        JointStates one;
+        one.*extreme = states;
+        ExtremesOfRows<E>::fold(one, in);
+    }
+};
 template <class E>
     requires is_floating<E>
 struct FoldRows<Min<E, E>, E> {
-    struct type {
-        GRIDFOLD_FN static void fold(const ShortRows& in, typename Min<E, E>::State* states) {
-            ExtremesOfRows<E>::fold({.min = states}, in);
-        }
-    };
+    using type = ExtremeOfRows<E, &JointStates::min>;
 };
 template <class E>
     requires is_floating<E>
 struct FoldRows<Max<E, E>, E> {
-    struct type {
-        GRIDFOLD_FN static void fold(const ShortRows& in, typename Max<E, E>::State* states) {
-            ExtremesOfRows<E>::fold({.max = states}, in);
-        }
-    };
+    using type = ExtremeOfRows<E, &JointStates::max>;
 };
 
 /// The counts of elements for which a function holds.

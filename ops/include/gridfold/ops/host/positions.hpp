@@ -109,8 +109,8 @@ template <class M, class E, Loops loops> struct Positions {
     /// The elements from which a row by itself is faster than lanes of many rows, where any order is exact.
     static constexpr std::size_t least_of_one_number = 32;
 
-    /// The lanes that share an origin, of which so many are combined at a time: with several numbers each, they stay in
-    /// the first-level cache. Others gain nothing (bench/NOTES.md).
+    /// The lanes with a shared origin that are combined at a time: they have several numbers each, and stay in the
+    /// first-level cache. Others gain nothing (bench/NOTES.md).
     static constexpr std::size_t lanes_at_once = 256;
 
     template <bool masked, class Source>
