@@ -35,9 +35,14 @@ GraphExec::GraphExec(int device, std::span<const KernelNode> nodes) {
         for (const int earlier : node.after) dependencies.push_back(nodes_[static_cast<std::size_t>(earlier)]);
         const driver::KernelNodeParams params = to_params(node.launch);
         CUgraphNode_st* added = nullptr;
-        const bool overlaps = node.launch.may_overlap && cu.graph_add_dependencies.function != nullptr;
+        const bool may_overlap = node.launch.may_overlap && !node.launch.cooperative; // defect: cooperative
+        const bool overlaps = may_overlap && cu.graph_add_dependencies.function != nullptr;
         check(
             cu.graph_add_kernel_node(&added, graph, dependencies.data(), overlaps ? 0 : dependencies.size(), &params));
+        if (node.launch.cooperative) {
+            const driver::AttributeValue yes{1, {}};
+            check(cu.graph_node_set_attribute(added, driver::launch_cooperative, &yes));
+        }
         if (overlaps && !dependencies.empty()) {
             // It starts when all blocks of the previous kernels have called griddepcontrol.launch_dependents or ended.
             constexpr driver::EdgeData programmatic{driver::port_programmatic, 0, driver::edge_programmatic, {}};

@@ -53,8 +53,16 @@ bool allow_cluster(KernelView kernel, int device, int blocks, int threads, int s
     return active > 0;
 }
 
+int resident_blocks(KernelView kernel, int device, int threads, int shared_bytes) {
+    const CurrentDevice current(device);
+    int blocks = 0;
+    check(driver::table().most_active_blocks(&blocks, kernel.function, threads, std::size_t(shared_bytes)));
+    return blocks;
+}
+
 void launch(const Launch& what, StreamView stream) {
-    driver::LaunchAttribute overlapping{driver::launch_overlapping, 1, {}};
+    driver::LaunchAttribute attribute{what.cooperative ? driver::launch_cooperative : driver::launch_overlapping,
+                                      {1, {}}};
     const driver::LaunchConfig config{what.blocks,
                                       1,
                                       1,
@@ -63,8 +71,8 @@ void launch(const Launch& what, StreamView stream) {
                                       1,
                                       what.shared_bytes,
                                       stream.get(),
-                                      &overlapping,
-                                      what.may_overlap ? 1u : 0u};
+                                      &attribute,
+                                      what.cooperative || what.may_overlap ? 1u : 0u};
     check(driver::table().launch_kernel(&config, what.kernel.function, what.parameters, nullptr));
 }
 

@@ -26,7 +26,8 @@ template <class Ours, class Theirs> constexpr bool alike() {
     else
         return (std::is_same_v<Ours, gf::driver::KernelNodeParams> &&
                 std::is_same_v<Theirs, CUDA_KERNEL_NODE_PARAMS_v2>) ||
-               (std::is_same_v<Ours, gf::driver::LaunchConfig> && std::is_same_v<Theirs, CUlaunchConfig>)
+               (std::is_same_v<Ours, gf::driver::LaunchConfig> && std::is_same_v<Theirs, CUlaunchConfig>) ||
+               (std::is_same_v<Ours, gf::driver::AttributeValue> && std::is_same_v<Theirs, CUlaunchAttributeValue>)
 #if CUDA_VERSION >= 12030
                || (std::is_same_v<Ours, gf::driver::EdgeData> && std::is_same_v<Theirs, CUgraphEdgeData>)
 #endif
@@ -104,7 +105,9 @@ LAUNCH(attributes, attrs);
 LAUNCH(attribute_count, numAttrs);
 static_assert(sizeof(gf::driver::LaunchConfig) == sizeof(CUlaunchConfig));
 FIELD(LaunchAttribute, id, CUlaunchAttribute, id);
-FIELD(LaunchAttribute, value, CUlaunchAttribute, value.programmaticStreamSerializationAllowed);
+FIELD(LaunchAttribute, value.yes, CUlaunchAttribute, value.programmaticStreamSerializationAllowed);
+FIELD(LaunchAttribute, value.yes, CUlaunchAttribute, value.cooperative);
+static_assert(sizeof(gf::driver::AttributeValue) == sizeof(CUlaunchAttributeValue));
 static_assert(sizeof(gf::driver::LaunchAttribute) == sizeof(CUlaunchAttribute));
 
 } // namespace

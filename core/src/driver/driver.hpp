@@ -41,11 +41,16 @@ struct KernelNodeParams {
     CUctx_st* context;
 };
 
+/// CUlaunchAttributeValue
+struct AttributeValue {
+    alignas(8) int yes;
+    char unused[60]; // of the union's 64 bytes
+};
+
 /// CUlaunchAttribute
 struct LaunchAttribute {
     int id;
-    alignas(8) int value;
-    char unused[60]; // of the union's 64 bytes
+    AttributeValue value;
 };
 
 /// CUlaunchConfig
@@ -82,6 +87,7 @@ struct EdgeData {
     ENUM(invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE, 717)                     \
     ENUM(invalid_pc, CUDA_ERROR_INVALID_PC, 718)                                           \
     ENUM(launch_failed, CUDA_ERROR_LAUNCH_FAILED, 719)                                     \
+    ENUM(cooperative_too_large, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, 720)              \
     ENUM(invalid_cluster_size, CUDA_ERROR_INVALID_CLUSTER_SIZE, 912)                       \
     ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)               \
     ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)               \
@@ -92,6 +98,7 @@ struct EdgeData {
     ENUM(function_registers, CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                                \
     ENUM(function_shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)        \
     ENUM(function_large_clusters, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 14) \
+    ENUM(launch_cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 2)                           \
     ENUM(launch_overlapping, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)     \
     ENUM(pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                         \
     ENUM(pointer_is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)                           \

@@ -70,6 +70,12 @@ int to_call(CUfunc_st* function, unsigned blocks, unsigned threads, void** param
     return bytes > most_arguments ? invalid_value : success;
 }
 
+int check_room(const KernelCall& call) {
+    const auto lock = locked();
+    const bool fits = int(call.blocks) <= multiprocessors * control().resident_blocks;
+    return !call.cooperative || fits ? success : gf::driver::cooperative_too_large;
+}
+
 void count_wait() {
     const auto lock = locked();
     ++control().waits;

@@ -39,6 +39,7 @@ namespace gf::emulator {
 inline constexpr int success = 0;
 inline constexpr int capture_global = 0;
 inline constexpr unsigned most_shared_bytes = 232'448; ///< of a launch
+inline constexpr int multiprocessors = 4;
 
 struct ThreadState {
     std::vector<CUctx_st*> contexts; ///< the current one last
@@ -84,6 +85,8 @@ template <class Object> int destroy(Object* object) {
 
 /// Sets `call` with copies of the arguments.
 int to_call(CUfunc_st* function, unsigned blocks, unsigned threads, void** parameters, KernelCall& call);
+/// The outcome of a call that launches, or will launch: a cooperative grid must not be larger than the device.
+int check_room(const KernelCall& call);
 
 /// Counts a call that waits.
 void count_wait();

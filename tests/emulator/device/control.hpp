@@ -17,8 +17,9 @@ struct Control {
     /// The local memory of loaded kernels, bytes a thread, in the order in which it is asked for; the last one repeats.
     std::array<int, 4> local_bytes{};
     std::size_t local_bytes_asked = 0;
-    int most_cluster = 16;  ///< the most thread blocks of a cluster that the device has room for
-    std::uint64_t seed = 1; ///< of the order of a kernel's threads; initially GRIDFOLD_EMULATED_SEED
+    int most_cluster = 16;   ///< the most thread blocks of a cluster that the device has room for
+    int resident_blocks = 8; ///< the thread blocks that a multiprocessor has room for, in cooperative launches
+    std::uint64_t seed = 1;  ///< of the order of a kernel's threads; initially GRIDFOLD_EMULATED_SEED
 
     /// Resets all settings and counts and recovers a lost device. Not while it works.
     void (*reset)() = nullptr;
@@ -30,6 +31,7 @@ struct Control {
     long memory = 0;  ///< device and page-locked allocations that live
     long objects = 0; ///< streams, events, modules, graphs, instantiated graphs and user objects that live
     long allocations = 0, instantiations = 0, updates = 0, compilations = 0, launches = 0, waits = 0; ///< so far
+    long cooperative_launches = 0, overlaps_of_cooperative = 0; ///< the latter: edges to a cooperative kernel
     long overlaps = 0;        ///< edges of graphs along which kernels may overlap, so far
     const char* finding = ""; ///< the emulator's first finding in a kernel
 };

@@ -130,6 +130,7 @@ void Device::execute(const KernelCall& call) {
         }
         seed = control.seed * 1'000'003 + ++launches_;
         ++control.launches;
+        control.cooperative_launches += call.cooperative;
         lose_system_stores(control.loses_words);
     }
     std::mt19937_64 random(seed);

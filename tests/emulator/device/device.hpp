@@ -36,6 +36,7 @@ struct KernelCall {
     std::weak_ptr<const HostModule> module; ///< expired if it was unloaded in the meantime
     std::uint32_t blocks = 0, threads = 0;
     std::vector<std::uint64_t> values; ///< the parameters' values; none is larger
+    bool cooperative = false;          ///< its blocks wait for each other
 };
 
 class Device {

@@ -14,7 +14,7 @@ using namespace gf::emulator;
 
 namespace {
 
-constexpr int capability_major = 9, multiprocessors = 4;
+constexpr int capability_major = 9;
 constexpr std::size_t total_memory = std::size_t{1} << 34;
 
 CUctx_st the_context;
@@ -72,7 +72,7 @@ EXPORT int cuDeviceGetName(char* name, int bytes, int) {
 }
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
     *value = attribute == gf::driver::capability_major       ? ::capability_major
-             : attribute == gf::driver::multiprocessor_count ? ::multiprocessors
+             : attribute == gf::driver::multiprocessor_count ? multiprocessors
              : attribute == gf::driver::most_shared_bytes    ? int(most_shared_bytes)
              : attribute == gf::driver::cluster_launch       ? 1
                                                              : 0;
@@ -178,6 +178,10 @@ EXPORT int cuFuncSetAttribute(CUfunc_st*, int attribute, int value) {
 EXPORT int cuOccupancyMaxActiveClusters(int* count, CUfunc_st*, const gf::driver::LaunchConfig* config) {
     if (config->grid_x > 16) return gf::driver::invalid_cluster_size;
     return *count = int(config->grid_x) <= control().most_cluster, gate();
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* count, CUfunc_st*, int, std::size_t) {
+    const auto lock = locked();
+    return *count = control().resident_blocks, gate();
 }
 EXPORT int cuFuncGetAttribute(int* value, int attribute, CUfunc_st*) {
     Control& c = control();

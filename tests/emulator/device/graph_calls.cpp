@@ -32,6 +32,13 @@ EXPORT int cuGraphAddKernelNode_v2(CUgraphNode_st** made, CUgraph_st* graph, CUg
     graph->nodes.push_back(std::move(node));
     return success;
 }
+EXPORT int cuGraphKernelNodeSetAttribute(CUgraphNode_st* node, int attribute, const gf::driver::AttributeValue* value) {
+    if (const int code = gate(); code != success) return code;
+    if (attribute != gf::driver::launch_cooperative) return invalid_value;
+    KernelCall& call = of_handle(node)->call;
+    call.cooperative = value->yes != 0;
+    return check_room(call);
+}
 EXPORT int cuGraphAddDependencies_v2(CUgraph_st* graph, CUgraphNode_st* const* from, CUgraphNode_st* const* to,
                                      const gf::driver::EdgeData* edges, std::size_t count) {
     if (const int code = gate(); code != success) return code;
@@ -50,6 +57,7 @@ EXPORT int cuGraphAddDependencies_v2(CUgraph_st* graph, CUgraphNode_st* const* f
         after->after.push_back(before); // overlapping is permitted, not required
         const auto lock = locked();
         control().overlaps += programmatic;
+        control().overlaps_of_cooperative += programmatic && after->call.cooperative;
     }
     return success;
 }
@@ -64,6 +72,8 @@ EXPORT int cuGraphExecKernelNodeSetParams_v2(CUgraphExec_st* exec, CUgraphNode_s
     KernelCall call;
     if (const int wrong = to_call(p->function, p->grid_x, p->block_x, p->parameters, call); wrong != success)
         return wrong;
+    call.cooperative = of_handle(node)->call.cooperative;
+    if (const int wrong = check_room(call); wrong != success) return wrong;
     const auto lock = locked();
     ++control().updates;
     return exec->update(of_handle(node), std::move(call));

@@ -109,11 +109,15 @@ EXPORT int cuLaunchKernelEx(const LaunchConfig* config, CUfunc_st* function, voi
     if (!is_one(config->grid_y, config->grid_z) || !is_one(config->block_y, config->block_z) ||
         config->shared_bytes > most_shared_bytes)
         return invalid_value;
-    // Overlapping is permitted, not required: kernels do not overlap here.
-    for (unsigned i = 0; i < config->attribute_count; ++i)
-        if (config->attributes[i].id != gf::driver::launch_overlapping) return invalid_value;
     if (const int wrong = to_call(function, config->grid_x, config->block_x, parameters, call); wrong != success)
         return wrong;
+    // Overlapping is permitted, not required: kernels do not overlap here.
+    for (unsigned i = 0; i < config->attribute_count; ++i) {
+        const int id = config->attributes[i].id;
+        if (id != gf::driver::launch_overlapping && id != gf::driver::launch_cooperative) return invalid_value;
+        call.cooperative = call.cooperative || id == gf::driver::launch_cooperative;
+    }
+    if (const int wrong = check_room(call); wrong != success) return wrong;
     const auto lock = locked();
     if (stream == nullptr || stream->captured == nullptr) {
         device().queue.push(stream, [call] { device().execute(call); });

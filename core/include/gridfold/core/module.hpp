@@ -53,6 +53,9 @@ void allow_shared_bytes(KernelView kernel, int device, int bytes);
 /// has no room for one such cluster.
 bool allow_cluster(KernelView kernel, int device, int blocks, int threads, int shared_bytes);
 
+/// The most thread blocks of a cooperative launch of a kernel for each multiprocessor, which runs so many at a time.
+int resident_blocks(KernelView kernel, int device, int threads, int shared_bytes);
+
 /// One launch: a one-dimensional grid of one-dimensional blocks. `parameters` holds the
 /// address of each parameter's value; addresses and values are read only during the call that takes the Launch.
 struct Launch {
@@ -65,6 +68,9 @@ struct Launch {
     /// of a GraphExec do not change it.
     bool may_overlap = false;
     std::uint32_t shared_bytes = 0; ///< dynamic shared memory of a block
+    /// The thread blocks wait for each other: CUDA starts none before it has room for all, of which there are at most
+    /// resident_blocks() for each multiprocessor. Such a kernel does not overlap others. Updates do not change it.
+    bool cooperative = false;
 };
 
 /// True if a kernel of this device can start while the previous kernel of its stream ends.
