@@ -1,6 +1,7 @@
 // Packs the arguments that emit_cuda.hpp describes, and launches.
 #include "emulated_plan.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -20,13 +21,14 @@ constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reach
 
 } // namespace
 
-std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows, int most_cluster) {
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows,
+                                     const cuda::RowSharing& sharing) {
     std::vector<cuda::Kernel> kernels;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
         const bool holds = phase_count(sweep) > 1;
         cuda::Schedule schedule =
-            holds ? cuda::for_held_rows(rows.value(), plan, sweep, cuda::Problems::one, most_cluster).value()
+            holds ? cuda::for_held_rows(rows.value(), plan, sweep, cuda::Problems::one, sharing).value()
                   : cuda::choose_schedule(plan, sweep);
         const bool boxes = schedule.course == cuda::Course::boxes;
         if (rows)
@@ -46,14 +48,19 @@ EmulatedPlan::EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, 
             !cuda::folds_parts(kernel.schedule.course) ? cuda::workspace_bytes(kernel) / sizeof(u64) : 0, 0);
         workspaces_.back().push_back(beyond_workspace);
         orders_.emplace_back();
+        blocks_.emplace_back();
     }
 }
 
 /// Makes a new workspace if the parts of a sweep that keeps dims are others than in the last run.
-void EmulatedPlan::fit_workspace(std::size_t sweep, const FoldOrder& order) {
-    if (!cuda::folds_parts(kernels_[sweep].schedule.course) || order == orders_[sweep]) return;
+void EmulatedPlan::fit_workspace(std::size_t sweep, const FoldOrder& order, std::int64_t blocks) {
+    const cuda::Schedule& schedule = kernels_[sweep].schedule;
+    if (!cuda::folds_parts(schedule.course) || (order == orders_[sweep] && blocks == blocks_[sweep])) return;
+    if (schedule.course == cuda::Course::held_rows && !schedule.cooperates && orders_[sweep].parts > 0) return;
     orders_[sweep] = order;
-    workspaces_[sweep].assign(cuda::workspace_bytes(kernels_[sweep], order) / sizeof(u64), 0);
+    blocks_[sweep] = blocks;
+    workspaces_[sweep].assign(cuda::workspace_bytes(kernels_[sweep], order, blocks) / sizeof(u64), 0);
+    if (kept_dims(plan_.sweeps[SweepId(sweep)]).empty()) workspaces_[sweep][0] = launches_ - 1; // it counts launches
     workspaces_[sweep].push_back(beyond_workspace);
 }
 
@@ -62,7 +69,11 @@ void EmulatedPlan::set_launches(std::uint32_t launches) {
     for (std::size_t s = 0; s < workspaces_.size(); ++s) {
         const bool is_flat = !cuda::folds_parts(kernels_[s].schedule.course);
         const bool exchanges = workspaces_[s].size() > 1;
-        const std::size_t parts = is_flat ? 1 : exchanges ? std::size_t(orders_[s].parts) : 0;
+        const cuda::Schedule& schedule = kernels_[s].schedule;
+        const std::int64_t of_parts = schedule.cooperates                          ? blocks_[s] / schedule.cluster
+                                      : schedule.course == cuda::Course::held_rows ? 1
+                                                                                   : orders_[s].parts;
+        const std::size_t parts = is_flat ? 1 : exchanges ? std::size_t(of_parts) : 0;
         for (std::size_t part = 0; part < parts; ++part)
             workspaces_[s][part * ((workspaces_[s].size() - 1) / parts)] = launches;
     }
@@ -87,14 +98,14 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
 
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
         const FoldOrder order_of_folds = fold_order(plan_.sweeps[s], bound.extents);
-        fit_workspace(s, order_of_folds);
+        std::int64_t blocks = cuda::grid(kernels_[s], order_of_folds);
+        if (kernels_[s].schedule.course == cuda::Course::held_rows)
+            blocks = std::min(blocks, most_clusters * kernels_[s].schedule.cluster);
+        fit_workspace(s, order_of_folds, blocks);
         std::vector<u64> values = cuda::parameter_values(plan_, SweepId(s), kernels_[s], problem_of(plan_, bound, 0),
                                                          arrays, {scalars.data(), workspaces_[s].data(), host.data()});
         std::vector<void*> arguments;
         for (u64& value : values) arguments.push_back(&value);
-        std::int64_t blocks = cuda::grid(kernels_[s], order_of_folds);
-        if (kernels_[s].schedule.course == cuda::Course::held_rows)
-            blocks = std::min(blocks, most_clusters * kernels_[s].schedule.cluster);
         launch(module_.entry(first_entry_ + s), arguments.data(), static_cast<u32>(blocks),
                static_cast<u32>(kernels_[s].schedule.threads), order, seed);
     }
@@ -107,6 +118,10 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
     std::vector<ScalarResult> results;
     for (std::size_t i = 0; i < plan_.scalars.size(); ++i) {
         results.push_back({scalars[scalar_words * i], scalars[scalar_words * i + 1] != 0});
+        const bool is_yielded = std::ranges::any_of(plan_.sweeps, [&](const Sweep& sweep) {
+            return std::ranges::find(sweep.yields, ScalarId(i), &Yield::scalar) != sweep.yields.end();
+        });
+        if (!is_yielded) continue; // by a joined sweep: it only passed a value to the next phase
         const u64* words = &host[host_words * i];
         for (std::size_t w = 0; w < host_words; ++w)
             if (words[w] >> 32 != cuda::tag_of(launches_))

@@ -18,9 +18,10 @@ namespace gf::emulator {
 using namespace plan;
 
 /// The kernels of a plan, one a sweep, with windows but for boxes. `rows`: if given, those for such rows and slabs,
-/// without windows where they are aligned. Sweeps of several phases need `rows`, which a cluster of at most
-/// `most_cluster` blocks must be able to hold.
-std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {}, int most_cluster = 1);
+/// without windows where they are aligned. Sweeps of several phases need `rows`, which the thread blocks that may share
+/// a row must be able to hold.
+std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {},
+                                     const cuda::RowSharing& sharing = {});
 
 /// Keeps workspaces from run to run, like a Prepared.
 class EmulatedPlan {
@@ -30,8 +31,8 @@ public:
                  std::size_t first_entry);
 
     /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory.
-    /// `bound`: host memory, temporaries null. Kernels of held rows have at most `most_clusters` clusters, or blocks
-    /// without clusters. Throws std::runtime_error for the emulator's findings.
+    /// `bound`: host memory, temporaries null. Kernels of held rows have at most `most_clusters` clusters or
+    /// cooperating groups, or blocks without. Throws std::runtime_error for the emulator's findings.
     std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed,
                                   std::int64_t most_clusters = 1 << 20);
 
@@ -39,14 +40,15 @@ public:
     void set_launches(std::uint32_t launches);
 
 private:
-    void fit_workspace(std::size_t sweep, const FoldOrder& order);
+    void fit_workspace(std::size_t sweep, const FoldOrder& order, std::int64_t blocks);
 
     const Plan& plan_;
     std::vector<cuda::Kernel> kernels_;
     const HostModule& module_;
     std::size_t first_entry_;
     std::vector<std::vector<std::uint64_t>> workspaces_;
-    std::vector<FoldOrder> orders_; // of the last run
+    std::vector<FoldOrder> orders_;
+    std::vector<std::int64_t> blocks_; ///< of the last launch // of the last run
     std::uint64_t launches_ = 0;
 };
 

@@ -89,14 +89,51 @@ TEST(EmitPhases, rows_that_registers_and_shared_memory_cannot_hold_have_no_sched
     const gf::Plan plan = joined(graphs[1]);
     EXPECT_FALSE(gf::cuda::for_held_rows(rows_of(1 << 20, 16), plan, plan.sweeps[0], Problems::one));
     for (const std::int64_t length : {1LL << 33, 1LL << 40})
-        EXPECT_FALSE(gf::cuda::for_held_rows(rows_of(length, 16), plan, plan.sweeps[0], Problems::one, 16));
+        EXPECT_FALSE(
+            gf::cuda::for_held_rows(rows_of(length, 16), plan, plan.sweeps[0], Problems::one, {.cluster = 16}));
+}
+
+TEST(EmitPhases, cooperative_grids_hold_rows_that_a_cluster_cannot) {
+    const gf::Plan plan = joined(graphs[0]);
+    const auto schedule_of = [&](std::int64_t length) {
+        return gf::cuda::for_held_rows(rows_of(length, 16), plan, plan.sweeps[0], Problems::one,
+                                       {.cluster = 16, .multiprocessors = 132});
+    };
+    EXPECT_FALSE(schedule_of(524'288)->cooperates); // in a cluster of sixteen
+    ASSERT_TRUE(schedule_of(1 << 21));
+    EXPECT_TRUE(schedule_of(1 << 21)->cooperates);
+    EXPECT_EQ(schedule_of(1 << 21)->cluster, 128);
+    EXPECT_FALSE(schedule_of(1 << 26)) << "more than the device can hold";
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const char* target : {"sm_75", "sm_90", "sm_120"})
+        EXPECT_FALSE(gf::nvrtc::compile(gf::cuda::emit_cuda(plan, SweepId(0), *schedule_of(1 << 21)).source, target,
+                                        gf::cuda::compiler_options(false))
+                         .image.empty())
+            << target;
+}
+
+TEST(EmitPhases, whole_arrays_cooperate_from_a_number_of_elements_on) {
+    const auto cooperates = [](const char* text, std::int64_t length) {
+        const gf::Plan apart = gf::fuse(gf::parse(text));
+        const gf::Plan plan = gf::plan::join_phases(apart, gf::plan::find_chains(apart, gf::plan::Folded::rows_or_all));
+        return gf::cuda::for_held_rows(rows_of(length, 16), plan, plan.sweeps[0], Problems::one,
+                                       {.cluster = 16, .multiprocessors = 132})
+            .has_value();
+    };
+    constexpr auto two = "f(x: f32[n]) -> z = x / max(x)",
+                   three = "f(x: f32[n]) let e = exp(x - max(x)); -> z = e / sum(e)";
+    EXPECT_FALSE(cooperates(two, 1 << 20));
+    EXPECT_TRUE(cooperates(two, 1 << 22));
+    EXPECT_FALSE(cooperates(two, 1 << 24)) << "more than the device can hold";
+    EXPECT_FALSE(cooperates(three, 1 << 17));
+    EXPECT_TRUE(cooperates(three, 1 << 20));
 }
 
 TEST(EmitPhases, clusters_hold_rows_that_a_thread_block_cannot) {
     const gf::Plan plan = joined(graphs[0]);
     const auto schedule_of = [&](std::int64_t length, int most_cluster) {
         return gf::cuda::for_held_rows(rows_of(length, length % 16 == 0 ? 16 : 1), plan, plan.sweeps[0], Problems::one,
-                                       most_cluster);
+                                       {.cluster = most_cluster});
     };
     EXPECT_EQ(schedule_of(16'384, 16)->cluster, 1);
     EXPECT_EQ(schedule_of(65'536, 16)->cluster, 4);

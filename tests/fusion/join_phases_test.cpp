@@ -68,6 +68,37 @@ TEST(JoinPhases, columns_and_whole_folds_are_no_chains) {
     EXPECT_TRUE(chains_of("f(x: f32[n]) -> y = x - mean(x)").empty());
 }
 
+Plan joined_all(std::string_view text) {
+    const Plan plan = fused(text);
+    Plan joined = plan::join_phases(plan, plan::find_chains(plan, plan::Folded::rows_or_all));
+    plan::verify(joined, plan::Phases::several);
+    return joined;
+}
+
+TEST(JoinPhases, a_z_score_of_a_whole_array_is_one_sweep_that_loads_once) {
+    const Plan plan = joined_all("f(x: f32[n]) let m = mean(x); -> z = (x - m) / stddev(x), m = m");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    const plan::Sweep& sweep = plan.sweeps[0];
+    EXPECT_EQ(plan::phase_count(sweep), 2);
+    EXPECT_EQ(count(sweep, Opcode::load), 1);
+    EXPECT_EQ(count(sweep, Opcode::read), 0);
+    ASSERT_EQ(sweep.yields.size(), 1U); // m alone: the deviation only passes from phase to phase
+    EXPECT_EQ(sweep.code[sweep.yields[0].value].phase, 1);
+}
+
+TEST(JoinPhases, whether_a_scalar_is_empty_is_known_to_later_phases) {
+    const Plan plan = joined_all("f(x: i32[n]) let m = max(x where x > 3); -> m = m, d = sum(x - m)");
+    ASSERT_EQ(plan.sweeps.size(), 1U);
+    EXPECT_EQ(count(plan.sweeps[0], Opcode::is_empty), 0);
+    EXPECT_EQ(plan.sweeps[0].yields.size(), 2U);
+}
+
+TEST(JoinPhases, whole_arrays_and_rows_are_chains_of_their_own) {
+    const Plan plan = joined_all("f(x: f32[i, k]) let d = x - mean(x over [k]); -> y = d / max(d)");
+    EXPECT_EQ(plan.sweeps.size(), 2U); // the mean of rows with the maximum of all, then the map
+    EXPECT_TRUE(chains_of("f(x: f32[n]) -> y = x / max(x)").empty());
+}
+
 TEST(JoinPhases, unfused_sweeps_stay_apart) { EXPECT_TRUE(plan::find_chains(unfused(softmax)).empty()); }
 
 TEST(JoinPhases, a_sweep_of_the_rows_results_between_two_keeps_them_apart) {

@@ -54,6 +54,10 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
             const int cluster = kernel.schedule.cluster;
             blocks = std::min(blocks, most_that_map / cluster * cluster);
         }
+        if (kernel.schedule.cooperates) { // the rows of a launch take turns on the device
+            const int cluster = kernel.schedule.cluster;
+            blocks = std::min<std::int64_t>(blocks, loaded.kernels[sweep]->most_cooperating / cluster * cluster);
+        }
         if ((sum += blocks) > most)
             throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.count),
                                  fmt::format("with problem {} they have more than 2^31 - 1 blocks", p),
@@ -65,12 +69,13 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
 
 /// True if windows would help with rows: in the course of rows, a row after the first is not aligned, and long enough
 /// to have slabs that are neither its first nor its last.
-bool rows_need_windows(const Plan& plan, const Sweep& sweep, Course course, const Bound& bound, std::size_t element,
-                       std::size_t pack) {
+bool rows_need_windows(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound,
+                       std::size_t element, std::size_t pack) {
+    if (schedule.one_row) return false;
     for (std::size_t p = 0; p < bound.count; ++p) {
         const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
         if (std::size_t(order.folded) * element % pack == 0) continue;
-        if (is_of_warps(course) || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
+        if (is_of_warps(schedule.course) || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
     }
     return false;
 }
@@ -98,8 +103,7 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
         if (!reads_in_order(plan, sweep, a)) continue;
         const std::size_t pack = // Pack::bytes (device/loads.cuh)
             std::min<std::size_t>(16, size_of(array.type) * std::size_t(schedule.width));
-        if (is_of_rows(schedule.course) &&
-            rows_need_windows(plan, sweep, schedule.course, bound, size_of(array.type), pack))
+        if (is_of_rows(schedule.course) && rows_need_windows(plan, sweep, schedule, bound, size_of(array.type), pack))
             return false;
         for (std::size_t p = 0; p < bound.count; ++p) {
             const BoundProblem problem = problem_of(plan, bound, p);
@@ -141,15 +145,17 @@ int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::count
 
 /// The facts of the bound rows. Arrays that are staged are aligned by Layout.
 RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
-    RowFacts facts{.alignment = 16};
+    RowFacts facts{.alignment = 16, .whole_slabs = true};
     for (std::size_t p = 0; p < bound.count; ++p) {
         const BoundProblem problem = problem_of(plan, bound, p);
         const FoldOrder order = fold_order(sweep, problem.extents);
         facts.longest = std::max(facts.longest, order.folded); // defect: longest row
         facts.blocks += order.parts * order.blocks;
         facts.shortest = p == 0 ? order.folded : std::min(facts.shortest, order.folded);
+        facts.whole_slabs = facts.whole_slabs && order.folded % slab_elements == 0;
         facts.slabs = std::max(facts.slabs, (order.slabs + order.blocks - 1) / order.blocks);
-        facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
+        if (!kept_dims(sweep).empty())
+            facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
         for (const ArrayId a : loaded_arrays(sweep)) {
             const BoundArray& of_problem = problem.arrays[a.index()];
             if (!reads_in_order(plan, sweep, a) || needs_memory(plan.arrays[a], of_problem)) continue;
@@ -220,7 +226,7 @@ bool overwrites_gathers(const Plan& plan, const Sweep& sweep, const Bound& bound
 /// The schedule of a chain's joined sweep for what is bound, if its rows can be held. A value of a row is read by the
 /// number of the row: not through strides.
 std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chain, Problems problems,
-                                     const Bound& bound, int most_cluster) {
+                                     const Bound& bound, const RowSharing& sharing) {
     if (bound.count == 0) return {};
     const PlanOfBound of_bound(*loader.plan_with({chain}), bound);
     const Plan& plan = *of_bound;
@@ -228,25 +234,24 @@ std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chai
     for (const ArrayId a : loaded_arrays(sweep))
         if (plan.arrays[a].strided && plan.arrays[a].dims.size() < sweep.dims.size()) return {};
     if (overwrites_gathers(plan, sweep, bound)) return {};
-    const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, most_cluster);
+    const auto chosen = for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, sharing);
     if (!chosen || chosen->shared_bytes + bytes_of_states(sweep, *chosen) > loader.shared_bytes()) return {};
     return chosen;
 }
 
 std::vector<Chain> chains_to_join(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins,
-                                  int most_cluster) {
+                                  const RowSharing& sharing) {
     std::vector<Chain> joined;
     if (joins == Joins::none) return joined;
     for (const Chain& chain : loader.chains())
-        if (for_chain_of(loader, chain, problems, bound, most_cluster)) joined.push_back(chain);
+        if (for_chain_of(loader, chain, problems, bound, sharing)) joined.push_back(chain);
     return joined;
 }
 
 /// The schedule of a sweep for what is bound, before windows.
 Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, std::int64_t blocks, const Bound& bound,
-                      int most_cluster) {
-    if (phase_count(sweep) > 1)
-        return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, most_cluster);
+                      const RowSharing& sharing) {
+    if (phase_count(sweep) > 1) return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, sharing);
     const Schedule chosen = choose_schedule(plan, sweep, problems, blocks);
     return for_tiles_of(plan, sweep, for_parts_of(plan, sweep, chosen, bound), bound);
 }
@@ -254,8 +259,8 @@ Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, s
 } // namespace
 
 bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound& bound, Joins joins) {
-    const int most_cluster = loader.most_cluster();
-    if (loaded.joined != chains_to_join(loader, loaded.problems, bound, joins, most_cluster)) return false;
+    const RowSharing sharing = loader.row_sharing();
+    if (loaded.joined != chains_to_join(loader, loaded.problems, bound, joins, sharing)) return false;
     const PlanOfBound of_bound(*loaded.plan, bound);
     const Plan& plan = *of_bound;
     return std::ranges::all_of(plan.sweeps.ids(), [&](SweepId id) {
@@ -263,7 +268,7 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
         if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
         if (is_of_rows(schedule.course) || schedule.course == Course::boxes) {
-            Schedule wanted = for_sweep_of(plan, sweep, loaded.problems, 0, bound, most_cluster);
+            Schedule wanted = for_sweep_of(plan, sweep, loaded.problems, 0, bound, sharing);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;
             if (wanted != schedule) return false; // defect: course of rows
@@ -277,8 +282,8 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
 Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bound& bound, Joins joins,
                            const LoadedPlan* in_use) {
     Schedules schedules;
-    const int most_cluster = loader.most_cluster(); // once: another thread may lower it
-    schedules.joined = chains_to_join(loader, problems, bound, joins, most_cluster);
+    const RowSharing sharing = loader.row_sharing(); // once: another thread may lower it
+    schedules.joined = chains_to_join(loader, problems, bound, joins, sharing);
     if (in_use != nullptr && in_use->joined != schedules.joined) in_use = nullptr;
     const std::shared_ptr<const Plan> contiguous = loader.plan_with(schedules.joined);
     const PlanOfBound of_bound(*contiguous, bound);
@@ -291,7 +296,7 @@ Schedules choose_schedules(const PlanLoader& loader, Problems problems, const Bo
                 blocks += order.parts * order.blocks;
             else
                 ++blocks;
-        Schedule schedule = for_sweep_of(plan, sweep, problems, blocks, bound, most_cluster);
+        Schedule schedule = for_sweep_of(plan, sweep, problems, blocks, bound, sharing);
         if (!are_aligned(plan, sweep, schedule, bound)) schedule = for_unaligned(plan, sweep, schedule);
         const Schedule* const before = in_use != nullptr ? &in_use->kernels[id]->emitted.schedule : nullptr;
         const bool stays = before && problems == Problems::one && before->realigns &&
@@ -318,11 +323,12 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
             const FoldOrder order = order_of(loaded, s, problems, p);
             if (one) // whole folds use any workspace alike, rows by warps none
                 layout.forms.push_back(
-                    exchanges_by_part(kernel.schedule.course)
+                    exchanges_by_part(kernel.schedule.course) || kernel.schedule.cooperates
                         ? WorkspaceForm{layout.bytes, order.parts, order.blocks, order.slab_results, order.results}
                         : WorkspaceForm{layout.bytes});
             if (one ? kernel.finishes : kernel.words > 0 && order.blocks > 1)
-                layout.workspaces[s][p] = take(layout.bytes, workspace_bytes(kernel, order)); // defect: workspace
+                layout.workspaces[s][p] =
+                    take(layout.bytes, workspace_bytes(kernel, order, layout.blocks[s][p])); // defect: workspace
         }
     }
     layout.tables_at = layout.bytes;

@@ -84,6 +84,8 @@ std::vector<std::string> compiler_options(bool fast_math) {
     return options;
 }
 
+int most_of_row(const Schedule& schedule) { return int(std::bit_ceil(unsigned(schedule.cluster))); }
+
 std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     // A sweep that only stores takes a slab a block, or a few if that leaves enough blocks: a persistent grid costs it
     // 10 % (bench/NOTES.md).
@@ -141,8 +143,15 @@ std::size_t workspace_bytes(const Kernel& kernel) {
     return sizeof(std::uint64_t) * std::size_t(device::Slots::count(kernel.words, int(max_blocks))); // defect: words
 }
 
-std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order) {
-    if (!folds_parts(kernel.schedule.course)) return workspace_bytes(kernel);
+std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order, std::int64_t blocks) {
+    const Schedule& schedule = kernel.schedule;
+    if (!folds_parts(schedule.course)) return workspace_bytes(kernel);
+    if (schedule.course == Course::held_rows && !schedule.cooperates) // the number of its last launch
+        return sizeof(std::uint64_t) * std::size_t(device::Slots::header);
+    if (schedule.cooperates)
+        return sizeof(std::uint64_t) *
+               std::size_t(blocks / schedule.cluster *
+                           device::RowSlots::of_group(kernel.words, most_of_row(schedule), kernel.phases));
     if (order.blocks == 1 || !exchanges_by_part(kernel.schedule.course)) return 0;
     return sizeof(std::uint64_t) *
            std::size_t(order.parts * // defect: parts' slots

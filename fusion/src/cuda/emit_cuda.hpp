@@ -27,8 +27,9 @@ struct Kernel {
     std::string source;
     std::vector<KernelParameter> parameters;
     Schedule schedule;
-    int words = 0;         ///< 32-bit words of one state of every fold
-    int loaded_bytes = 0;  ///< bytes of one element of all loaded arrays
+    int words = 0;        ///< 32-bit words of one state of every fold
+    int loaded_bytes = 0; ///< bytes of one element of all loaded arrays
+    int phases = 1;
     bool finishes = false; ///< folds or yields: needs a workspace; scalars and host in the flat course
 };
 
@@ -45,6 +46,8 @@ std::string sweep_text(const Plan& plan, SweepId sweep);
 /// approximated, so that the CPU backend gives the same bits.
 std::vector<std::string> compiler_options(bool fast_math);
 
+/// The most thread blocks of a row in a kernel that cooperates, as its slots count them: a power of 2.
+int most_of_row(const Schedule& schedule);
 /// Throws InvalidBinding if the domain has more elements than a launch can visit; the message begins with `whose`.
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose = {});
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).
@@ -55,6 +58,7 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order);
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order);
 /// Device memory that a kernel keeps between launches.
 std::size_t workspace_bytes(const Kernel& kernel);
-std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order);
+/// `blocks`: of the launch, in the course of held rows.
+std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order, std::int64_t blocks = 0);
 
 } // namespace gf::cuda

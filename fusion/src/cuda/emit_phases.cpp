@@ -43,6 +43,7 @@ void Emitter::phase(int number) {
     const bool keeps =
         std::ranges::any_of(results_of(sweep_, number), [&](ValueId v) { return kept[v] || divisor[v]; });
     out_.line("static constexpr bool keeps = {};", keeps);
+    if (schedule_.cooperates) out_.line("static constexpr int number = {};", number);
     const Table<ValueId, bool> by = values_of_elements(sweep_, number, schedule_.holds_values).divisors;
     out_.line("static constexpr bool divides = {};", std::ranges::find(by, true) != by.end());
     stored(cuda::element_stores(sweep_, number));
@@ -106,9 +107,11 @@ void Emitter::finish_of(int phase) {
             value(v, false);
     }
     const std::vector<Store> stores = cuda::result_stores(sweep_, phase);
-    const bool of_first = schedule_.cluster > 1 && !stores.empty();
+    const std::vector<Yield> yields = yields_of(sweep_, phase);
+    const bool of_first = schedule_.cluster > 1 && !(stores.empty() && yields.empty());
     if (of_first) out_.open("if (block % cluster == 0) {{");
     store_results(stores);
+    yield_scalars(yields);
     if (of_first) out_.close();
     for (const ValueId v : results) {
         if (kept[v]) out_.line("kept.v{0} = v{0};", v);

@@ -30,7 +30,12 @@ void Emitter::finish() {
     if (schedule_.course != Course::flat) return finish_result();
     out_.open("GRIDFOLD_FN void finish(const Folds::States<1>&{}, u32 tag) const {{", reads_states() ? " s" : "");
     for (const ValueId v : values_where(sweep_, is_after_folds)) value(v, false);
-    for (const Yield& y : sweep_.yields) {
+    yield_scalars(sweep_.yields);
+    out_.close();
+}
+
+void Emitter::yield_scalars(const std::vector<Yield>& yields) {
+    for (const Yield& y : yields) {
         const DType type = plan_.scalars[y.scalar].type;
         out_.line("yield<{}>(scalars + {}, host ? host + {} : nullptr, tag, {}, {});", spell_stored(type), y.scalar,
                   3 * y.scalar.number(), spell_narrowed(type, fmt::format("v{}", y.value)), // defect: yielded
@@ -38,7 +43,6 @@ void Emitter::finish() {
         for (const Output& output : plan_.outputs)
             if (output.scalar == y.scalar) out_.note(output.name);
     }
-    out_.close();
 }
 
 void Emitter::finish_result() {

@@ -48,9 +48,10 @@ Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer:
       dims_of_row_(schedule.course == Course::rows ? leading_kept_dims(sweep_) : 0), out_(notes) {
     kernel_.schedule = schedule;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
-    kernel_.parameters = kernel_parameters(plan, sweep_, schedule.course);
+    kernel_.parameters = kernel_parameters(plan, sweep_, schedule.course, schedule.cooperates);
     kernel_.finishes = finishes(sweep_);
-    if (folds_parts(schedule.course) && !sweep_.yields.empty())
+    kernel_.phases = phase_count(sweep_);
+    if (folds_parts(schedule.course) && schedule.course != Course::held_rows && !sweep_.yields.empty())
         throw InternalError("a sweep whose folds keep dims yields a scalar");
     for (const Fold& f : sweep_.folds) kernel_.words += f.monoid->state_words(f.element, f.accumulator);
 }
@@ -150,12 +151,21 @@ void Emitter::constants() {
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
     number("cluster", schedule_.cluster, 1);
+    if (schedule_.cooperates) {
+        number("most_blocks", most_of_row(schedule_), 1);
+        number("state_words", kernel_.words, 0);
+        number("phases", kernel_.phases, 1);
+    }
     if (holds)
         number("held_words",
                held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width).bytes * schedule_.width / 4, 0);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
+    fact("cooperates", schedule_.cooperates);
+    fact("yields", holds && !sweep_.yields.empty());
+    fact("one_row", schedule_.one_row);
     fact("copies_elements", schedule_.copies_elements);
     fact("several_slabs", schedule_.several_slabs);
+    fact("whole_slabs", schedule_.whole_slabs);
     fact("several_blocks", schedule_.several_blocks);
     fact("rest_at_once", schedule_.rest_at_once);
     fact("tail_early", schedule_.tail_early);
@@ -426,8 +436,9 @@ void Emitter::entry() {
     }
     if (schedule_.problems == Problems::many) parameters = "const u64* records, const u64* places";
     // Without a minimum number of blocks, ptxas spills registers to make more blocks resident.
-    const std::string cluster =
-        schedule_.cluster == 1 ? "" : fmt::format("__cluster_dims__({}, 1, 1) ", schedule_.cluster);
+    const std::string cluster = schedule_.cluster == 1 || schedule_.cooperates
+                                    ? ""
+                                    : fmt::format("__cluster_dims__({}, 1, 1) ", schedule_.cluster);
     out_.open("extern \"C\" __global__ void {}__launch_bounds__({}, {}) gridfold_sweep({}) {{", cluster,
               schedule_.threads, schedule_.resident, parameters);
     if (schedule_.problems == Problems::many) {

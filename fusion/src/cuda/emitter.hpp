@@ -64,6 +64,7 @@ private:
     /// finish() of a kernel whose folds keep dims: computes and stores one result.
     void finish_result();
     void store_results(const std::vector<Store>& stores);
+    void yield_scalars(const std::vector<Yield>& yields);
     void entry();
 
     // Of held rows (emit_phases.cpp): a struct for each phase, derived from Sweep.

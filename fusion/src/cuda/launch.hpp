@@ -65,7 +65,8 @@ template <class Use> void with_launch(const LoadedPlan& loaded, SweepId sweep, c
     addresses.reserve(values.size());
     for (std::uint64_t& value : values) addresses.push_back(&value);
     use(Launch{kernel.kernel, one.blocks, static_cast<std::uint32_t>(kernel.emitted.schedule.threads), addresses.data(),
-               overlaps(loaded, one), static_cast<std::uint32_t>(kernel.emitted.schedule.shared_bytes)});
+               overlaps(loaded, one), static_cast<std::uint32_t>(kernel.emitted.schedule.shared_bytes),
+               kernel.emitted.schedule.cooperates});
 }
 
 } // namespace gf::cuda

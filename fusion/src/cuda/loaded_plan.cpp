@@ -84,8 +84,8 @@ constexpr int largest_cluster = 16; // of any device
 } // namespace
 
 PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options)
-    : plan_(std::move(plan)), chains_(find_chains(*plan_)), device_(device_of(device)), options_(options),
-      most_cluster_(device_.has_clusters ? largest_cluster : 1) {}
+    : plan_(std::move(plan)), chains_(find_chains(*plan_, Folded::rows_or_all)), device_(device_of(device)),
+      options_(options), row_sharing_{device_.has_clusters ? largest_cluster : 1, device_.multiprocessors} {}
 
 std::shared_ptr<const Plan> PlanLoader::plan_with(const std::vector<Chain>& joined) const {
     if (joined.empty()) return plan_;
@@ -161,6 +161,7 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load_anew(Problems problems, const
 std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(const Plan& plan, SweepId sweep, Schedule schedule,
                                                                    std::shared_ptr<const LoadedKernel> kernel) const {
     if (kernel->facts.local_bytes <= spill_allowed(schedule) || schedule.resident == 1) return kernel;
+    if (schedule.cooperates) return kernel; // with fewer resident blocks a row may have no room
     const auto load_one = [&] { return load_kernels(plan, {&sweep, 1}, {&schedule, 1})[0]; };
     const int most = std::exchange(schedule.resident, 1);
     const std::shared_ptr<const LoadedKernel> least = load_one();
@@ -201,10 +202,19 @@ PlanLoader::load_kernels(const Plan& plan, std::span<const SweepId> sweeps, std:
         kernel.kernel = kernel.module->kernel("gridfold_sweep");
         const Schedule& schedule = schedules[i];
         if (schedule.shared_bytes > 0) allow_shared_bytes(kernel.kernel, device(), schedule.shared_bytes);
-        if (schedule.cluster > 1 &&
-            !allow_cluster(kernel.kernel, device(), schedule.cluster, schedule.threads, schedule.shared_bytes)) {
-            most_cluster_.store(std::min(most_cluster(), schedule.cluster / 2), std::memory_order_relaxed);
-            throw ClusterTooLarge();
+        if (schedule.cooperates) {
+            kernel.most_cooperating = device_.multiprocessors *
+                                      resident_blocks(kernel.kernel, device(), schedule.threads, schedule.shared_bytes);
+            if (kernel.most_cooperating < schedule.cluster) {
+                const std::lock_guard lock(mutex_);
+                row_sharing_.multiprocessors = 0;
+                throw NoRoomForRow();
+            }
+        } else if (schedule.cluster > 1 &&
+                   !allow_cluster(kernel.kernel, device(), schedule.cluster, schedule.threads, schedule.shared_bytes)) {
+            const std::lock_guard lock(mutex_);
+            row_sharing_.cluster = std::min(row_sharing_.cluster, schedule.cluster / 2);
+            throw NoRoomForRow();
         }
         kernel.facts = facts_of(kernel.kernel, device()); // loads the kernel now, since a capture cannot
         kernel.was_cached = images[key_of_kernel[i]].was_cached;

@@ -41,6 +41,7 @@ struct LoadedKernel {
     std::shared_ptr<const Module> module; ///< shared by sweeps of the same text
     KernelView kernel;
     KernelFacts facts;
+    int most_cooperating = 0; ///< thread blocks on the device, if they cooperate
     bool was_cached = false;
 };
 
@@ -61,8 +62,8 @@ struct Schedules {
     friend bool operator==(const Schedules&, const Schedules&) = default;
 };
 
-/// The device has no room for a kernel's clusters. PlanLoader::most_cluster() is lower from then on.
-struct ClusterTooLarge {};
+/// The device has no room for the thread blocks that share a row. PlanLoader::row_sharing() is lower from then on.
+struct NoRoomForRow {};
 
 /// Loads a plan on one device, once for each choice of schedules. Thread-safe.
 class PlanLoader {
@@ -78,15 +79,18 @@ public:
     int device() const noexcept { return device_.ordinal; }
     /// The most shared memory of a thread block.
     int shared_bytes() const noexcept { return device_.shared_bytes; }
-    /// The most thread blocks of a cluster: 1 if the device has no clusters. load() throws ClusterTooLarge if the
-    /// device has no room for a schedule's cluster. This number is then lower, and the caller chooses schedules again.
-    int most_cluster() const noexcept { return most_cluster_.load(std::memory_order_relaxed); }
+    /// The thread blocks that may share a row. load() throws NoRoomForRow if the device has no room for those of a
+    /// schedule. There are fewer then, and the caller chooses schedules again.
+    RowSharing row_sharing() const {
+        const std::lock_guard lock(mutex_);
+        return row_sharing_;
+    }
     Health& health() const noexcept { return health_; }
 
     /// The plan with these schedules. The first call with a schedule emits, compiles (in parallel, through the cache)
     /// and loads; where a kernel spills registers, it is compiled again for fewer resident blocks. Calls for loaded
     /// plans do not wait for a compilation. Without a compiler the answer may be a loaded plan with other schedules
-    /// that reads the same arrays by strides. Throws DeviceError, CompileError, ClusterTooLarge.
+    /// that reads the same arrays by strides. Throws DeviceError, CompileError, NoRoomForRow.
     std::shared_ptr<const LoadedPlan> load(Problems problems, const Schedules& schedules) const;
 
 private:
@@ -107,9 +111,9 @@ private:
     Device device_;
     BuildOptions options_;
     mutable Health health_;
-    mutable std::atomic<int> most_cluster_;
     mutable std::mutex compiling_; ///< held while plans are loaded; locked before mutex_
-    mutable std::mutex mutex_;     ///< guards loaded_ and plans_
+    mutable std::mutex mutex_;     ///< guards what follows
+    mutable RowSharing row_sharing_;
     mutable std::vector<std::pair<std::vector<Chain>, std::shared_ptr<const Plan>>> plans_;
     mutable std::vector<Entry> loaded_;
 };

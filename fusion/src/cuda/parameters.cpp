@@ -102,7 +102,7 @@ bool shifts(const Plan& plan, const Sweep& sweep) {
            reads_in_order(plan, sweep) && !by_coordinates(plan, sweep);
 }
 
-std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course) {
+std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course, bool cooperates) {
     using enum ParameterKind;
     const std::vector<ArrayId> arrays = loaded_arrays(sweep);
     std::vector<KernelParameter> all;
@@ -132,9 +132,9 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
     for (const Store& s : sweep.stores)
         if (!is_flat(s, plan, sweep))
             for (const DimId d : plan.arrays[s.array].dims) all.push_back({.kind = stride, .array = s.array, .dim = d});
-    const bool yields = course == Course::flat && finishes(sweep);
+    const bool yields = !sweep.yields.empty() || (course == Course::flat && finishes(sweep));
     if (yields || std::ranges::any_of(sweep.code, reads_scalar)) all.push_back({.kind = scalars});
-    if (finishes(sweep) && !is_of_warps(course)) all.push_back({.kind = workspace});
+    if (yields || cooperates || (finishes(sweep) && !is_of_warps(course))) all.push_back({.kind = workspace});
     if (yields) all.push_back({.kind = host});
     return all;
 }

@@ -61,8 +61,9 @@ struct KernelParameter {
     int merged = 0;     ///< a dim of FoldOrder
 };
 
-/// The parameters in the order of the kernel's signature.
-std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course);
+/// The parameters in the order of the kernel's signature. `cooperates`: as in Schedule.
+std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sweep, Course course,
+                                               bool cooperates = false);
 
 /// The arrays that the sweep loads, each once.
 std::vector<ArrayId> loaded_arrays(const Sweep& sweep);

@@ -75,8 +75,16 @@ std::vector<Store> result_stores(const Sweep& sweep, int phase) {
     return of_phase(sweep, result_stores(sweep), phase + 1);
 }
 
+std::vector<Yield> yields_of(const Sweep& sweep, int phase) {
+    std::vector<Yield> yields = sweep.yields;
+    std::erase_if(yields, [&](const Yield& y) { return sweep.code[y.value].phase != phase + 1; });
+    return yields;
+}
+
+bool is_of_result(const Sweep& sweep, const Instruction& i) { return is_per_result(sweep, i) || is_after_folds(i); }
+
 std::vector<ValueId> results_of(const Sweep& sweep, int phase) {
-    std::vector<ValueId> values = values_where(sweep, is_per_result);
+    std::vector<ValueId> values = values_where(sweep, is_of_result);
     std::erase_if(values, [&](ValueId v) { return sweep.code[v].phase != phase + 1; });
     return values;
 }
@@ -88,14 +96,17 @@ PhaseValues values_of_elements(const Sweep& sweep, int phase, bool holds) {
         for (const ValueId v : sweep.code.ids()) before[v] = before[v] || earlier.computed[v];
     }
     return values_for(sweep, roots_of_elements(sweep, phase), [&](ValueId v) {
-        if (is_per_result(sweep, sweep.code[v])) return Source::kept;
+        if (is_of_result(sweep, sweep.code[v])) return Source::kept;
         return before[v] && is_costly(sweep.code[v]) ? Source::held : Source::computed;
     });
 }
 
 PhaseValues values_of_results(const Sweep& sweep, int phase) {
-    return values_for(sweep, results_of(sweep, phase), [&](ValueId v) {
-        const bool is_earlier = is_per_result(sweep, sweep.code[v]) && sweep.code[v].phase <= phase;
+    std::vector<ValueId> roots = results_of(sweep, phase);
+    for (const Yield& y : yields_of(sweep, phase))
+        if (y.empty.valid()) roots.push_back(y.empty);
+    return values_for(sweep, roots, [&](ValueId v) {
+        const bool is_earlier = is_of_result(sweep, sweep.code[v]) && sweep.code[v].phase <= phase;
         return is_earlier ? Source::kept : Source::computed;
     });
 }
@@ -110,7 +121,7 @@ Table<ValueId, bool> kept_values(const Sweep& sweep) {
 
 bool divides_by_result(const Sweep& sweep, const Instruction& i) {
     return i.map == &map_op::divide && i.opcode == Opcode::map && i.compute == DType::f32 && is_per_element(sweep, i) &&
-           is_per_result(sweep, sweep.code[i.operands[1]]);
+           is_of_result(sweep, sweep.code[i.operands[1]]);
 }
 
 Table<ValueId, bool> divisors(const Sweep& sweep) {

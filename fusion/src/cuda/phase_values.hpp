@@ -20,6 +20,10 @@ struct PhaseValues {
 /// The stores of a phase's elements, and of the results of its folds.
 std::vector<Store> element_stores(const Sweep& sweep, int phase);
 std::vector<Store> result_stores(const Sweep& sweep, int phase);
+/// The yields of values that a phase's folds determine.
+std::vector<Yield> yields_of(const Sweep& sweep, int phase);
+/// True if the value is computed from complete folds: for each row, or for whole arrays once.
+bool is_of_result(const Sweep& sweep, const Instruction& i);
 /// The values of results that a phase's folds determine.
 std::vector<ValueId> results_of(const Sweep& sweep, int phase);
 

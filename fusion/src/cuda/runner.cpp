@@ -105,7 +105,7 @@ GraphExec make_graph(const LoadedPlan& loaded, std::vector<SweepLaunch> launches
         nodes.push_back(
             {{kernel.kernel, launches[i].blocks, static_cast<std::uint32_t>(kernel.emitted.schedule.threads),
               addresses[i].data(), overlaps(loaded, launches[i]),
-              static_cast<std::uint32_t>(kernel.emitted.schedule.shared_bytes)},
+              static_cast<std::uint32_t>(kernel.emitted.schedule.shared_bytes), kernel.emitted.schedule.cooperates},
              after[i]});
     }
     return {loaded.device, nodes};
@@ -211,7 +211,7 @@ std::shared_ptr<const LoadedPlan> CudaRunner::load_for(const Bound& bound) {
     const Schedules wanted = choose_schedules(*loader_, problems_, bound, joins_, loaded_.get());
     try {
         return loader_->load(problems_, wanted);
-    } catch (const ClusterTooLarge&) {
+    } catch (const NoRoomForRow&) {
         return load_for(bound);
     } catch (const nvrtc::Unavailable&) { // the kernels of single sweeps may be there
         if (wanted.joined.empty()) throw;

@@ -40,11 +40,14 @@ struct Schedule {
     int row_packs = 1;           ///< packs of a thread in one row
     bool by_elements = false;    ///< unaligned arrays are read element by element: windows would take longer
     bool several_slabs = false;  ///< blocks of rows have several slabs
+    bool whole_slabs = false;    ///< rows have several slabs, none of which has fewer elements than others
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.
     int slab_warps = 1;           ///< warps that share a slab
     int slabs = 1;                ///< of a block of a row
     int cluster = 1;              ///< thread blocks that share a row
+    bool cooperates = false;      ///< they are no cluster, and pass each other states through device memory
+    bool one_row = false;         ///< whole arrays: only their last pack may be no whole one
     bool copies_elements = false; ///< by_elements, from arrays of 4 bytes and more to shared memory
     int shared_bytes = 0;         ///< dynamic, of a thread block
     bool holds_values = false;    ///< functions of elements are computed in one phase and held for later ones
@@ -77,6 +80,7 @@ struct RowFacts {
     int alignment = 1;         ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
     std::int64_t shortest = 1; ///< elements
     std::int64_t slabs = 1;    ///< the most of a block
+    bool whole_slabs = false;  ///< no slab has fewer elements than others
 };
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {
@@ -89,10 +93,16 @@ TileFacts tile_facts(const Plan& plan, const Sweep& sweep);
 Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles, Problems problems);
 /// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
 Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule);
-/// The schedule of a joined sweep (plan/join_phases.hpp), if a warp, a thread block or a cluster of at most
-/// `most_cluster` thread blocks can hold such rows.
+/// The thread blocks that may share a held row.
+struct RowSharing {
+    int cluster = 1;         ///< the most of a cluster
+    int multiprocessors = 0; ///< those of a device on which a row's thread blocks may cooperate; 0: they may not
+    friend bool operator==(const RowSharing&, const RowSharing&) = default;
+};
+/// The schedule of a joined sweep (plan/join_phases.hpp), if a warp, a thread block, or the thread blocks that may
+/// share a row can hold such rows; for whole arrays, if that takes less time than several sweeps.
 std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
-                                      int most_cluster = 1);
+                                      const RowSharing& sharing = {});
 /// The schedule for unaligned arrays. Windows are a third of a kernel's text, so kernels that need none have none.
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule);
 /// At most the bytes of static shared memory that a kernel of held rows has for the states of its warps.

@@ -7,6 +7,7 @@
 #include "cuda/phase_values.hpp"
 #include "cuda/schedule.hpp"
 #include "cuda/sweep_sizes.hpp"
+#include "plan/join_phases.hpp"
 
 namespace gf::cuda {
 
@@ -18,6 +19,10 @@ constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1
 constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 f32 in 64 words 0.84 → 0.79 of a copy
 constexpr int most_held_words = 64; ///< … of a longer row: of 16K f32 in 256 threads, not 512, 884 → 592 us
 constexpr int warps_of_held = 8; ///< … of a row of so many warps or fewer; softmax of 8,192 f32 in 4 587 → 653 us
+constexpr int warps_of_shared_row = 4;          ///< of a thread block; softmax of 1M f32 in 8 932 → 1,005 us
+constexpr int elements_of_two_phases = 24'000;  ///< of a multiprocessor, in whole arrays (bench/NOTES.md)
+constexpr int elements_of_three_phases = 2'000; ///< … that three sweeps or more would read
+constexpr int warps_of_whole = 16;              ///< … z-score of 2^22 B in 8 8.3 → 8.8 us, of 2^24 B 16.8 → 18.2
 constexpr int threads_of_held = 1024;    ///< resident, wanted for held rows: softmax of 64 f32 0.74 → 0.80 of a copy
 constexpr int elements_of_batch = 16;    ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
 constexpr int registers_of_batches = 92; ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
@@ -78,6 +83,7 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
                     .strided = schedule.strided};
     chosen.by_elements = has_empty_packs(rows);
     chosen.several_slabs = longest.slabs > 1;
+    chosen.whole_slabs = chosen.several_slabs && rows.whole_slabs && schedule.problems == Problems::one;
     chosen.several_blocks = longest.blocks > 1;
     if (chosen.several_blocks)
         chosen.threads = std::max(32 * int(std::bit_ceil(std::uint64_t(longest.blocks))), chosen.threads);
@@ -115,6 +121,7 @@ struct Shares {
     int slab_warps = 1;
     int warps = 1;   ///< of the row, in each thread block
     int cluster = 1; ///< thread blocks
+    bool cooperate = false;
 };
 
 /// The shares of a row in one thread block. It has `blocks` blocks; a thread would hold `words` if each had one warp.
@@ -155,9 +162,37 @@ Shares shares_of_cluster(std::int64_t blocks, std::int64_t words, int most_slab_
     return shares;
 }
 
+/// The same of a cooperative grid, whose thread blocks have one block each, and at most `warps` warps.
+std::optional<Shares> shares_of_grid(std::int64_t blocks, int most_slab_warps, int warps, int multiprocessors) {
+    const std::int64_t resident = (blocks + multiprocessors - 1) / multiprocessors; // of a multiprocessor
+    const auto room = std::bit_floor(std::uint64_t(most_warps_of_multiprocessor / resident));
+    if (room == 0) return {};
+    const int slab_warps = std::min({most_slab_warps, warps, int(room)});
+    return Shares{.slab_warps = slab_warps, .warps = slab_warps, .cluster = int(blocks), .cooperate = true};
+}
+
+/// The shares of a row, or of whole arrays, unless these are better swept several times.
+std::optional<Shares> shares_of_row(const RowFacts& rows, const Sweep& sweep, std::int64_t words, int most_slab_warps,
+                                    const RowSharing& sharing) {
+    const std::int64_t blocks = fold_order(rows.longest).blocks;
+    const bool is_whole = kept_dims(sweep).empty(), may_cooperate = sharing.multiprocessors > 0 && blocks > 1;
+    if (is_whole) {
+        const int least = phase_count(sweep) > 2 ? tuned::elements_of_three_phases : tuned::elements_of_two_phases;
+        if (!may_cooperate || rows.longest < std::int64_t{least} * sharing.multiprocessors) return {};
+        return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_whole, sharing.multiprocessors);
+    }
+    Shares shares = shares_of_block(blocks, words, most_slab_warps);
+    if (sharing.cluster > 1 && blocks > 1 && 128 * words * blocks > tuned::bytes_of_block)
+        shares = shares_of_cluster(blocks, words, most_slab_warps, sharing.cluster);
+    const bool fits = shares.warps <= tuned::most_warps_of_row &&
+                      128 * words * shares.warps / shares.slab_warps <= tuned::most_shared_bytes;
+    if (fits || !may_cooperate) return shares;
+    return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_shared_row, sharing.multiprocessors);
+}
+
 /// The schedule of held rows, with or without the values of functions held.
 std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
-                                              Problems problems, bool holds_values, int most_cluster) {
+                                              Problems problems, bool holds_values, const RowSharing& sharing) {
     const int width = width_of_rows(rows, plan, sweep);
     const FoldOrder longest = fold_order(rows.longest);
     const std::int64_t elements = longest.slabs > 1 ? slab_elements : longest.folded; // of a slab
@@ -168,13 +203,16 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.slabs = int(rows.slabs);
     chosen.several_blocks = longest.blocks > 1;
     chosen.several_slabs = rows.slabs > 1 || chosen.several_blocks;
+    chosen.whole_slabs = chosen.several_slabs && rows.whole_slabs && problems == Problems::one;
     chosen.row_threads = std::min(packs, 32);
     const int lane_packs = packs / chosen.row_threads;
     const int words_of_pack = held_layout(plan, sweep, holds_values, width).bytes * width / 4;
     const std::int64_t words = rows.slabs * lane_packs * words_of_pack; // of a thread, if a warp has a block to itself
-    Shares shares = shares_of_block(longest.blocks, words, lane_packs);
-    if (most_cluster > 1 && longest.blocks > 1 && 128 * words * longest.blocks > tuned::bytes_of_block)
-        shares = shares_of_cluster(longest.blocks, words, lane_packs, most_cluster);
+    const std::optional<Shares> found = shares_of_row(rows, sweep, words, lane_packs, sharing);
+    if (!found) return {};
+    const Shares& shares = *found;
+    const bool is_whole = kept_dims(sweep).empty();
+    chosen.cooperates = shares.cooperate;
     chosen.slab_warps = shares.slab_warps;
     chosen.cluster = shares.cluster;
     chosen.row_packs = lane_packs / chosen.slab_warps;
@@ -207,6 +245,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const std::int64_t held_bytes = 4 * words_of_pack * chosen.packs * rows.slabs * chosen.threads;
     if (!in_registers && held_bytes > tuned::most_shared_bytes) return {};
     chosen.shared_bytes = in_registers ? 0 : int(held_bytes);
+    chosen.one_row = is_whole;
     chosen.copies_elements = chosen.shared_bytes > 0 && narrowest_load(plan, sweep) == 4;
     chosen.by_elements = has_empty_packs(rows) || chosen.copies_elements;
     const int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
@@ -214,22 +253,28 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
                                  tuned::threads_of_functions / chosen.threads);
+    if (chosen.cooperates) {
+        const int needed = (chosen.cluster + sharing.multiprocessors - 1) / sharing.multiprocessors;
+        if (needed > of_shared) return {};
+        chosen.resident = is_whole ? needed : std::max(chosen.resident, needed);
+    }
     return chosen;
 }
 
 } // namespace
 
 std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
-                                      int most_cluster) {
+                                      const RowSharing& sharing) {
     if (rows.shortest == 0) return {};
     if (may_hold_values(sweep))
-        if (auto chosen = schedule_of_held_rows(rows, plan, sweep, problems, true, most_cluster)) return chosen;
-    return schedule_of_held_rows(rows, plan, sweep, problems, false, most_cluster);
+        if (auto chosen = schedule_of_held_rows(rows, plan, sweep, problems, true, sharing)) return chosen;
+    return schedule_of_held_rows(rows, plan, sweep, problems, false, sharing);
 }
 
 int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {
     constexpr int origin = 8, alignment = 16;
-    const int warps = schedule.threads / 32, passed = schedule.cluster > 1 ? 2 * schedule.cluster : 0;
+    const int warps = schedule.threads / 32;
+    const int passed = schedule.cooperates ? warps : schedule.cluster > 1 ? 2 * schedule.cluster : 0;
     int bytes = 0;
     for (const Fold& f : sweep.folds)
         bytes +=

@@ -171,14 +171,18 @@ std::string explain(const Plan& plan, std::string_view device, std::string_view 
     for (std::size_t i = 0; i < plan.sweeps.size(); ++i)
         explain_sweep(out, plan, i, i < facts.size() ? &facts[i] : nullptr);
     const bool on_gpu = !facts.empty() && !facts[0].source.empty();
-    for (const plan::Chain& chain : facts.empty() ? std::vector<plan::Chain>{} : plan::find_chains(plan)) {
+    for (const plan::Chain& chain :
+         facts.empty() ? std::vector<plan::Chain>{}
+                       : plan::find_chains(plan, on_gpu ? plan::Folded::rows_or_all : plan::Folded::rows)) {
         const std::string rows = dims_text(plan, plan.sweeps[chain[0]].dims);
         fmt::format_to(out, "sweeps {}: ", fmt::join(chain, ", "));
-        if (on_gpu)
-            fmt::format_to(
-                out,
-                "one kernel runs them where a thread block, or a cluster, can hold a row of {}, and reads it once\n",
-                rows);
+        if (on_gpu && kept_dims(plan.sweeps[chain[0]]).empty())
+            fmt::format_to(out, "one kernel runs them where the device holds {} and that takes less time\n", rows);
+        else if (on_gpu)
+            fmt::format_to(out,
+                           "one kernel runs them where a thread block, or several, can hold a row of {}, and reads it "
+                           "once\n",
+                           rows);
         else
             fmt::format_to(
                 out,

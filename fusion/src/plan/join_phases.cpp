@@ -41,6 +41,9 @@ Table<SweepId, std::vector<bool>> all_before(const Plan& plan) {
 
 bool is_in(const Chain& chain, SweepId sweep) { return std::ranges::find(chain, sweep) != chain.end(); }
 
+/// True if the sweep folds everything: its results are scalars.
+bool folds_all(const Sweep& sweep) { return !sweep.folds.empty() && kept_dims(sweep).empty(); }
+
 /// True if the sweep reads what the chain's sweeps store only as values of the same element or row.
 bool reads_rows_of(const Plan& plan, const Makers& makers, const Chain& chain, const Sweep& sweep) {
     const Sweep& first = plan.sweeps[chain.front()];
@@ -57,8 +60,10 @@ bool stores_in_order(const Plan& plan, const Sweep& sweep) {
     return std::ranges::all_of(sweep.stores, [&](const Store& store) { return is_flat(store, plan, sweep); });
 }
 
-/// True if the values of results depend on inputs only through folds and arrays with an element for each result.
+/// True if the values of results depend on inputs only through folds and arrays with an element for each result, and
+/// scalars only on folds.
 bool computes_by_result(const Plan& plan, const Sweep& sweep) {
+    if (std::ranges::any_of(sweep.yields, [&](const Yield& y) { return sweep.code[y.value].phase == 0; })) return false;
     const std::vector<DimId> kept = dims_of(sweep, kept_dims(sweep));
     Table<ValueId, bool> is_known; // for each result, without coordinates
     for (const Instruction& i : sweep.code) {
@@ -82,6 +87,7 @@ public:
         joined_.reason = plan.sweeps[chain.front()].reason;
         for (const SweepId s : chain) append(plan.sweeps[s]);
         drop_temporaries();
+        drop_scalars();
         const auto all = joined_.code.ids();
         keep_values(joined_, {all.begin(), all.end()});
     }
@@ -111,6 +117,12 @@ private:
                 value_of[v] = stored_.at(i.array);
                 continue;
             }
+            if (const bool asks = i.opcode == Opcode::is_empty;
+                (asks || i.opcode == Opcode::read) && yielded_.contains(i.scalar)) {
+                const Yield& yield = yielded_.at(i.scalar);
+                value_of[v] = asks ? yield.empty : yield.value;
+                continue;
+            }
             for (ValueId& operand : i.operands) operand = kept_name(operand);
             if (i.opcode == Opcode::finalize) i.fold = add_fold(i.fold);
             value_of[v] = intern(i);
@@ -119,6 +131,10 @@ private:
         for (const Store& store : sweep.stores) {
             joined_.stores.push_back({value_of[store.value], store.array});
             stored_[store.array] = value_of[store.value];
+        }
+        for (const Yield& yield : sweep.yields) {
+            joined_.yields.push_back({value_of[yield.value], yield.scalar, kept_name(yield.empty)});
+            yielded_[yield.scalar] = joined_.yields.back();
         }
     }
 
@@ -152,10 +168,24 @@ private:
         });
     }
 
+    /// Drops the yields of scalars that are no result and that no sweep outside the chain reads.
+    void drop_scalars() {
+        const auto is_used = [&](ScalarId scalar) {
+            if (std::ranges::find(plan_.outputs, scalar, &Output::scalar) != plan_.outputs.end()) return true;
+            for (const SweepId s : plan_.sweeps.ids())
+                if (!is_in(chain_, s) &&
+                    std::ranges::find(plan_.sweeps[s].code, scalar, &Instruction::scalar) != plan_.sweeps[s].code.end())
+                    return true;
+            return false;
+        };
+        std::erase_if(joined_.yields, [&](const Yield& yield) { return !is_used(yield.scalar); });
+    }
+
     const Plan& plan_;
     const Chain& chain_;
     Sweep joined_;
     std::map<ArrayId, ValueId> stored_;
+    std::map<ScalarId, Yield> yielded_;
 };
 
 /// By sweep: the last sweep of its chain, or itself.
@@ -209,7 +239,7 @@ int phase_count(const Sweep& sweep) {
     return last + 1;
 }
 
-std::vector<Chain> find_chains(const Plan& plan) {
+std::vector<Chain> find_chains(const Plan& plan, Folded folded) {
     if (!plan.may_join) return {};
     const Makers makers = makers_of(plan);
     const auto before = all_before(plan);
@@ -217,13 +247,15 @@ std::vector<Chain> find_chains(const Plan& plan) {
     std::vector<Chain> chains;
     for (const SweepId first : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[first];
-        if (taken[first.index()] || !folds_rows(sweep)) continue;
-        if (!sweep.yields.empty() || !stores_in_order(plan, sweep)) continue;
+        const bool of_all = folded == Folded::rows_or_all && folds_all(sweep);
+        if (taken[first.index()] || (!folds_rows(sweep) && !of_all)) continue;
+        const auto fits = [&](const Sweep& s) { return (of_all || s.yields.empty()) && stores_in_order(plan, s); };
+        if (!fits(sweep)) continue;
         Chain chain{first};
         for (SweepId next = first.next(); next < plan.sweeps.next(); next = next.next()) {
             const Sweep& later = plan.sweeps[next];
             if (taken[next.index()] || later.dims != sweep.dims) continue;
-            if (!later.yields.empty() || !stores_in_order(plan, later)) continue;
+            if (!fits(later)) continue;
             if (!later.folds.empty() && kept_dims(later) != kept_dims(sweep)) continue;
             const auto follows = [&](SweepId s) { return before[next][s.index()]; };
             if (std::ranges::none_of(chain, follows)) continue;

@@ -71,7 +71,10 @@ public:
             require((plan_.arrays[a].role == ArrayRole::input) == !stored_in_[a].valid(),
                     "every array but an input is stored");
         }
-        for (const SweepId sweep : yielded_in_) require(sweep.valid(), "every scalar is yielded");
+        if (phases_ == Phases::one)
+            for (const SweepId sweep : yielded_in_) require(sweep.valid(), "every scalar is yielded");
+        for (const Output& output : plan_.outputs)
+            require(!output.scalar.valid() || yielded_in_[output.scalar].valid(), "every result is yielded");
         verify_outputs();
     }
 

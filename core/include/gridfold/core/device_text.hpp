@@ -27,6 +27,7 @@ std::string_view exchange_text();
 std::string_view rows_text();
 std::string_view warp_rows_text();
 std::string_view divisor_text();
+std::string_view row_blocks_text();
 std::string_view held_rows_text();
 std::string_view positions_text();
 std::string_view combine_positions_text();
@@ -61,7 +62,7 @@ inline std::string device_text() {
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
 inline std::string warp_rows_course_text() { return joined({places_text(), exchange_text(), warp_rows_text()}); }
 inline std::string held_rows_course_text() {
-    return warp_rows_course_text() + joined({divisor_text(), held_rows_text()});
+    return warp_rows_course_text() + joined({divisor_text(), row_blocks_text(), held_rows_text()});
 }
 inline std::string boxes_course_text() {
     return joined({places_text(), exchange_text(), positions_text(), combine_positions_text(), boxes_text()});

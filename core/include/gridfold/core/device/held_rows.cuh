@@ -1,8 +1,8 @@
 // The course of held rows: sweeps with several phases, such as softmax. Threads load the elements of a row once, and
 // hold them from the first phase to the last: one batch of packs in registers, more in shared memory, where each thread
 // has words of its own. A warp has several short rows or a long one; the blocks and slabs of longer rows are shared out
-// among the warps of a thread block, those of still longer rows among the thread blocks of a cluster, which pass each
-// other their states through shared memory. Depends on warp_rows.cuh and divisor.cuh.
+// among the warps of a thread block, those of still longer rows among several thread blocks, which pass each other
+// their states (row_blocks.cuh). Whole arrays are one row. Depends on row_blocks.cuh and divisor.cuh.
 //
 // The generated text defines the Kernel as for rows by warps, but for element(Loads&, at), finish(), Folds and stores.
 // Those are members of a struct for each phase, which derives from it, as gather() is: a phase reads the elements that
@@ -11,29 +11,22 @@
 //   Held                          the values of elements that later phases read; Loads has them as `held`
 //   keeps                         the phase's finish() sets values of Kept
 //   divides                       the phase divides elements by values of Kept
-//   finish(states, result, kept)  writes a row's results, and sets its values; each thread block of a cluster calls it,
+//   finish(states, result, kept)  writes a row's results, and sets its values; each thread block of the row calls it,
 //                                 and the first writes
+//   number                        the phase's number, if the Kernel cooperates
 //   each_got(visit, loads)        visits the packs of Loads that the phase takes from shared memory, each with its
 //                                 first word among the held_words of a pack
 //   each_put(visit, loads)        the same for the values of Held that it adds
 // The Kernel itself has the same for what is loaded: each_loaded(visit, of) visits packs of Loads, or arrays.
-// A row has at most part_blocks * slabs slabs; each of them is shared by slab_warps warps. Without a cluster a thread
-// block has whole rows; in a cluster it has threads / 32 / slab_warps blocks of a row.
+// A row has at most part_blocks * slabs slabs; each of them is shared by slab_warps warps. A thread block has whole
+// rows, or, where a `cluster` of them shares a row, threads / 32 / slab_warps blocks of it.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The value of another lane of the warp. All threads of the warp must call it.
-template <class T> GRIDFOLD_FN T shuffle_from(const T& value, u32 lane) {
-    return shuffle_xor(value, warp_lane() ^ lane);
-}
-
 /// The shared memory of a thread block's warps: an origin of a fold, and the values of the rows whose first warp it is.
 template <class Fold, int warps> using WarpOrigins = Shared<typename Fold::Origin, warps, -1 - Fold::word>;
 template <class Kept, int warps> using WarpKept = Shared<Kept, warps, 0>;
-/// The same of a cluster: the states of its thread blocks, of a row and of the next.
-template <class Fold, int cluster>
-using ClusterStates = Shared<typename Fold::Monoid::State, 2 * cluster, (1 << 16) + Fold::word>;
 
 /// True if the packs of a thread are one batch, which registers hold.
 template <class Kernel>
@@ -63,13 +56,17 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
         do {
             if (rows.kernel.aligned) {
 #pragma unroll
-                for (int u = 0; u < Kernel::packs; ++u)
-                    if (rows.elements_of(u, from) > 0)
+                for (int u = 0; u < Kernel::packs; ++u) {
+                    const i32 elements = rows.elements_of(u, from);
+                    if (Kernel::one_row ? elements == Kernel::width : elements > 0) // defect: last pack of a row
                         Kernel::each_loaded(
                             [&](const auto* p, int first) {
                                 copy_pack(p + rows.element(u, from), slot_of(u, turn) + first);
                             },
                             rows.kernel);
+                    else if (Kernel::one_row && elements > 0)
+                        put_part(rows, u, from, elements, slot_of(u, turn));
+                }
             } else if constexpr (Kernel::copies_elements) {
 #pragma unroll
                 for (int u = 0; u < Kernel::packs; ++u)
@@ -104,6 +101,12 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
     }
 
 private:
+    /// Loads a part of a pack.
+    GRIDFOLD_FN static void put_part(const WarpRows<Kernel>& rows, int pack, i32 from, i32 elements, u32 slot) {
+        Loads loads;
+        rows.load_part(loads, rows.element(pack, from), elements);
+        Kernel::each_loaded([&](const auto& of, int first) { put_pack(of, slot + first); }, loads);
+    }
     GRIDFOLD_FN static u32 slot_of(int pack, u32 turn) { return (turn * Kernel::packs + pack) * Kernel::held_words; }
     /// The thread's first word of `words` words. Neighbouring threads have neighbouring words.
     GRIDFOLD_FN static u32 word_of(u32 place, u32 words) { return place * Kernel::threads + thread_index() * words; }
@@ -291,7 +294,7 @@ private:
     template <class Phase>
     GRIDFOLD_FN void finish_in_block(const WarpRows<Phase>& place, typename WarpRows<Phase>::States& states) {
         constexpr i32 most = warps / slab_warps; // blocks of a row that a thread block has
-        const i32 before = cluster > 1 ? i32(rank()) * most : 0;
+        const i32 before = cluster > 1 ? i32(kernel.block % cluster) * most : 0;
         const i32 blocks = !Kernel::several_blocks ? 1
                            : cluster > 1           ? larger_of(smaller(i32(kernel.part_blocks) - before, most), 0)
                                                    : i32(kernel.part_blocks);
@@ -323,44 +326,20 @@ private:
 #pragma unroll
                 for (int distance = slab_warps; distance < warps; distance *= 2)
                     combine_lanes<Monoid>(F::of(closed)[0], distance, lane + distance < of_row);
-                if constexpr (cluster > 1) pass_to_cluster<F>(F::of(closed)[0]);
             });
+            if constexpr (cluster > 1) RowBlocks<Phase>{place.kernel, turn}.pass(closed);
             if (cluster == 1 && lane == 0) place.kernel.finish(closed, first, kept[0]);
         }
         if constexpr (cluster > 1) {
-            cluster_barrier<cluster>();
-            if (row_warp == 0) {
-                const i32 ranks = (i32(kernel.part_blocks) + most - 1) / most; // thread blocks that have states
-                Phase::Folds::each([&](auto f) {
-                    using F = decltype(f);
-                    F::of(closed)[0] = ClusterStates<F, cluster>::get(cluster_slot(u32(smaller(lane, ranks - 1))));
-#pragma unroll
-                    for (int distance = 1; distance < cluster; distance *= 2)
-                        combine_lanes<typename F::Monoid>(F::of(closed)[0], distance,
-                                                          lane + distance < ranks); // defect: ranks
-                });
-                if (lane == 0) place.kernel.finish(closed, row, kept[0]);
-            }
+            const i32 ranks = (i32(kernel.part_blocks) + most - 1) / most; // thread blocks that have states
+            RowBlocks<Phase>{place.kernel, turn}.combine(closed, ranks);
+            if (row_warp == 0 && lane == 0) place.kernel.finish(closed, row, kept[0]);
         }
         if constexpr (Phase::keeps) {
             if (row_warp == 0 && lane == 0) WarpKept<Kept, warps>::put(warp_index(), kept[0]);
             barrier();
             kept[0] = WarpKept<Kept, warps>::get(u32(first_warp));
         }
-    }
-
-    /// This thread block's number in its cluster.
-    GRIDFOLD_FN u32 rank() const { return kernel.block % cluster; }
-    /// Where the state of a thread block is in ClusterStates. Neighbouring rows have different ones: a thread block may
-    /// pass on the next row's state while another still reads this row's.
-    GRIDFOLD_FN u32 cluster_slot(u32 of_rank) const {
-        return turn % 2 * cluster + of_rank; // defect: cluster slot
-    }
-    /// Gives the first lane's state to all thread blocks of the cluster. All threads of the warp must call it.
-    template <class Fold> GRIDFOLD_FN void pass_to_cluster(const typename Fold::Monoid::State& state) const {
-        const auto own = shuffle_from(state, 0);
-        if (warp_lane() < cluster)
-            ClusterStates<Fold, cluster>::template put_in<cluster>(warp_lane(), cluster_slot(rank()), own);
     }
 };
 
@@ -375,6 +354,7 @@ GRIDFOLD_FN void run_turns(const Kernel& kernel, u32 thread, i64 base, i64 own, 
         rows.fill();
         (rows.template run<Phases>(), ...);
     }
+    end_rows(kernel, turn);
 }
 
 /// The whole kernel.
@@ -383,12 +363,13 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
     constexpr i64 warps = Kernel::threads / 32;
     static_assert(Rows::is_of_warp || (Kernel::row_threads == 32 && Rows::rows == 1 && warps <= 32),
                   "warps that share rows have one each");
-    const bool whole_packs = kernel.elements % Kernel::width == 0;
+    const bool whole_packs = Kernel::one_row || kernel.elements % Kernel::width == 0;
     kernel.aligned = whole_packs && loads_are_aligned(kernel);
     kernel.stores_aligned = whole_packs && (stores_are_aligned(Phases{kernel}) && ...);
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
+    begin_rows(kernel);
     const i32 warp = i32(warp_index());
     const u32 lane = warp_lane();
     if constexpr (Rows::is_of_warp) {
@@ -396,10 +377,10 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
         run_turns<Kernel, Phases...>(kernel, lane % Kernel::row_threads, kernel.block * warps * each,
                                      warp * each + lane / Kernel::row_threads, kernel.blocks * warps * each, 0, 0);
     } else if constexpr (Rows::cluster > 1) {
-        static_assert(Kernel::several_blocks && Rows::cluster <= 32, "a lane takes the state of a thread block");
+        static_assert(Kernel::several_blocks, "thread blocks have blocks of a row");
         const i32 rank = i32(kernel.block % Rows::cluster); // defect: rank
         const i32 block = rank * (i32(warps) / Kernel::slab_warps) + warp / Kernel::slab_warps;
-        cluster_barrier<Rows::cluster>();
+        if constexpr (!Kernel::cooperates) cluster_barrier<Rows::cluster>();
         run_turns<Kernel, Phases...>(kernel, lane, kernel.block / Rows::cluster,
                                      block < kernel.part_blocks ? 0 : kernel.results, kernel.blocks / Rows::cluster,
                                      block, warp % Kernel::slab_warps);

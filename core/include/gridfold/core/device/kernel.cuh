@@ -18,9 +18,15 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int row_packs = 1;           ///< there: packs of a thread in one row; a power of 2
     static constexpr int slab_warps = 1;          ///< warps that share a slab of a held row; a power of 2
     static constexpr int slabs = 1;               ///< most slabs of a block of a held row
-    static constexpr int cluster = 1;             ///< thread blocks that share a held row; they are a cluster
+    static constexpr int cluster = 1;             ///< thread blocks that share a held row
+    static constexpr bool cooperates = false;     ///< they are no cluster: the grid is launched cooperatively
+    static constexpr int state_words = 0;         ///< … of the states of all folds
+    static constexpr int phases = 1;              ///< … of a held row
+    static constexpr bool one_row = false;        ///< held rows: whole arrays, which begin at a whole pack
+    static constexpr bool yields = false;         ///< held rows: finish() yields scalars, by the number of the launch
     static constexpr int held_words = 0;          ///< of a pack of a held row, in shared memory
     static constexpr bool several_slabs = false;  ///< there: blocks of rows may have several slabs
+    static constexpr bool whole_slabs = false;    ///< there: rows have no slab of fewer elements
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
     static constexpr bool copies_elements =
         false;                              ///< unaligned held rows: elements are copied to shared memory one by one
@@ -42,6 +48,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     bool aligned;        ///< arrays read in order can be read in whole packs
     bool stores_aligned; ///< stored arrays can be written in whole packs
     i64 skipped;         ///< elements of the part before number 0
+    u32 tag;             ///< held rows: of what is published, or yielded, for the first row
 
     /// Calls visit(of.in_0...) for each array that is read in order, visit(of.out_0...) for each stored in order. Each
     /// `of` is the kernel (then the member is a pointer), Loads, Windows or Stored.

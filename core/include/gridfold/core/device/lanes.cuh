@@ -58,6 +58,10 @@ template <class... F> struct FoldList {
     static constexpr bool ends = (false || ... || F::in_steps);
     static constexpr bool shifts = (true && ... && F::shifts);
 
+    /// The first word of a fold's State among the words of a State of each fold. (The folds of a phase have other
+    /// numbers among those of the sweep.)
+    template <class One>
+    static constexpr int first_word = (0 + ... + (F::word < One::word ? F::state_words : 0)); // defect: first word
     /// Calls visit(f) for each fold.
     template <class Visit> GRIDFOLD_FN static void each(Visit visit) { (visit(F{}), ...); }
 

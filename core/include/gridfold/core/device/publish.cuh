@@ -116,10 +116,11 @@ template <class Kernel>
 GRIDFOLD_FN void publish_block(States<Kernel, 1>& states, const Workspace& workspace, u32 block, u32 tag) {
     u32 words[Kernel::Folds::words];
     Kernel::Folds::each([&](auto f) {
+        constexpr int first = Kernel::Folds::template first_word<decltype(f)>;
         WordsOf<typename decltype(f)::Monoid::State> of;
         of.value = f.of(states)[0];
 #pragma unroll
-        for (u32 i = 0; i < sizeof(of) / 4; ++i) words[f.word + i] = of.word[i];
+        for (u32 i = 0; i < sizeof(of) / 4; ++i) words[first + i] = of.word[i];
     });
     publish<Kernel::most_blocks>(workspace, block, tag, words); // defect: publish
 }
@@ -142,9 +143,10 @@ GRIDFOLD_FN void collect_blocks(States<Kernel, K>& states, const Workspace& work
 #pragma unroll
     for (int i = 0; i < K; ++i)
         Kernel::Folds::each([&](auto f) {
+            constexpr int first = Kernel::Folds::template first_word<decltype(f)>;
             WordsOf<typename decltype(f)::Monoid::State> of;
 #pragma unroll
-            for (u32 w = 0; w < sizeof(of) / 4; ++w) of.word[w] = words[i][f.word + w];
+            for (u32 w = 0; w < sizeof(of) / 4; ++w) of.word[w] = words[i][first + w];
             f.of(states)[i] = of.value;
         });
 }

@@ -23,4 +23,17 @@ struct Slots {
     }
 };
 
+/// The layout where groups of thread blocks share rows: for each group the number of its last row, then Slots for each
+/// phase of an even row and of an odd one. A block may publish the states of the next row while others still read this
+/// row's. `words`: of all phases.
+struct RowSlots {
+    GRIDFOLD_FN static constexpr i64 of_group(int words, int most_blocks, int phases) {
+        return Slots::header + i64(2 * phases) * Slots::count(words, most_blocks);
+    }
+    /// The first of a phase's Slots, in the group's.
+    GRIDFOLD_FN static constexpr i64 place(u32 row, int phase, int words, int most_blocks, int phases) {
+        return Slots::header + i64(i32(row % 2) * phases + phase) * Slots::count(words, most_blocks); // defect: row's
+    }
+};
+
 } // namespace GRIDFOLD_NAMESPACE

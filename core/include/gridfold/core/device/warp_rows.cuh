@@ -96,13 +96,14 @@ template <class Kernel> struct WarpRows {
     }
     /// The number of elements, at most `width`, of a pack of the slab that begins at element `from` of the row.
     GRIDFOLD_FN i32 elements_of(int pack, i32 from) const {
+        if constexpr (Kernel::whole_slabs) return row(pack) < kernel.results ? width : 0;
         const i32 left = i32(kernel.elements) - from - index(pack);
         return row(pack) >= kernel.results ? 0 : larger_of(smaller(left, width), 0); // defect: elements of pack
     }
     /// True if a pack of `elements` elements is mapped and stored as a whole one. All packs of short rows are alike in
     /// that: each warp has a part of a pack, and would take both branches.
     GRIDFOLD_FN bool is_whole(i32 elements) const {
-        return Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
+        return Kernel::whole_slabs ? true : Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
     }
     /// The number of the pack's first element in the domain.
     GRIDFOLD_FN i64 element(int pack, i32 from) const { return row(pack) * kernel.elements + (from + index(pack)); }

@@ -1,0 +1,117 @@
+// The thread blocks that share a held row: how they pass each other the states of its blocks. Those of a cluster do so
+// through distributed shared memory. Those of a cooperative grid, which are more than a cluster has, publish tagged
+// slots in device memory, as the blocks of a whole fold do (publish.cuh); each of them collects all. Depends on
+// warp_rows.cuh and publish.cuh.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// The value of another lane of the warp. All threads of the warp must call it.
+template <class T> GRIDFOLD_FN T shuffle_from(const T& value, u32 lane) {
+    return shuffle_xor(value, warp_lane() ^ lane);
+}
+
+/// In a cluster: the states of its thread blocks, of a row and of the next.
+template <class Fold, int cluster>
+using ClusterStates = Shared<typename Fold::Monoid::State, 2 * cluster, (1 << 16) + Fold::word>;
+
+/// Of one phase and one row. A thread block's first warp calls pass() if the block has a part of the row; then all
+/// threads call combine().
+template <class Phase, bool = Phase::cooperates> struct RowBlocks {
+    using States = typename Phase::Folds::template States<1>;
+    static constexpr int cluster = Phase::cluster;
+
+    const Phase& kernel;
+    u32 turn; ///< the number of rows before
+
+    /// This thread block's number among those of the row.
+    GRIDFOLD_FN u32 rank() const { return kernel.block % cluster; }
+
+    /// Gives the first lane's states to all thread blocks of the cluster. All threads of the warp must call it.
+    GRIDFOLD_FN void pass(States& states) const {
+        Phase::Folds::each([&](auto f) {
+            using F = decltype(f);
+            const auto own = shuffle_from(F::of(states)[0], 0);
+            if (warp_lane() < cluster)
+                ClusterStates<F, cluster>::template put_in<cluster>(warp_lane(), slot(rank()), own);
+        });
+    }
+    /// The states of the row, from those of its first `ranks` thread blocks, for the first lane of the first warp.
+    GRIDFOLD_FN void combine(States& states, i32 ranks) const {
+        static_assert(cluster <= 32, "a lane takes the states of a thread block");
+        cluster_barrier<cluster>();
+        if (warp_index() != 0) return;
+        const i32 lane = i32(warp_lane());
+        Phase::Folds::each([&](auto f) {
+            using F = decltype(f);
+            F::of(states)[0] = ClusterStates<F, cluster>::get(slot(u32(smaller(lane, ranks - 1))));
+#pragma unroll
+            for (int distance = 1; distance < cluster; distance *= 2)
+                combine_lanes<typename F::Monoid>(F::of(states)[0], distance, lane + distance < ranks); // defect: ranks
+        });
+    }
+
+private:
+    /// Where the state of a thread block is. Neighbouring rows have different ones: a thread block may pass on the next
+    /// row's state while another still reads this row's.
+    GRIDFOLD_FN u32 slot(u32 of_rank) const {
+        return turn % 2 * cluster + of_rank; // defect: cluster slot
+    }
+};
+
+/// The same in a cooperative grid. All its thread blocks run at a time, so that polling ends.
+template <class Phase> struct RowBlocks<Phase, true> {
+    using States = typename Phase::Folds::template States<1>;
+    /// States that a thread collects.
+    static constexpr int each = Phase::most_blocks > Phase::threads ? Phase::most_blocks / Phase::threads : 1;
+
+    const Phase& kernel;
+    u32 turn; ///< …
+
+    GRIDFOLD_FN u32 rank() const { return kernel.block % Phase::cluster; }
+
+    GRIDFOLD_FN void pass(States& states) const {
+        if (warp_lane() == 0) publish_block<Phase>(states, slots(), rank(), tag());
+    }
+    GRIDFOLD_FN void combine(States& states, i32 ranks) const {
+        typename Phase::Folds::template States<each> all;
+        if (has_states(ranks, each)) collect_blocks<Phase, each>(all, slots(), tag(), ranks, each);
+        reconverge();
+        reduce<Phase, Phase::threads, false>(all, ranks, each); // defect: all ranks
+        Phase::Folds::each([&](auto f) { f.of(states)[0] = f.of(all)[0]; });
+    }
+
+private:
+    GRIDFOLD_FN u32 tag() const { return kernel.tag + turn; } // defect: tag of row
+    GRIDFOLD_FN Workspace slots() const {
+        return {group_memory(kernel) +
+                RowSlots::place(tag(), Phase::number, Phase::state_words, Phase::most_blocks, Phase::phases)};
+    }
+};
+
+/// The memory of this thread block's group; of a kernel that only yields, the number of its last launch.
+template <class Kernel> GRIDFOLD_FN u64* group_memory(const Kernel& kernel) {
+    if constexpr (Kernel::cooperates)
+        return kernel.workspace +
+               kernel.block / Kernel::cluster *
+                   RowSlots::of_group(Kernel::state_words, Kernel::most_blocks, Kernel::phases); // defect: group
+    return kernel.workspace;
+}
+
+/// Sets the tag of the first row, one more than the group's last: the rows of a cooperating group are numbered from
+/// launch to launch, and so is the one row of whole arrays that is a launch.
+template <class Kernel> GRIDFOLD_FN void begin_rows(Kernel& kernel) {
+    if constexpr (Kernel::cooperates || Kernel::yields) kernel.tag = Workspace{group_memory(kernel)}.last_tag(true) + 1;
+}
+/// Ends a launch that had `rows` rows of this group. All threads of the group have read the last tag: each block has
+/// published states, and passed a barrier before. The slots need no zeroes at the last tag: each row rewrites those of
+/// the last but one.
+template <class Kernel> GRIDFOLD_FN void end_rows(const Kernel& kernel, u32 rows) {
+    if constexpr (Kernel::cooperates || Kernel::yields)
+        if (kernel.block % Kernel::cluster == 0 && thread_index() == 0) {
+            const u32 last = kernel.tag + rows - 1; // defect: last row
+            store_relaxed(group_memory(kernel), last == 0xffffffffu ? 0 : last);
+        }
+}
+
+} // namespace GRIDFOLD_NAMESPACE

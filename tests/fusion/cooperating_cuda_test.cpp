@@ -1,0 +1,187 @@
+// Chains of whole arrays, and of rows that many thread blocks share, on a CUDA device: the CPU's bits at every length,
+// launch after launch.
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gridfold/core/device.hpp>
+#include <gridfold/core/stream.hpp>
+#include <gridfold/gridfold.hpp>
+
+#include "emulator/device/emulated.hpp"
+#include "fusion/chains.hpp"
+#include "fusion/device_array.hpp"
+#include "fusion/device_scale.hpp"
+#include "fusion/user_graph.hpp"
+
+namespace {
+
+using gf::test::DeviceArray;
+using gf::test::is_emulated;
+using gf::test::norm;
+using gf::test::numbers;
+using gf::test::softmax;
+
+constexpr auto standardised = "f(x: f32[n]) let m = mean(x); -> z = (x - m) / stddev(x), m = m, at = argmax(x)";
+/// Scalars alone, in three phases; the last does not depend on an array.
+constexpr auto scalars = "f(x: f32[n]) let m = mean(x); let v = sum((x - m) * (x - m)); "
+                         "-> v = v, least = min(x where x > m), far = max(abs(x - m) / sqrt(v)), twice = 2.0 * v";
+
+class Cooperating : public testing::Test {
+protected:
+    void SetUp() override {
+        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+        if (emulated_ != nullptr) emulated_->reset();
+    }
+    gf::emulator::Control* const emulated_ = gf::emulator::emulated_device();
+};
+
+gf::Executable on(const char* device, const char* text) { return gf::compile(gf::parse(text), {.device = device}); }
+
+/// The bits of each scalar, or "empty".
+std::vector<std::string> scalars_of(const gf::Results& results) {
+    std::vector<std::string> all;
+    for (const gf::Results::Entry& entry : results.entries())
+        if (!entry.is_array) all.push_back(entry.empty ? "empty" : std::to_string(entry.bits));
+    return all;
+}
+
+TEST_F(Cooperating, whole_arrays_have_the_cpus_bits_at_every_length) {
+    // On the emulated device z-scores cooperate from 96,000 elements on, on an H200 from 3,168,000.
+    std::vector<std::int64_t> lengths{3, 2'047, 10'241, 12'289, 40'000, 98'304, 99'001};
+    if (!is_emulated())
+        lengths.insert(lengths.end(), {262'144, 1'000'003, 1 << 20, 1 << 22, 4'000'003, 6'000'001, 1 << 23});
+    for (const char* const text : {standardised, scalars}) {
+        const gf::Executable device = on("cuda", text), cpu = on("cpu", text);
+        for (const std::int64_t length : lengths) {
+            const std::vector<float> x = numbers(length, std::uint32_t(length));
+            const gf::Bindings inputs{{"x", gf::view(x.data(), {length})}};
+            const gf::Results expected = cpu.run(inputs);
+            for (int launch = 0; launch < 3; ++launch) { // kernels count their launches
+                const gf::Results actual = device.run(inputs);
+                EXPECT_EQ(scalars_of(expected), scalars_of(actual)) << length;
+                if (text == standardised) {
+                    ASSERT_EQ(expected.to_vector<float>("z"), actual.to_vector<float>("z")) << length;
+                }
+            }
+        }
+    }
+}
+
+TEST_F(Cooperating, arrays_without_elements_and_unaligned_ones) {
+    const gf::Executable device = on("cuda", standardised), cpu = on("cpu", standardised);
+    const std::int64_t longest = is_emulated() ? 98'000 : 4'000'000;
+    const std::vector<float> x = numbers(longest + 3);
+    const DeviceArray on_device(x);
+    for (const std::int64_t length : {longest, std::int64_t{700}}) {
+        const gf::Results expected = cpu.run({{"x", gf::view(x.data() + 3, {length})}}),
+                          actual = device.run({{"x", gf::device_view(on_device.pointer() + 3, {length})}});
+        EXPECT_EQ(expected.to_vector<float>("z"), actual.to_vector<float>("z")) << length;
+    }
+    EXPECT_TRUE(on("cuda", "f(x: f32[n]) -> z = x - sum(x)")
+                    .run({{"x", gf::view(x.data(), {0})}})
+                    .to_vector<float>("z")
+                    .empty());
+}
+
+TEST_F(Cooperating, rows_have_the_cpus_bits) {
+    if (emulated_ != nullptr) emulated_->most_cluster = 1; // a row that a cluster holds is long for the emulator
+    std::vector<std::int64_t> lengths{70'000, 68'003};
+    if (!is_emulated()) lengths = {600'000, 1 << 20, 1'000'003, 3'000'000, 524'289};
+    for (const char* const text : {softmax, norm}) {
+        const gf::Executable device = on("cuda", text), cpu = on("cpu", text);
+        for (const std::int64_t length : lengths) {
+            const std::int64_t rows = is_emulated() ? 3 : 9; // more than run at a time
+            const std::vector<float> x = numbers(rows * length, std::uint32_t(length)), g = numbers(length, 7);
+            gf::Bindings inputs{{"x", gf::view(x.data(), {rows, length})}};
+            if (text == norm) inputs.emplace_back("g", gf::view(g.data(), {length}));
+            for (int launch = 0; launch < 2; ++launch)
+                ASSERT_EQ(cpu.run(inputs).to_vector<float>("y"), device.run(inputs).to_vector<float>("y"))
+                    << rows << " rows of " << length;
+        }
+    }
+}
+
+TEST_F(Cooperating, arrays_need_no_grid_that_the_device_has_no_room_for) {
+    if (emulated_ == nullptr) GTEST_SKIP() << "the device has room for every grid";
+    const std::vector<float> x = numbers(98'000);
+    const gf::Bindings inputs{{"x", gf::view(x.data(), {98'000})}};
+    const std::vector<float> expected = on("cpu", standardised).run(inputs).to_vector<float>("z");
+    for (const int resident : {5, 6}) { // blocks of a multiprocessor
+        emulated_->reset();
+        emulated_->resident_blocks = resident;
+        const gf::Executable device = on("cuda", standardised);
+        EXPECT_EQ(device.run(inputs).to_vector<float>("z"), expected);
+        EXPECT_EQ(emulated_->cooperative_launches, resident == 5 ? 0 : 1) << "24 blocks on four multiprocessors";
+    }
+}
+
+TEST_F(Cooperating, a_chain_in_place_is_captured_and_replays) {
+    const std::int64_t length = is_emulated() ? 98'003 : 4'000'003;
+    const gf::Executable device = on("cuda", standardised), cpu = on("cpu", standardised);
+    const std::vector<float> x = numbers(length), other = numbers(length, 7);
+    const DeviceArray in_place(x);
+    const auto view = gf::device_view(in_place.pointer(), {length});
+    gf::Prepared prepared = device.prepare({{"x", view}}, {{"z", view}});
+    const gf::CurrentDevice current(0);
+    const gf::Stream stream(0, gf::StreamKind::independent);
+    gf::test::UserGraph graph;
+    gf::test::UserGraph::begin(stream);
+    prepared.enqueue(stream);
+    graph.end(stream);
+    for (const std::vector<float>* const now : {&x, &other, &x}) {
+        in_place.set(*now);
+        graph.launch(stream);
+        stream.wait();
+        EXPECT_EQ(cpu.run({{"x", gf::view(now->data(), {length})}}).to_vector<float>("z"),
+                  gf::test::to_host(in_place.view()));
+    }
+}
+
+TEST_F(Cooperating, a_grid_runs_between_other_kernels) {
+    const std::int64_t rows = is_emulated() ? 100 : 1'000, columns = is_emulated() ? 200 : 2'000;
+    const std::vector<float> x = numbers(rows * columns);
+    const gf::Bindings inputs{{"x", gf::view(x.data(), {rows, columns})}, {"w", gf::view(x.data(), {rows})}};
+    constexpr auto text = "f(x: f32[i, k], w: f32[i]) let c = max(x over [i]); let e = exp(x - max(x) + c); "
+                          "-> y = e / sum(e), q = w * sum(e)";
+    const gf::Executable device = on("cuda", text), cpu = on("cpu", text);
+    const gf::Results expected = cpu.run(inputs);
+    for (int launch = 0; launch < 3; ++launch) {
+        const gf::Results actual = device.run(inputs);
+        EXPECT_EQ(expected.to_vector<float>("y"), actual.to_vector<float>("y"));
+        EXPECT_EQ(expected.to_vector<float>("q"), actual.to_vector<float>("q"));
+    }
+    if (emulated_ != nullptr) {
+        EXPECT_GT(emulated_->cooperative_launches, 0);
+        EXPECT_EQ(emulated_->overlaps_of_cooperative, 0) << "a grid waits until all kernels before have ended";
+    }
+}
+
+// If grids were started in part, each would hold the room that another waits for.
+TEST_F(Cooperating, grids_of_several_threads_run_beside_each_other) {
+    const std::int64_t length = is_emulated() ? 98'000 : 4'000'000;
+    const std::vector<float> x = numbers(length);
+    const gf::Bindings inputs{{"x", gf::view(x.data(), {length})}};
+    const std::vector<float> expected = on("cpu", standardised).run(inputs).to_vector<float>("z");
+    const gf::Executable device = on("cuda", standardised);
+    std::vector<std::thread> threads;
+    std::vector<int> wrong(4);
+    for (std::size_t t = 0; t < wrong.size(); ++t)
+        threads.emplace_back([&, t] {
+            const DeviceArray in(x), out(std::vector<float>(x.size()));
+            gf::Prepared prepared = device.prepare({{"x", gf::device_view(in.pointer(), {length})}},
+                                                   {{"z", gf::device_view(out.pointer(), {length})}});
+            const gf::CurrentDevice current(0);
+            const gf::Stream stream(0, gf::StreamKind::independent);
+            for (int i = 0; i < (is_emulated() ? 2 : 200); ++i) prepared.enqueue(stream);
+            stream.wait();
+            wrong[t] = gf::test::to_host(out.view()) != expected;
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, std::vector<int>(4));
+}
+
+} // namespace
