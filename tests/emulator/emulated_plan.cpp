@@ -56,11 +56,10 @@ EmulatedPlan::EmulatedPlan(const Plan& plan, std::vector<cuda::Kernel> kernels, 
 void EmulatedPlan::fit_workspace(std::size_t sweep, const FoldOrder& order, std::int64_t blocks) {
     const cuda::Schedule& schedule = kernels_[sweep].schedule;
     if (!cuda::folds_parts(schedule.course) || (order == orders_[sweep] && blocks == blocks_[sweep])) return;
-    if (schedule.course == cuda::Course::held_rows && !schedule.cooperates && orders_[sweep].parts > 0) return;
     orders_[sweep] = order;
     blocks_[sweep] = blocks;
     workspaces_[sweep].assign(cuda::workspace_bytes(kernels_[sweep], order, blocks) / sizeof(u64), 0);
-    if (kept_dims(plan_.sweeps[SweepId(sweep)]).empty()) workspaces_[sweep][0] = launches_ - 1; // it counts launches
+    if (kept_dims(plan_.sweeps[SweepId(sweep)]).empty()) workspaces_[sweep].front() = launches_ - 1; // it counts them
     workspaces_[sweep].push_back(beyond_workspace);
 }
 
@@ -70,9 +69,7 @@ void EmulatedPlan::set_launches(std::uint32_t launches) {
         const bool is_flat = !cuda::folds_parts(kernels_[s].schedule.course);
         const bool exchanges = workspaces_[s].size() > 1;
         const cuda::Schedule& schedule = kernels_[s].schedule;
-        const std::int64_t of_parts = schedule.cooperates                          ? blocks_[s] / schedule.cluster
-                                      : schedule.course == cuda::Course::held_rows ? 1
-                                                                                   : orders_[s].parts;
+        const std::int64_t of_parts = schedule.cooperates ? blocks_[s] / schedule.cluster : orders_[s].parts;
         const std::size_t parts = is_flat ? 1 : exchanges ? std::size_t(of_parts) : 0;
         for (std::size_t part = 0; part < parts; ++part)
             workspaces_[s][part * ((workspaces_[s].size() - 1) / parts)] = launches;

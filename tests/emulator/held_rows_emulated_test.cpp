@@ -174,6 +174,8 @@ TEST(HeldRows, of_clusters) {
     expect_the_cpus_bits(cases);
 }
 
+// One fold alone: a thread block may publish the next row's state while another still collects this row's.
+constexpr auto centred = "f(x: f32[i, k]) -> y = x - mean(x over [k])";
 constexpr auto standardised = "f(x: f32[n]) let m = mean(x); let s = stddev(x); -> z = (x - m) / s, m = m";
 constexpr auto scaled = "f(x: f16[i, k], w: bool[i, k], c: f32) let lo = min(x where w); let hi = max(x where w); "
                         "let r = f32(hi) - f32(lo); let z = (f32(x) - f32(lo)) / r * c; "
@@ -188,7 +190,7 @@ TEST(HeldRows, of_cooperating_thread_blocks) {
                                       {standardised, {100'352}, 16, {16, 4}}, {standardised, {97'003}, 16, {1, 4}},
                                       {standardised, {96'003}, 1, {1, 4}},    {scaled, {5, 9'001}, 16, {1, 1}},
                                       {scaled, {64, 512}, 16, {4, 1}},        {deep_scalars, {40'960}, 16, {16, 8}},
-                                      {deep_scalars, {38'001}, 1, {16, 8}}};
+                                      {deep_scalars, {38'001}, 1, {16, 8}},   {centred, {4, 66'000}, 4, {1, 8}}};
     for (const HeldCase& given : cases) EXPECT_TRUE(Subject(given).schedule().cooperates) << given.text;
     expect_the_cpus_bits(cases);
 }

@@ -1,6 +1,7 @@
 // Chains of whole arrays, and of rows that many thread blocks share, on a CUDA device: the CPU's bits at every length,
 // launch after launch.
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -157,6 +158,49 @@ TEST_F(Cooperating, a_grid_runs_between_other_kernels) {
     if (emulated_ != nullptr) {
         EXPECT_GT(emulated_->cooperative_launches, 0);
         EXPECT_EQ(emulated_->overlaps_of_cooperative, 0) << "a grid waits until all kernels before have ended";
+    }
+}
+
+// They would need room for the thread blocks of all at a time.
+TEST_F(Cooperating, many_problems_do_not) {
+    if (emulated_ != nullptr) emulated_->most_cluster = 1;
+    const std::vector<float> x = numbers(140'000);
+    const auto expect_each_alone = [&](const char* text, const std::vector<gf::Extents>& all) {
+        std::vector<gf::Bindings> problems;
+        for (const gf::Extents& extents : all) problems.push_back({{"x", gf::host_view(x.data(), extents)}});
+        const char* const name = text == softmax ? "y" : "z";
+        const std::vector<gf::Results> results = on("cuda", text).run_many(problems);
+        for (std::size_t p = 0; p < problems.size(); ++p)
+            EXPECT_EQ(on("cpu", text).run(problems[p]).to_vector<float>(name), results[p].to_vector<float>(name)) << p;
+    };
+    expect_each_alone(standardised, {{98'000}, {98'000}, {50'000}, {700}});
+    expect_each_alone(softmax, {{2, 70'000}, {1, 5'000}, {1, 20'000}});
+}
+
+// Of rows of the same blocks, one kernel has more groups than another: what lies behind the slots of the smaller must
+// not be taken for tags.
+TEST_F(Cooperating, launches_of_other_grids_begin_with_slots_that_are_zero) {
+    if (emulated_ == nullptr) GTEST_SKIP() << "only the emulated device changes its room";
+    emulated_->most_cluster = 1;
+    const gf::Executable device = on("cuda", softmax), cpu = on("cpu", softmax);
+    std::vector<float> longer = numbers(3 * 71'680), tags(3 * 70'000);
+    for (std::size_t i = 0; i < tags.size(); ++i) {
+        const std::uint32_t bits = 1 + i % 2;
+        std::memcpy(&tags[i], &bits, sizeof bits);
+    }
+    const gf::Bindings three_groups{{"x", gf::view(longer.data(), {3, 71'680})}},
+        one_group{{"x", gf::view(tags.data(), {3, 70'000})}};
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) { // a thread block must collect before others have published
+        emulated_->seed = seed;
+        emulated_->resident_blocks = 24;
+        gf::Prepared prepared = device.prepare(three_groups);
+        prepared.run();
+        emulated_->resident_blocks = 5;
+        prepared.rebind(one_group);
+        EXPECT_EQ(prepared.run().to_vector<float>("y"), cpu.run(one_group).to_vector<float>("y"));
+        emulated_->resident_blocks = 24;
+        prepared.rebind(three_groups);
+        EXPECT_EQ(prepared.run().to_vector<float>("y"), cpu.run(three_groups).to_vector<float>("y"));
     }
 }
 

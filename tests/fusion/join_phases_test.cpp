@@ -99,6 +99,11 @@ TEST(JoinPhases, whole_arrays_and_rows_are_chains_of_their_own) {
     EXPECT_TRUE(chains_of("f(x: f32[n]) -> y = x / max(x)").empty());
 }
 
+TEST(JoinPhases, a_whole_fold_takes_no_sweep_from_a_chain_of_rows) {
+    const Plan plan = fused("f(x: f32[i, k]) let s = sum(x); let m = max(x over [k]); -> y = (x - m) * s");
+    EXPECT_EQ(plan::find_chains(plan, plan::Folded::rows_or_all), plan::find_chains(plan));
+}
+
 TEST(JoinPhases, unfused_sweeps_stay_apart) { EXPECT_TRUE(plan::find_chains(unfused(softmax)).empty()); }
 
 TEST(JoinPhases, a_sweep_of_the_rows_results_between_two_keeps_them_apart) {

@@ -64,7 +64,7 @@ std::string describe(const Table& table, Outcome outcome) {
 Device query_device(const Table& cu, int ordinal, Outcome& failed) {
     Device d;
     d.ordinal = ordinal;
-    int device = 0, has_clusters = 0;
+    int device = 0, has_clusters = 0, has_cooperative_launches = 0;
     char name[256] = {};
     const auto ok = [&](Outcome outcome) {
         if (failed.code == success) failed = outcome;
@@ -75,9 +75,12 @@ Device query_device(const Table& cu, int ordinal, Outcome& failed) {
         ok(cu.device_get_attribute(&d.capability_major, capability_major, device)) &&
         ok(cu.device_get_attribute(&d.capability_minor, capability_minor, device)) &&
         ok(cu.device_get_attribute(&d.shared_bytes, most_shared_bytes, device)) &&
-        ok(cu.device_get_attribute(&has_clusters, cluster_launch, device)))
+        ok(cu.device_get_attribute(&has_clusters, cluster_launch, device)) &&
+        ok(cu.device_get_attribute(&has_cooperative_launches, cooperative_launch, device)) &&
+        ok(cu.device_get_attribute(&d.threads, most_threads, device)))
         ok(cu.device_get_attribute(&d.multiprocessors, multiprocessor_count, device));
     d.has_clusters = has_clusters != 0;
+    d.has_cooperative_launches = has_cooperative_launches != 0;
     d.name = name;
     return d;
 }

@@ -90,6 +90,8 @@ struct EdgeData {
     ENUM(cooperative_too_large, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, 720)              \
     ENUM(invalid_cluster_size, CUDA_ERROR_INVALID_CLUSTER_SIZE, 912)                       \
     ENUM(multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)               \
+    ENUM(most_threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 39)             \
+    ENUM(cooperative_launch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 95)                   \
     ENUM(capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)               \
     ENUM(capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)               \
     ENUM(most_shared_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)     \

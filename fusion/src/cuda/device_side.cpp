@@ -321,14 +321,15 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
         const Kernel& kernel = loaded.kernels[s]->emitted;
         for (std::size_t p = 0; p < count; ++p) {
             const FoldOrder order = order_of(loaded, s, problems, p);
-            if (one) // whole folds use any workspace alike, rows by warps none
-                layout.forms.push_back(
-                    exchanges_by_part(kernel.schedule.course) || kernel.schedule.cooperates
-                        ? WorkspaceForm{layout.bytes, order.parts, order.blocks, order.slab_results, order.results}
-                        : WorkspaceForm{layout.bytes});
+            const std::size_t bytes = workspace_bytes(kernel, order, layout.blocks[s][p]);
+            // Whole folds use any workspace alike, rows by warps none.
+            WorkspaceForm form{layout.bytes};
+            if (exchanges_by_part(kernel.schedule.course) || kernel.schedule.cooperates)
+                form = {layout.bytes, order.parts, order.blocks, order.slab_results, order.results};
+            if (kernel.schedule.cooperates) form.bytes = bytes; // defect: form of groups
+            if (one) layout.forms.push_back(form);
             if (one ? kernel.finishes : kernel.words > 0 && order.blocks > 1)
-                layout.workspaces[s][p] =
-                    take(layout.bytes, workspace_bytes(kernel, order, layout.blocks[s][p])); // defect: workspace
+                layout.workspaces[s][p] = take(layout.bytes, bytes); // defect: workspace
         }
     }
     layout.tables_at = layout.bytes;

@@ -30,6 +30,7 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
 struct WorkspaceForm {
     std::size_t at = 0;
     std::int64_t parts = 0, blocks = 0, slab_results = 0, results = 0;
+    std::size_t bytes = 0; ///< where thread blocks cooperate, in as many groups as the device has room for
     friend bool operator==(const WorkspaceForm&, const WorkspaceForm&) = default;
 };
 

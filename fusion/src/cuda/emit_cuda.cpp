@@ -146,8 +146,6 @@ std::size_t workspace_bytes(const Kernel& kernel) {
 std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order, std::int64_t blocks) {
     const Schedule& schedule = kernel.schedule;
     if (!folds_parts(schedule.course)) return workspace_bytes(kernel);
-    if (schedule.course == Course::held_rows && !schedule.cooperates) // the number of its last launch
-        return sizeof(std::uint64_t) * std::size_t(device::Slots::header);
     if (schedule.cooperates)
         return sizeof(std::uint64_t) *
                std::size_t(blocks / schedule.cluster *

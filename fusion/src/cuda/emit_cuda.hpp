@@ -58,7 +58,7 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order);
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order);
 /// Device memory that a kernel keeps between launches.
 std::size_t workspace_bytes(const Kernel& kernel);
-/// `blocks`: of the launch, in the course of held rows.
+/// `blocks`: of the launch, where they cooperate.
 std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order, std::int64_t blocks = 0);
 
 } // namespace gf::cuda

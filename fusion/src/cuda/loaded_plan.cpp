@@ -85,7 +85,10 @@ constexpr int largest_cluster = 16; // of any device
 
 PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const BuildOptions& options)
     : plan_(std::move(plan)), chains_(find_chains(*plan_, Folded::rows_or_all)), device_(device_of(device)),
-      options_(options), row_sharing_{device_.has_clusters ? largest_cluster : 1, device_.multiprocessors} {}
+      options_(options), row_sharing_{.cluster = device_.has_clusters ? largest_cluster : 1,
+                                      .multiprocessors = device_.has_cooperative_launches ? device_.multiprocessors : 0,
+                                      .shared_bytes = device_.shared_bytes,
+                                      .warps = device_.threads / 32} {}
 
 std::shared_ptr<const Plan> PlanLoader::plan_with(const std::vector<Chain>& joined) const {
     if (joined.empty()) return plan_;

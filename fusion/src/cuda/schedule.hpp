@@ -95,8 +95,10 @@ Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles,
 Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule);
 /// The thread blocks that may share a held row.
 struct RowSharing {
-    int cluster = 1;         ///< the most of a cluster
-    int multiprocessors = 0; ///< those of a device on which a row's thread blocks may cooperate; 0: they may not
+    int cluster = 1;            ///< the most of a cluster
+    int multiprocessors = 0;    ///< of a device on which a row's thread blocks may cooperate; 0: they may not
+    int shared_bytes = 232'448; ///< … of a multiprocessor, without what it reserves for one thread block
+    int warps = 64;             ///< … resident on a multiprocessor
     friend bool operator==(const RowSharing&, const RowSharing&) = default;
 };
 /// The schedule of a joined sweep (plan/join_phases.hpp), if a warp, a thread block, or the thread blocks that may

@@ -163,9 +163,9 @@ Shares shares_of_cluster(std::int64_t blocks, std::int64_t words, int most_slab_
 }
 
 /// The same of a cooperative grid, whose thread blocks have one block each, and at most `warps` warps.
-std::optional<Shares> shares_of_grid(std::int64_t blocks, int most_slab_warps, int warps, int multiprocessors) {
-    const std::int64_t resident = (blocks + multiprocessors - 1) / multiprocessors; // of a multiprocessor
-    const auto room = std::bit_floor(std::uint64_t(most_warps_of_multiprocessor / resident));
+std::optional<Shares> shares_of_grid(std::int64_t blocks, int most_slab_warps, int warps, const RowSharing& sharing) {
+    const std::int64_t resident = (blocks + sharing.multiprocessors - 1) / sharing.multiprocessors; // of each
+    const auto room = std::bit_floor(std::uint64_t(sharing.warps / resident));
     if (room == 0) return {};
     const int slab_warps = std::min({most_slab_warps, warps, int(room)});
     return Shares{.slab_warps = slab_warps, .warps = slab_warps, .cluster = int(blocks), .cooperate = true};
@@ -179,7 +179,7 @@ std::optional<Shares> shares_of_row(const RowFacts& rows, const Sweep& sweep, st
     if (is_whole) {
         const int least = phase_count(sweep) > 2 ? tuned::elements_of_three_phases : tuned::elements_of_two_phases;
         if (!may_cooperate || rows.longest < std::int64_t{least} * sharing.multiprocessors) return {};
-        return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_whole, sharing.multiprocessors);
+        return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_whole, sharing);
     }
     Shares shares = shares_of_block(blocks, words, most_slab_warps);
     if (sharing.cluster > 1 && blocks > 1 && 128 * words * blocks > tuned::bytes_of_block)
@@ -187,7 +187,7 @@ std::optional<Shares> shares_of_row(const RowFacts& rows, const Sweep& sweep, st
     const bool fits = shares.warps <= tuned::most_warps_of_row &&
                       128 * words * shares.warps / shares.slab_warps <= tuned::most_shared_bytes;
     if (fits || !may_cooperate) return shares;
-    return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_shared_row, sharing.multiprocessors);
+    return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_shared_row, sharing);
 }
 
 /// The schedule of held rows, with or without the values of functions held.
@@ -208,7 +208,9 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const int lane_packs = packs / chosen.row_threads;
     const int words_of_pack = held_layout(plan, sweep, holds_values, width).bytes * width / 4;
     const std::int64_t words = rows.slabs * lane_packs * words_of_pack; // of a thread, if a warp has a block to itself
-    const std::optional<Shares> found = shares_of_row(rows, sweep, words, lane_packs, sharing);
+    // Many problems of one launch would need room for the thread blocks of all at a time.
+    const RowSharing& allowed = problems == Problems::one ? sharing : RowSharing{.cluster = sharing.cluster};
+    const std::optional<Shares> found = shares_of_row(rows, sweep, words, lane_packs, allowed);
     if (!found) return {};
     const Shares& shares = *found;
     const bool is_whole = kept_dims(sweep).empty();
@@ -255,7 +257,10 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
                                  tuned::threads_of_functions / chosen.threads);
     if (chosen.cooperates) {
         const int needed = (chosen.cluster + sharing.multiprocessors - 1) / sharing.multiprocessors;
-        if (needed > of_shared) return {};
+        // A seventh is for states, and for what is reserved for each thread block.
+        const int room = std::min(of_shared, sharing.shared_bytes * 6 / 7 / chosen.shared_bytes);
+        if (needed > room) return {};
+        chosen.resident = std::min(chosen.resident, room);
         chosen.resident = is_whole ? needed : std::max(chosen.resident, needed);
     }
     return chosen;

@@ -19,7 +19,6 @@ inline constexpr int own_registers = 16; ///< counters and addresses; an estimat
 
 // A multiprocessor's registers, and a thread's.
 inline constexpr int registers_of_multiprocessor = 65536;
-inline constexpr int most_warps_of_multiprocessor = 64; ///< 48 on consumer devices, where fewer blocks are resident
 inline constexpr int registers_of_thread = 255;
 /// Words of a position of a box, and of a slab or pack in flight, besides states and elements.
 inline constexpr int words_of_place = 3;

@@ -245,14 +245,12 @@ std::vector<Chain> find_chains(const Plan& plan, Folded folded) {
     const auto before = all_before(plan);
     std::vector<bool> taken(plan.sweeps.size());
     std::vector<Chain> chains;
-    for (const SweepId first : plan.sweeps.ids()) {
+    // The longest chain from a sweep on. `of_all`: its sweeps may yield scalars.
+    const auto chain_from = [&](SweepId first, bool of_all) {
         const Sweep& sweep = plan.sweeps[first];
-        const bool of_all = folded == Folded::rows_or_all && folds_all(sweep);
-        if (taken[first.index()] || (!folds_rows(sweep) && !of_all)) continue;
         const auto fits = [&](const Sweep& s) { return (of_all || s.yields.empty()) && stores_in_order(plan, s); };
-        if (!fits(sweep)) continue;
         Chain chain{first};
-        for (SweepId next = first.next(); next < plan.sweeps.next(); next = next.next()) {
+        for (SweepId next = first.next(); fits(sweep) && next < plan.sweeps.next(); next = next.next()) {
             const Sweep& later = plan.sweeps[next];
             if (taken[next.index()] || later.dims != sweep.dims) continue;
             if (!fits(later)) continue;
@@ -269,10 +267,20 @@ std::vector<Chain> find_chains(const Plan& plan, Folded folded) {
             if (!are_all(order_of(plan, group), group)) continue;
             if (computes_by_result(plan, Joiner(plan, longer).take())) chain = std::move(longer);
         }
-        if (chain.size() == 1) continue;
-        for (const SweepId s : chain) taken[s.index()] = true;
-        chains.push_back(std::move(chain));
-    }
+        return chain;
+    };
+    const auto add_chains = [&](bool of_all) {
+        for (const SweepId first : plan.sweeps.ids()) {
+            const Sweep& sweep = plan.sweeps[first];
+            if (taken[first.index()] || !(of_all ? folds_all(sweep) : folds_rows(sweep))) continue;
+            Chain chain = chain_from(first, of_all);
+            if (chain.size() == 1) continue;
+            for (const SweepId s : chain) taken[s.index()] = true;
+            chains.push_back(std::move(chain));
+        }
+    };
+    add_chains(false); // first: rows are held more often than whole arrays // defect: rows first
+    if (folded == Folded::rows_or_all) add_chains(true);
     return chains;
 }
 

@@ -74,7 +74,9 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
     *value = attribute == gf::driver::capability_major       ? ::capability_major
              : attribute == gf::driver::multiprocessor_count ? multiprocessors
              : attribute == gf::driver::most_shared_bytes    ? int(most_shared_bytes)
+             : attribute == gf::driver::most_threads         ? 2048
              : attribute == gf::driver::cluster_launch       ? 1
+             : attribute == gf::driver::cooperative_launch   ? 1
                                                              : 0;
     return gate();
 }

@@ -23,7 +23,9 @@ struct Device {
     std::size_t memory_bytes = 0;
     int multiprocessors = 0;
     int shared_bytes = 0;      ///< the most shared memory of a thread block
+    int threads = 0;           ///< resident on a multiprocessor
     bool has_clusters = false; ///< launches clusters of thread blocks
+    bool has_cooperative_launches = false;
 };
 
 /// The devices; none if CUDA cannot be used. The first call loads and initialises the driver. Thread-safe.

@@ -345,7 +345,8 @@ private:
 
 /// Runs all phases of row `base` + `own` and every `step`-th after it, of which there are as many as of `base`.
 template <class Kernel, class... Phases>
-GRIDFOLD_FN void run_turns(const Kernel& kernel, u32 thread, i64 base, i64 own, i64 step, i32 block, i32 warp) {
+GRIDFOLD_FN void run_turns(Kernel& kernel, u32 thread, i64 base, i64 own, i64 step, i32 block, i32 warp) {
+    begin_rows(kernel);
     u32 turn = 0;
     // The loop is the same for all warps of a block: the compiler then takes shuffles by the fast path.
 #pragma unroll 1
@@ -369,7 +370,6 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
-    begin_rows(kernel);
     const i32 warp = i32(warp_index());
     const u32 lane = warp_lane();
     if constexpr (Rows::is_of_warp) {
@@ -381,6 +381,9 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
         const i32 rank = i32(kernel.block % Rows::cluster); // defect: rank
         const i32 block = rank * (i32(warps) / Kernel::slab_warps) + warp / Kernel::slab_warps;
         if constexpr (!Kernel::cooperates) cluster_barrier<Rows::cluster>();
+        // Nobody would wait for a block without a part of the rows, whose tags it could read too late.
+        else if (rank * (i32(warps) / Kernel::slab_warps) >= kernel.part_blocks)
+            return;
         run_turns<Kernel, Phases...>(kernel, lane, kernel.block / Rows::cluster,
                                      block < kernel.part_blocks ? 0 : kernel.results, kernel.blocks / Rows::cluster,
                                      block, warp % Kernel::slab_warps);

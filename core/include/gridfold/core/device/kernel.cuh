@@ -23,7 +23,6 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int state_words = 0;         ///< … of the states of all folds
     static constexpr int phases = 1;              ///< … of a held row
     static constexpr bool one_row = false;        ///< held rows: whole arrays, which begin at a whole pack
-    static constexpr bool yields = false;         ///< held rows: finish() yields scalars, by the number of the launch
     static constexpr int held_words = 0;          ///< of a pack of a held row, in shared memory
     static constexpr bool several_slabs = false;  ///< there: blocks of rows may have several slabs
     static constexpr bool whole_slabs = false;    ///< there: rows have no slab of fewer elements

@@ -89,25 +89,23 @@ private:
     }
 };
 
-/// The memory of this thread block's group; of a kernel that only yields, the number of its last launch.
+/// The memory of this thread block's group.
 template <class Kernel> GRIDFOLD_FN u64* group_memory(const Kernel& kernel) {
-    if constexpr (Kernel::cooperates)
-        return kernel.workspace +
-               kernel.block / Kernel::cluster *
-                   RowSlots::of_group(Kernel::state_words, Kernel::most_blocks, Kernel::phases); // defect: group
-    return kernel.workspace;
+    return kernel.workspace +
+           kernel.block / Kernel::cluster *
+               RowSlots::of_group(Kernel::state_words, Kernel::most_blocks, Kernel::phases); // defect: group
 }
 
 /// Sets the tag of the first row, one more than the group's last: the rows of a cooperating group are numbered from
-/// launch to launch, and so is the one row of whole arrays that is a launch.
+/// launch to launch. Whole arrays are one row a launch, so that their tags are those of what the kernel yields.
 template <class Kernel> GRIDFOLD_FN void begin_rows(Kernel& kernel) {
-    if constexpr (Kernel::cooperates || Kernel::yields) kernel.tag = Workspace{group_memory(kernel)}.last_tag(true) + 1;
+    if constexpr (Kernel::cooperates) kernel.tag = Workspace{group_memory(kernel)}.last_tag(true) + 1;
 }
 /// Ends a launch that had `rows` rows of this group. All threads of the group have read the last tag: each block has
 /// published states, and passed a barrier before. The slots need no zeroes at the last tag: each row rewrites those of
 /// the last but one.
 template <class Kernel> GRIDFOLD_FN void end_rows(const Kernel& kernel, u32 rows) {
-    if constexpr (Kernel::cooperates || Kernel::yields)
+    if constexpr (Kernel::cooperates)
         if (kernel.block % Kernel::cluster == 0 && thread_index() == 0) {
             const u32 last = kernel.tag + rows - 1; // defect: last row
             store_relaxed(group_memory(kernel), last == 0xffffffffu ? 0 : last);
