@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <gridfold/core/device.hpp>
@@ -86,6 +87,53 @@ TEST_F(Cooperating, arrays_without_elements_and_unaligned_ones) {
                     .run({{"x", gf::view(x.data(), {0})}})
                     .to_vector<float>("z")
                     .empty());
+}
+
+TEST_F(Cooperating, arrays_of_every_kind_have_the_cpus_bits) {
+    const std::int64_t rows = is_emulated() ? 280 : 2'000, columns = is_emulated() ? 351 : 2'001;
+    const std::vector<float> x = numbers(rows * columns), w = numbers(columns, 3);
+    std::vector<std::uint8_t> u(x.size());
+    for (std::size_t i = 0; i < u.size(); ++i) u[i] = std::uint8_t(i * 37 % 251);
+    const gf::Bindings all{{"x", gf::view(x.data(), {rows, columns})},
+                           {"w", gf::view(w.data(), {columns})},
+                           {"u", gf::view(u.data(), {rows, columns})}};
+    for (const char* const text :
+         {"f(x: f32[i, k], w: f32[k]) let d = x * w - mean(x); -> y = d / stddev(d), s = sum(d)",
+          "f(x: f32[i, k]) let d = x - shift(x, k, -1, edge = 0); -> y = f16(d / max(abs(d)) + f32(index(i)))",
+          "f(u: u8[i, k]) let lo = min(u); let hi = max(u); -> y = f32(u - lo) / f32(hi - lo), hi = hi",
+          "f(x: f32[i, k], u: u8[i, k]) let m = mean(x where u > 200); -> y = x > m, n = count(x > m), at = argmin(x "
+          "where x > m)",
+          "f(u: u8[i, k]) let m = max(u where u > 253); -> y = i32(u) - i32(m), m = m",
+          "f(x: f32[i, k]) let z = f64(x); let v = variance(z); let p = sum((z - v) * (z - v)); -> y = z / sqrt(p), v "
+          "= v, p = p",
+          "f(x: f32[i, k], u: u8[i, k]) let c = covariance(x, f32(u)); -> y = x * c, t = at_max(x * c, f32(u))"}) {
+        const gf::Graph graph = gf::parse(text);
+        gf::Bindings inputs;
+        for (const gf::Binding& input : all)
+            if (to_text(graph).find(input.name + ": ") != std::string::npos) inputs.push_back(input);
+        const gf::Results expected = on("cpu", text).run(inputs), actual = on("cuda", text).run(inputs);
+        EXPECT_EQ(scalars_of(expected), scalars_of(actual)) << text;
+        const gf::View a = expected.array("y"), b = actual.array("y");
+        EXPECT_EQ(std::memcmp(a.address, b.address, x.size() * size_of(a.type)), 0) << text;
+        if (emulated_ != nullptr) {
+            EXPECT_GT(emulated_->cooperative_launches, 0) << text;
+            emulated_->cooperative_launches = 0;
+        }
+    }
+}
+
+// Nothing is held of such arrays: each phase reads, or computes, their elements.
+TEST_F(Cooperating, arrays_with_strides_and_coordinates_alone) {
+    const std::int64_t length = is_emulated() ? 98'000 : 4'000'000;
+    const std::vector<float> x = numbers(2 * length);
+    const DeviceArray on_device(x);
+    const gf::View every_second = gf::device_view(on_device.pointer(), {length}, {2});
+    EXPECT_EQ(on("cpu", standardised).run({{"x", gf::host_view(x.data(), {length}, {2})}}).to_vector<float>("z"),
+              on("cuda", standardised).run({{"x", every_second}}).to_vector<float>("z"));
+    const std::string text =
+        fmt::format("f([n = {}], k: f32) let i = f32(index(n)) * k; -> z = (i - mean(i)) / stddev(i)", length);
+    EXPECT_EQ(on("cpu", text.c_str()).run({{"k", 0.25F}}).to_vector<float>("z"),
+              on("cuda", text.c_str()).run({{"k", 0.25F}}).to_vector<float>("z"));
 }
 
 TEST_F(Cooperating, rows_have_the_cpus_bits) {

@@ -55,7 +55,8 @@ void Emitter::phase(int number) {
         if (!values.computed[v]) continue;
         const Instruction& i = code_.code(v);
         if (i.opcode == Opcode::load && !is_in_order(i, plan_, sweep_)) gathered.push_back(&i);
-        by_coordinates = by_coordinates || i.opcode == Opcode::index || !gathered.empty();
+        const bool is_coordinate = i.opcode == Opcode::index && sweep_.dims.size() > 1; // of one dim: at.index()
+        by_coordinates = by_coordinates || is_coordinate || !gathered.empty();
     }
     if (by_coordinates) {
         out_.line("static constexpr int rank = {};", sweep_.dims.size());

@@ -258,10 +258,9 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     if (chosen.cooperates) {
         const int needed = (chosen.cluster + sharing.multiprocessors - 1) / sharing.multiprocessors;
         // A seventh is for states, and for what is reserved for each thread block.
-        const int room = std::min(of_shared, sharing.shared_bytes * 6 / 7 / chosen.shared_bytes);
+        const int room = std::min(of_shared, sharing.shared_bytes * 6 / 7 / std::max(chosen.shared_bytes, 1));
         if (needed > room) return {};
-        chosen.resident = std::min(chosen.resident, room);
-        chosen.resident = is_whole ? needed : std::max(chosen.resident, needed);
+        chosen.resident = is_whole ? needed : std::clamp(chosen.resident, needed, room);
     }
     return chosen;
 }
