@@ -47,8 +47,8 @@ private:
     const HostModule& module_;
     std::size_t first_entry_;
     std::vector<std::vector<std::uint64_t>> workspaces_;
-    std::vector<FoldOrder> orders_;
-    std::vector<std::int64_t> blocks_; ///< of the last launch // of the last run
+    std::vector<FoldOrder> orders_;    // of the last run
+    std::vector<std::int64_t> blocks_; // …
     std::uint64_t launches_ = 0;
 };
 

@@ -69,13 +69,13 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
 
 /// True if windows would help with rows: in the course of rows, a row after the first is not aligned, and long enough
 /// to have slabs that are neither its first nor its last.
-bool rows_need_windows(const Plan& plan, const Sweep& sweep, const Schedule& schedule, const Bound& bound,
-                       std::size_t element, std::size_t pack) {
-    if (schedule.one_row) return false;
+bool rows_need_windows(const Plan& plan, const Sweep& sweep, Course course, const Bound& bound, std::size_t element,
+                       std::size_t pack) {
+    if (is_of_warps(course) && kept_dims(sweep).empty()) return false; // whole arrays: the first row alone
     for (std::size_t p = 0; p < bound.count; ++p) {
         const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
         if (std::size_t(order.folded) * element % pack == 0) continue;
-        if (is_of_warps(schedule.course) || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
+        if (is_of_warps(course) || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
     }
     return false;
 }
@@ -103,7 +103,8 @@ bool are_aligned(const Plan& plan, const Sweep& sweep, const Schedule& schedule,
         if (!reads_in_order(plan, sweep, a)) continue;
         const std::size_t pack = // Pack::bytes (device/loads.cuh)
             std::min<std::size_t>(16, size_of(array.type) * std::size_t(schedule.width));
-        if (is_of_rows(schedule.course) && rows_need_windows(plan, sweep, schedule, bound, size_of(array.type), pack))
+        if (is_of_rows(schedule.course) &&
+            rows_need_windows(plan, sweep, schedule.course, bound, size_of(array.type), pack))
             return false;
         for (std::size_t p = 0; p < bound.count; ++p) {
             const BoundProblem problem = problem_of(plan, bound, p);

@@ -161,7 +161,7 @@ void Emitter::constants() {
                held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width).bytes * schedule_.width / 4, 0);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
     fact("cooperates", schedule_.cooperates);
-    fact("one_row", schedule_.one_row);
+    fact("one_row", holds && kept_dims(sweep_).empty());
     fact("copies_elements", schedule_.copies_elements);
     fact("several_slabs", schedule_.several_slabs);
     fact("whole_slabs", schedule_.whole_slabs);

@@ -47,7 +47,6 @@ struct Schedule {
     int slabs = 1;                ///< of a block of a row
     int cluster = 1;              ///< thread blocks that share a row
     bool cooperates = false;      ///< they are no cluster, and pass each other states through device memory
-    bool one_row = false;         ///< whole arrays: only their last pack may be no whole one
     bool copies_elements = false; ///< by_elements, from arrays of 4 bytes and more to shared memory
     int shared_bytes = 0;         ///< dynamic, of a thread block
     bool holds_values = false;    ///< functions of elements are computed in one phase and held for later ones

@@ -162,10 +162,14 @@ Shares shares_of_cluster(std::int64_t blocks, std::int64_t words, int most_slab_
     return shares;
 }
 
+/// The thread blocks of a cooperative grid that each multiprocessor must run at a time.
+std::int64_t resident_of_grid(std::int64_t blocks, const RowSharing& sharing) {
+    return (blocks + sharing.multiprocessors - 1) / sharing.multiprocessors;
+}
+
 /// The same of a cooperative grid, whose thread blocks have one block each, and at most `warps` warps.
 std::optional<Shares> shares_of_grid(std::int64_t blocks, int most_slab_warps, int warps, const RowSharing& sharing) {
-    const std::int64_t resident = (blocks + sharing.multiprocessors - 1) / sharing.multiprocessors; // of each
-    const auto room = std::bit_floor(std::uint64_t(sharing.warps / resident));
+    const auto room = std::bit_floor(std::uint64_t(sharing.warps / resident_of_grid(blocks, sharing)));
     if (room == 0) return {};
     const int slab_warps = std::min({most_slab_warps, warps, int(room)});
     return Shares{.slab_warps = slab_warps, .warps = slab_warps, .cluster = int(blocks), .cooperate = true};
@@ -247,7 +251,6 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const std::int64_t held_bytes = 4 * words_of_pack * chosen.packs * rows.slabs * chosen.threads;
     if (!in_registers && held_bytes > tuned::most_shared_bytes) return {};
     chosen.shared_bytes = in_registers ? 0 : int(held_bytes);
-    chosen.one_row = is_whole;
     chosen.copies_elements = chosen.shared_bytes > 0 && narrowest_load(plan, sweep) == 4;
     chosen.by_elements = has_empty_packs(rows) || chosen.copies_elements;
     const int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
@@ -256,7 +259,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
                                  tuned::threads_of_functions / chosen.threads);
     if (chosen.cooperates) {
-        const int needed = (chosen.cluster + sharing.multiprocessors - 1) / sharing.multiprocessors;
+        const int needed = int(resident_of_grid(chosen.cluster, sharing));
         // A seventh is for states, and for what is reserved for each thread block.
         const int room = std::min(of_shared, sharing.shared_bytes * 6 / 7 / std::max(chosen.shared_bytes, 1));
         if (needed > room) return {};

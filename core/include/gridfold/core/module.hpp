@@ -53,7 +53,8 @@ void allow_shared_bytes(KernelView kernel, int device, int bytes);
 /// has no room for one such cluster.
 bool allow_cluster(KernelView kernel, int device, int blocks, int threads, int shared_bytes);
 
-/// The most thread blocks of a cooperative launch of a kernel for each multiprocessor, which runs so many at a time.
+/// The thread blocks of a kernel that a multiprocessor runs at a time. A cooperative launch has at most so many for
+/// each multiprocessor.
 int resident_blocks(KernelView kernel, int device, int threads, int shared_bytes);
 
 /// One launch: a one-dimensional grid of one-dimensional blocks. `parameters` holds the
