@@ -29,7 +29,7 @@ constexpr Rows shapes[] = {{1 << 22, 64},     {1 << 20, 256},     {1 << 18, 1'02
                            {1 << 12, 65'536}, {1 << 10, 262'144}, {2'097'152, 127},  {2'080'768, 129},
                            {5'341, 50'257},   {256, 1 << 20}};
 
-constexpr std::string_view chains[] = {"softmax", "layer_norm", "rms_norm"};
+constexpr std::string_view chains[] = {"softmax", "layer_norm", "rms_norm", "weighted_layer_norm"};
 constexpr float epsilon = 1e-5F;
 
 template <class T> gf::Graph graph(std::string_view chain) {
@@ -42,9 +42,11 @@ template <class T> gf::Graph graph(std::string_view chain) {
             const gf::Value e = gf::exp(x - gf::max(x, gf::over(n)));
             return e / gf::sum(e, gf::over(n));
         }
-        if (chain == "layer_norm") {
+        if (chain.ends_with("layer_norm")) {
             const gf::Value scale = 1.0F / gf::sqrt(gf::variance(x, gf::over(n)) + epsilon);
-            return (x - gf::mean(x, gf::over(n))) * scale;
+            const gf::Value y = (x - gf::mean(x, gf::over(n))) * scale;
+            if (chain == "layer_norm") return y;
+            return y * gf::cast<float>(g.input<Gridfold>("w", {n})) + gf::cast<float>(g.input<Gridfold>("b", {n}));
         }
         return x * (1.0F / gf::sqrt(gf::mean(x * x, gf::over(n)) + epsilon));
     };
@@ -73,10 +75,12 @@ std::vector<Expected> expected_of(std::string_view chain, const Rows& rows, doub
         }
         const double mean = sum / double(rows.length), mean_square = squares / double(rows.length);
         const double right = chain == "softmax" ? std::exp(value(number)) / exponentials
-                             : chain == "layer_norm"
+                             : chain.ends_with("layer_norm")
                                  ? (value(number) - mean) / std::sqrt(mean_square - mean * mean + epsilon)
                                  : value(number) / std::sqrt(mean_square + epsilon);
-        all.push_back({right, precision * std::abs(right) + 1e-6});
+        const double weight = value(number - first); // of its column; and what is added there
+        const double weighted = chain == "weighted_layer_norm" ? right * weight + weight : right;
+        all.push_back({weighted, precision * (std::abs(right) + std::abs(weighted)) + 1e-6});
     }
     return all;
 }
@@ -84,7 +88,7 @@ std::vector<Expected> expected_of(std::string_view chain, const Rows& rows, doub
 template <class T> Make make_chain(std::string_view chain, const Rows& rows) {
     return [chain, rows](Case& made) {
         using Gridfold = typename Element<T>::Gridfold;
-        const Input<T> x(rows.elements(), made.copies());
+        const Input<T> x(rows.elements(), made.copies()), weights(rows.length, 1);
         const std::int64_t each = rows.elements();
         const std::int64_t pitch = (each + 127) / 128 * 128; // of a copy
         const auto y = device_array<T>(pitch * made.copies());
@@ -92,8 +96,14 @@ template <class T> Make make_chain(std::string_view chain, const Rows& rows) {
         if (made.wants("gridfold")) {
             Contender contender = gridfold_contender(
                 "gridfold", graph<T>(chain), on_gpu(), made.copies(),
-                [x, extents](int copy) {
-                    return gf::Bindings{{"x", gf::device_view(reinterpret_cast<Gridfold*>(x.copy(copy)), extents)}};
+                [=](int copy) {
+                    gf::Bindings inputs{{"x", gf::device_view(reinterpret_cast<Gridfold*>(x.copy(copy)), extents)}};
+                    const gf::Extents columns{rows.length};
+                    if (chain == "weighted_layer_norm")
+                        for (const char* name : {"w", "b"})
+                            inputs.push_back(
+                                {name, gf::device_view(reinterpret_cast<Gridfold*>(weights.copy(0)), columns)});
+                    return inputs;
                 },
                 [=](int copy) {
                     return gf::Bindings{

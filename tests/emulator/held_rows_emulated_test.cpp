@@ -26,7 +26,7 @@ struct HeldCase {
     std::vector<std::int64_t> extents;
     int alignment; ///< of the rows, in elements
     cuda::RowSharing sharing = {};
-    bool whole_slabs = false; ///< its kernels are for rows of whole slabs alone
+    bool whole_slabs = false; ///< its kernels are for rows of whole slabs and aligned memory alone
 };
 
 constexpr auto softmax = "f(x: f32[i, k]) let m = max(x over [k]); let e = exp(x - m); -> y = e / sum(e over [k])";
@@ -68,7 +68,7 @@ public:
                                              .alignment = given.alignment,
                                              .shortest = row,
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks,
-                                             .whole_slabs = given.whole_slabs},
+                                             .others_aligned = given.whole_slabs},
                               given.sharing);
     }
 
@@ -90,6 +90,8 @@ public:
                 test.extents.back() = !of.cooperates && !given_.whole_slabs
                                           ? 12'000
                                           : shorter(test.extents.back(), test.extents.back() / 8);
+            if (given_.whole_slabs)
+                while (!is_aligned(BoundCase(plan_, test, inputs_of(test)))) test.seed += 4;
             const oracle::Inputs inputs = inputs_of(test);
             const BoundCase bound(plan_, test, inputs);
             try {
@@ -111,8 +113,15 @@ public:
     const cuda::Schedule& schedule() const { return kernels_.front().schedule; }
 
 private:
-    /// The length less `by`, or in whole slabs; unchanged if nothing would be left.
+    static bool is_aligned(const BoundCase& of) {
+        return std::ranges::all_of(of.bound().arrays, [](const BoundArray& array) {
+            return reinterpret_cast<std::uintptr_t>(array.address) % 16 == 0;
+        });
+    }
+    /// The length less `by`, in whole slabs if kernels are for such rows; unchanged if nothing would be left, or if
+    /// kernels are for rows of this length.
     std::int64_t shorter(std::int64_t length, std::int64_t by) const {
+        if (schedule().even_blocks) return length;
         if (given_.whole_slabs) by = std::max(by / slab_elements, std::int64_t{1}) * slab_elements;
         return length > by ? length - by : length;
     }
@@ -182,6 +191,25 @@ TEST(HeldRows, of_whole_slabs) {
                           {layer_norm, {3, 32'768}, 16, {8}, true},
                           {half_softmax, {2, 40'960}, 16, {4}, true},
                           {deep, {2, 18'432}, 16, {8}, true}});
+}
+
+TEST(HeldRows, of_one_whole_slab) {
+    expect_the_cpus_bits({{softmax, {70, 16}, 16, {}, true},
+                          {softmax, {3, 2}, 2, {}, true},
+                          {half_softmax, {37, 64}, 16, {}, true},
+                          {layer_norm, {7, 256}, 16, {}, true},
+                          {weighted_softmax, {9, 1'024}, 16, {}, true},
+                          {norms, {5, 512}, 16, {}, true},
+                          {deep, {6, 128}, 16, {}, true}});
+}
+
+TEST(HeldRows, of_blocks_of_as_many_whole_slabs) {
+    expect_the_cpus_bits({{softmax, {3, 2'048}, 16, {}, true},
+                          {of_held, {2, 4'096}, 16, {}, true},
+                          {half_softmax, {3, 16'384}, 16, {}, true},
+                          {norms, {2, 16'384}, 16, {}, true},
+                          {layer_norm, {3, 65'536}, 16, {8}, true},
+                          {masked_softmax, {2, 65'536}, 16, {8}, true}});
 }
 
 TEST(HeldRows, of_clusters) {

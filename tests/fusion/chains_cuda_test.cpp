@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -214,6 +215,35 @@ TEST_F(Chains, a_chain_in_place_reads_neighbouring_rows_before_they_are_written)
     const gf::Executable cpu = gf::compile(graph, {.device = "cpu"});
     EXPECT_EQ(cpu.run({{"x", gf::view(x.data(), {40, 701})}}).to_vector<float>("y"),
               gf::test::to_host(in_place.view()));
+}
+
+// Rows of whole packs have kernels of their own, which need all arrays aligned.
+TEST_F(Chains, of_whole_packs_beside_misaligned_arrays_have_the_cpus_bits) {
+    const char* const text = "f(x: f32[i, k], g: f32[k], w: f32[i]) let m = mean(x over [k]); "
+                             "-> y = (x - m) / sqrt(variance(x over [k]) + 0.1) * g + w";
+    const gf::Executable device = gf::compile(gf::parse(text), {.device = "cuda"}),
+                         cpu = gf::compile(gf::parse(text), {.device = "cpu"});
+    constexpr std::int64_t rows = 5;
+    for (const std::int64_t length : {64, 1'024, 8'192}) {
+        const std::vector<float> x = numbers(rows * length), g = numbers(length + 1, 7), w = numbers(rows, 5);
+        const DeviceArray dx(x), dg(g), dw(w), out(std::vector<float>(x.size() + 1));
+        const auto expected = [&](int skipped) {
+            return cpu
+                .run({{"x", gf::view(x.data(), {rows, length})},
+                      {"g", gf::view(g.data() + skipped, {length})},
+                      {"w", gf::view(w.data(), {rows})}})
+                .to_vector<float>("y");
+        };
+        for (const auto& [of_g, of_y] : {std::pair(0, 0), std::pair(1, 0), std::pair(0, 1)}) {
+            device.run({{"x", gf::device_view(dx.pointer(), {rows, length})},
+                        {"g", gf::device_view(dg.pointer() + of_g, {length})},
+                        {"w", gf::device_view(dw.pointer(), {rows})}},
+                       {{"y", gf::device_view(out.pointer() + of_y, {rows, length})}});
+            std::vector<float> y = gf::test::to_host(out.view());
+            y.erase(y.begin() + (of_y == 0 ? std::ssize(y) - 1 : 0));
+            EXPECT_EQ(expected(of_g), y) << length << ", g from " << of_g << ", y from " << of_y;
+        }
+    }
 }
 
 TEST_F(Chains, a_prepared_chain_writes_bound_outputs) {

@@ -146,14 +146,13 @@ int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::count
 
 /// The facts of the bound rows. Arrays that are staged are aligned by Layout.
 RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
-    RowFacts facts{.alignment = 16, .whole_slabs = true};
+    RowFacts facts{.alignment = 16, .others_aligned = true};
     for (std::size_t p = 0; p < bound.count; ++p) {
         const BoundProblem problem = problem_of(plan, bound, p);
         const FoldOrder order = fold_order(sweep, problem.extents);
         facts.longest = std::max(facts.longest, order.folded); // defect: longest row
         facts.blocks += order.parts * order.blocks;
         facts.shortest = p == 0 ? order.folded : std::min(facts.shortest, order.folded);
-        facts.whole_slabs = facts.whole_slabs && order.folded % slab_elements == 0;
         facts.slabs = std::max(facts.slabs, (order.slabs + order.blocks - 1) / order.blocks);
         if (!kept_dims(sweep).empty())
             facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
@@ -164,6 +163,14 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
             if (bytes < 16)
                 facts.alignment = std::min(facts.alignment, std::max(bytes / int(size_of(plan.arrays[a].type)), 1));
         }
+        const auto is_aligned = [&](ArrayId a) {
+            return needs_memory(plan.arrays[a], problem.arrays[a.index()]) || // then by Layout
+                   reinterpret_cast<std::uintptr_t>(problem.arrays[a.index()].address) % 16 == 0;
+        };
+        for (const Store& store : element_stores(sweep)) facts.others_aligned &= is_aligned(store.array);
+        for (const Instruction& i : sweep.code)
+            if (i.opcode == Opcode::load && has_packs(i, plan, sweep))
+                facts.others_aligned &= is_aligned(i.array) && problem.extents[sweep.dims.back().index()] % 16 == 0;
     }
     return facts;
 }

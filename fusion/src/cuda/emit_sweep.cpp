@@ -148,6 +148,7 @@ void Emitter::constants() {
         number("collects", schedule_.collects, 1);
     }
     number("rank", by_coordinates_ && !holds ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
+    if (by_coordinates_ && is_of_warps(schedule_.course)) number("kept_dims", int(leading_kept_dims(sweep_)), 0);
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
     number("cluster", schedule_.cluster, 1);
@@ -165,6 +166,7 @@ void Emitter::constants() {
     fact("copies_elements", schedule_.copies_elements);
     fact("several_slabs", schedule_.several_slabs);
     fact("whole_slabs", schedule_.whole_slabs);
+    fact("even_blocks", schedule_.even_blocks);
     fact("several_blocks", schedule_.several_blocks);
     fact("rest_at_once", schedule_.rest_at_once);
     fact("tail_early", schedule_.tail_early);
@@ -299,9 +301,20 @@ void Emitter::prologue() {
 
 void Emitter::gather(const std::vector<const Instruction*>& loads) {
     if (!gathers_ || !by_coordinates_) return;
+    const auto in_packs = [&](const Instruction* load) {
+        return schedule_.whole_slabs && has_packs(*load, plan_, sweep_);
+    };
+    if (std::ranges::any_of(loads, in_packs)) {
+        out_.open("GRIDFOLD_FN void gather_packs(Loads& l, const i64 (&at)[rank]) const {{");
+        for (const Instruction* load : loads)
+            if (in_packs(load))
+                out_.line("load_pack<true, true>(l.{}, {} + {}, width);", code_.gathered(*load),
+                          gathered_from(load->array), code_.offset(load->array));
+        out_.close();
+    }
     out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
     for (const Instruction* load : loads)
-        if (!is_read_across(load->array))
+        if (!is_read_across(load->array) && !in_packs(load))
             out_.line("l.{}[n] = {}[{}];", code_.gathered(*load), gathered_from(load->array),
                       code_.offset(load->array, load->steps));
     for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));

@@ -40,11 +40,12 @@ struct Schedule {
     int row_packs = 1;           ///< packs of a thread in one row
     bool by_elements = false;    ///< unaligned arrays are read element by element: windows would take longer
     bool several_slabs = false;  ///< blocks of rows have several slabs
-    bool whole_slabs = false;    ///< rows have several slabs, none of which has fewer elements than others
+    int slabs = 1;               ///< most of a block
+    bool whole_slabs = false;    ///< rows of as many elements have whole slabs alone, of aligned arrays
+    bool even_blocks = false;    ///< … and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.
     int slab_warps = 1;           ///< warps that share a slab
-    int slabs = 1;                ///< of a block of a row
     int cluster = 1;              ///< thread blocks that share a row
     bool cooperates = false;      ///< they are no cluster, and pass each other states through device memory
     bool copies_elements = false; ///< by_elements, from arrays of 4 bytes and more to shared memory
@@ -79,7 +80,8 @@ struct RowFacts {
     int alignment = 1;         ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
     std::int64_t shortest = 1; ///< elements
     std::int64_t slabs = 1;    ///< the most of a block
-    bool whole_slabs = false;  ///< no slab has fewer elements than others
+    /// Stored arrays begin at multiples of 16 bytes; so do those of has_packs(), whose rows have 16n elements.
+    bool others_aligned = false;
 };
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {

@@ -58,6 +58,26 @@ int width_of_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep) {
     return width;
 }
 
+/// True if users wrote a map or a monoid of the sweep.
+bool has_users_functions(const Sweep& sweep) {
+    return std::ranges::any_of(sweep.code,
+                               [](const Instruction& i) { return i.opcode == Opcode::map && i.map->builtin < 0; }) ||
+           std::ranges::any_of(sweep.folds, [](const Fold& f) { return f.monoid->builtin < 0; });
+}
+
+/// Sets what a kernel may rely on if all rows fill the packs of their slabs; its packs are set. Threads of such kernels
+/// map and fold whatever their registers hold where they have no row: users' functions may not end then.
+void set_whole(Schedule& chosen, const RowFacts& rows, const Sweep& sweep) {
+    const FoldOrder order = fold_order(rows.longest);
+    const std::int64_t slab =
+        std::int64_t{chosen.row_threads} * chosen.row_packs * chosen.slab_warps * chosen.width; // elements
+    const bool alike = rows.longest == rows.shortest && chosen.problems == Problems::one;
+    const bool aligned = rows.others_aligned && rows.alignment >= chosen.width;
+    const bool fill = rows.longest % slab == 0 && !has_users_functions(sweep);
+    chosen.whole_slabs = alike && aligned && fill;                                               // defect: whole slabs
+    chosen.even_blocks = chosen.whole_slabs && rows.longest == slab * rows.slabs * order.blocks; // defect: even blocks
+}
+
 /// True if warps fold such rows faster than thread blocks do. `fast`: they are read in packs, or in windows of types of
 /// less than 4 bytes.
 bool suit_warps(const RowFacts& rows, bool fast) {
@@ -83,7 +103,6 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
                     .strided = schedule.strided};
     chosen.by_elements = has_empty_packs(rows);
     chosen.several_slabs = longest.slabs > 1;
-    chosen.whole_slabs = chosen.several_slabs && rows.whole_slabs && schedule.problems == Problems::one;
     chosen.several_blocks = longest.blocks > 1;
     if (chosen.several_blocks)
         chosen.threads = std::max(32 * int(std::bit_ceil(std::uint64_t(longest.blocks))), chosen.threads);
@@ -92,6 +111,8 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     chosen.row_threads = int(std::min(packs, 32U));
     chosen.row_packs = int(packs) / chosen.row_threads;
     if (chosen.row_packs > 32) return schedule; // threads exchange the states of as many packs as they are
+    set_whole(chosen, rows, sweep);
+    if (chosen.even_blocks) chosen.slabs = int(rows.slabs); // other kernels are of rows of any length
     const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
     const int wanted = int(std::bit_floor(unsigned(std::max(tuned::bytes_of_warp_rows / bytes, 1))));
     chosen.packs = std::max(chosen.row_packs, chosen.several_slabs ? 1 : wanted);
@@ -207,7 +228,6 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.slabs = int(rows.slabs);
     chosen.several_blocks = longest.blocks > 1;
     chosen.several_slabs = rows.slabs > 1 || chosen.several_blocks;
-    chosen.whole_slabs = chosen.several_slabs && rows.whole_slabs && problems == Problems::one;
     chosen.row_threads = std::min(packs, 32);
     const int lane_packs = packs / chosen.row_threads;
     const int words_of_pack = held_layout(plan, sweep, holds_values, width).bytes * width / 4;
@@ -224,6 +244,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.row_packs = lane_packs / chosen.slab_warps;
     const int warps = shares.warps;
     if (warps > tuned::most_warps_of_row || chosen.row_packs > 32) return {}; // threads exchange as many packs' states
+    set_whole(chosen, rows, sweep);
     const int rows_of_block = chosen.cluster > 1 ? 1 : std::max(4 / warps, 1);
     chosen.threads = warps == 1 ? tuned::threads_of_warp_rows : 32 * warps * rows_of_block;
     // A batch of packs is in registers; more are in shared memory.

@@ -38,8 +38,8 @@ template <class Kernel, bool = in_registers<Kernel>> struct HeldPacks {
     Loads packs[Kernel::packs];
 
     GRIDFOLD_FN void fill(const WarpRows<Kernel>& rows) { rows.load_packs(packs, 0, 0); }
-    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, u32) const { loads = packs[pack]; }
-    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, u32) { packs[pack] = loads; }
+    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, i32) const { loads = packs[pack]; }
+    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, i32) { packs[pack] = loads; }
 };
 template <class Kernel> struct HeldPacks<Kernel, false> {
     using Loads = typename Kernel::Loads;
@@ -49,89 +49,93 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
     /// Loads all packs of the rows: all at once, as packs if arrays are aligned, else element by element; or, where
     /// elements are too small for that, in windows, one batch after the other.
     GRIDFOLD_FN void fill(const WarpRows<Kernel>& rows) {
-        constexpr int batch = smaller(Kernel::in_flight, Kernel::packs);
-        const i32 step = i32(rows.kernel.part_blocks) * rows.slab;
-        i32 from = rows.block * rows.slab;
-        u32 turn = 0;
-        do {
-            if (rows.kernel.aligned) {
-#pragma unroll
-                for (int u = 0; u < Kernel::packs; ++u) {
-                    const i32 elements = rows.elements_of(u, from);
-                    if (Kernel::one_row ? elements == Kernel::width : elements > 0) // defect: last pack of a row
-                        Kernel::each_loaded(
-                            [&](const auto* p, int first) {
-                                copy_pack(p + rows.element(u, from), slot_of(u, turn) + first);
-                            },
-                            rows.kernel);
-                    else if (Kernel::one_row && elements > 0)
-                        put_part(rows, u, from, elements, slot_of(u, turn));
-                }
-            } else if constexpr (Kernel::copies_elements) {
-#pragma unroll
-                for (int u = 0; u < Kernel::packs; ++u)
-                    Kernel::each_loaded(
-                        [&](const auto* p, int first) {
-                            copy_elements(p + rows.element(u, from), slot_of(u, turn) + first,
-                                          rows.elements_of(u, from));
-                        },
-                        rows.kernel);
-            } else {
-#pragma unroll 1
-                for (int begin = 0; begin < Kernel::packs; begin += batch) {
-                    Loads loads[batch];
-                    rows.load_packs(loads, begin, from);
-#pragma unroll
-                    for (int u = 0; u < batch; ++u)
-                        Kernel::each_loaded(
-                            [&](const auto& of, int first) { put_pack(of, slot_of(begin + u, turn) + first); },
-                            loads[u]);
-                }
-            }
-            from += step;
-            ++turn;
-        } while (Kernel::several_slabs && from < rows.kernel.elements);
+        if (Kernel::whole_slabs && !rows.is_there(0)) return;
+        rows.each_slab([&](i32 from, i32 turn) { fill_slab(rows, from, turn); });
         await_copies();
     }
-    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, u32 turn) const {
+    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, i32 turn) const {
         Phase::each_got([&](auto& of, int first) { get_pack(of, slot_of(pack, turn) + first); }, loads);
     }
-    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, u32 turn) {
+    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, i32 turn) {
         Phase::each_put([&](const auto& of, int first) { put_pack(of, slot_of(pack, turn) + first); }, loads);
     }
 
 private:
-    /// Loads a part of a pack.
-    GRIDFOLD_FN static void put_part(const WarpRows<Kernel>& rows, int pack, i32 from, i32 elements, u32 slot) {
+    GRIDFOLD_FN static void fill_slab(const WarpRows<Kernel>& rows, i32 from, i32 turn) {
+        constexpr int batch = smaller(Kernel::in_flight, Kernel::packs);
+        if (rows.kernel.aligned) {
+            Kernel::each_loaded([&](const auto* p, int first) { copy_packs(rows, p, first, from, turn); }, rows.kernel);
+            if constexpr (Kernel::one_row && !Kernel::whole_slabs)
+#pragma unroll
+                for (int u = 0; u < Kernel::packs; ++u) put_part(rows, u, from, slot_of(u, turn));
+        } else if constexpr (Kernel::copies_elements) {
+#pragma unroll
+            for (int u = 0; u < Kernel::packs; ++u)
+                Kernel::each_loaded(
+                    [&](const auto* p, int first) {
+                        copy_elements(p + rows.element(u, from), slot_of(u, turn) + first, rows.elements_of(u, from));
+                    },
+                    rows.kernel);
+        } else {
+#pragma unroll 1
+            for (int begin = 0; begin < Kernel::packs; begin += batch) {
+                Loads loads[batch];
+                rows.load_packs(loads, begin, from);
+#pragma unroll
+                for (int u = 0; u < batch; ++u)
+                    Kernel::each_loaded(
+                        [&](const auto& of, int first) { put_pack(of, slot_of(begin + u, turn) + first); }, loads[u]);
+            }
+        }
+    }
+    /// Copies the whole packs of an array.
+    template <class T>
+    GRIDFOLD_FN static void copy_packs(const WarpRows<Kernel>& rows, const T* p, int first, i32 from, i32 turn) {
+        constexpr int words = Pack<T, Kernel::width>::bytes / 4, all = int(sizeof(T)) * Kernel::width / 4;
+        const T* const own = p + rows.batch_element(0, from);
+        u32 place = Memory::place(word_of(slot_of(0, turn) + first, words));
+        keep(place);
+#pragma unroll
+        for (int u = 0; u < Kernel::packs; ++u) {
+            const i32 elements = rows.elements_of(u, from);
+            if (Kernel::one_row ? elements < Kernel::width : elements == 0) continue; // defect: last pack of a row
+#pragma unroll
+            for (int i = 0; i < all; i += words)
+                Memory::template copy<words>(place, (slot_of(u, 0) + i) * Kernel::threads,
+                                             reinterpret_cast<const u32*>(own + rows.distance(u)) + i);
+        }
+    }
+    /// Loads the last pack of a row, if it is a part of one.
+    GRIDFOLD_FN static void put_part(const WarpRows<Kernel>& rows, int pack, i32 from, i32 slot) {
+        const i32 elements = rows.elements_of(pack, from);
+        if (elements == 0 || elements == Kernel::width) return;
         Loads loads;
-        rows.load_part(loads, rows.element(pack, from), elements);
+        rows.load_part(loads, pack, from);
         Kernel::each_loaded([&](const auto& of, int first) { put_pack(of, slot + first); }, loads);
     }
-    GRIDFOLD_FN static u32 slot_of(int pack, u32 turn) { return (turn * Kernel::packs + pack) * Kernel::held_words; }
+    GRIDFOLD_FN static i32 slot_of(int pack, i32 turn) { return (turn * Kernel::packs + pack) * Kernel::held_words; }
     /// The thread's first word of `words` words. Neighbouring threads have neighbouring words.
-    GRIDFOLD_FN static u32 word_of(u32 place, u32 words) { return place * Kernel::threads + thread_index() * words; }
-    template <class T, int N> GRIDFOLD_FN static void get_pack(Pack<T, N>& of, u32 place) {
+    GRIDFOLD_FN static i32 word_of(i32 place, i32 words) {
+        return place * Kernel::threads + i32(thread_index()) * words;
+    }
+    template <class T, int N> GRIDFOLD_FN static void get_pack(Pack<T, N>& of, i32 place) {
         constexpr int words = Pack<T, N>::bytes / 4;
 #pragma unroll
         for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
             Memory::get(word_of(place + i, words), reinterpret_cast<u32(&)[words]>(of.word[i]));
     }
-    template <class T> GRIDFOLD_FN static void copy_pack(const T* p, u32 place) {
-        constexpr int words = Pack<T, Kernel::width>::bytes / 4;
-#pragma unroll
-        for (int i = 0; i < int(sizeof(T)) * Kernel::width / 4; i += words)
-            Memory::template copy<words>(word_of(place + i, words), reinterpret_cast<const char*>(p) + 4 * i);
-    }
-    /// The same of a pack of `elements` elements, at any address. The last takes the place of those that are not there.
-    template <class T> GRIDFOLD_FN static void copy_elements(const T* p, u32 place, i32 elements) {
+    /// Copies a pack of `elements` elements at any address. The last takes the place of those that are not there.
+    template <class T> GRIDFOLD_FN static void copy_elements(const T* p, i32 place, i32 elements) {
         constexpr int words = Pack<T, Kernel::width>::bytes / 4, each = sizeof(T) / 4;
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n) {
-            const u32 word = word_of(place + n * each / words * words, words) + n * each % words;
-            if (elements > 0) Memory::template copy<each>(word, p + smaller(n, elements - 1)); // defect: beyond a row
+            const i32 word = word_of(place + n * each / words * words, words) + n * each % words;
+            if (elements > 0)
+                Memory::template copy<each>(Memory::place(word), 0,
+                                            p + smaller(n, elements - 1)); // defect: beyond a row
         }
     }
-    template <class T, int N> GRIDFOLD_FN static void put_pack(const Pack<T, N>& of, u32 place) {
+    template <class T, int N> GRIDFOLD_FN static void put_pack(const Pack<T, N>& of, i32 place) {
         constexpr int words = Pack<T, N>::bytes / 4;
 #pragma unroll
         for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
@@ -157,6 +161,11 @@ template <class Kernel> struct HeldRows {
     using Kept = typename Kernel::Kept;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, rows = packs / row_packs;
     static constexpr int in_flight = smaller(Kernel::in_flight, packs);
+    /// Packs that are mapped at a time, so that they share the cost of their addresses; more where no pack needs
+    /// branches.
+    static constexpr int least_mapped = larger_of(8 / Kernel::width, 1);
+    static constexpr int mapped = smaller(
+        Kernel::whole_slabs && !in_registers<Kernel> ? larger_of(in_flight, least_mapped) : least_mapped, packs);
     static constexpr int warps = Kernel::threads / 32, slab_warps = Kernel::slab_warps, cluster = Kernel::cluster;
     static constexpr bool is_of_warp = slab_warps == 1 && !Kernel::several_blocks;
     static_assert(rows == 1 || in_registers<Kernel>, "several rows are one batch");
@@ -183,9 +192,11 @@ template <class Kernel> struct HeldRows {
         template <int count>
         GRIDFOLD_FN void load(const WarpRows<Phase>& place, Loads (&loads)[count], int begin, i32 from,
                               u32 turn) const {
+            // Where all packs are whole, they are all there, or none.
+            const bool all = in_registers<Kernel> || (Kernel::whole_slabs && place.is_there(begin));
 #pragma unroll
             for (int u = 0; u < count; ++u) {
-                if (in_registers<Kernel> || place.elements_of(begin + u, from) > 0)
+                if (all || (!Kernel::whole_slabs && place.has_pack(begin + u, from)))
                     rows.held.template get<Phase>(loads[u], begin + u, turn);
                 if constexpr (Phase::rank > 0) place.gather_pack(loads[u], begin + u, from);
                 complete(loads[u], begin + u);
@@ -219,47 +230,57 @@ private:
     /// Maps and stores.
     template <class Phase, class Source>
     GRIDFOLD_FN void map(const WarpRows<Phase>& place, const Source& source) const {
-        const i32 step = i32(kernel.part_blocks) * WarpRows<Phase>::slab;
-        i32 from = block * WarpRows<Phase>::slab;
-        u32 turn = 0;
-        do {
-#pragma unroll 1
-            for (int begin = 0; begin < packs; begin += in_flight) {
-                Loads loads[in_flight];
-                Lanes<Phase> none;
-                source.load(place, loads, begin, from, turn);
-#pragma unroll
-                for (int u = 0; u < in_flight; ++u) {
-                    if constexpr (Phase::divides)
-                        map_quotients(place, none, loads[u], begin + u, from, turn);
-                    else
-                        place.fold_pack(none, loads[u], begin + u, from, turn);
-                }
-            }
-            from += step;
-            ++turn;
-        } while (Kernel::several_slabs && from < kernel.elements);
+        if (Kernel::whole_slabs && rows == 1 && !place.is_there(0)) return;
+        place.each_slab([&](i32 from, i32 turn) {
+#pragma unroll(in_registers<Kernel> ? packs : 1)
+            for (int begin = 0; begin < packs; begin += mapped) map_batch(place, source, begin, from, turn);
+        });
     }
-
-    /// The same of a pack whose elements are divided. A branch for each quotient would cost as much as the quotient.
-    template <class Phase>
-    GRIDFOLD_FN void map_quotients(const WarpRows<Phase>& place, Lanes<Phase>& none, Loads& loads, int pack, i32 from,
-                                   u32 turn) const {
+    template <class Phase, class Source>
+    GRIDFOLD_FN void map_batch(const WarpRows<Phase>& place, const Source& source, int begin, i32 from,
+                               i32 turn) const {
         constexpr int width = Kernel::width;
-        const i32 elements = place.elements_of(pack, from);
-        if (elements == 0) return;
-        typename Phase::Stored stored;
         typename Phase::Folds::template Packs<width> no_pack;
-        f32 least = infinity<f32>();
+        typename Phase::Stored stored[mapped];
+        Lanes<Phase> none;
+        const i64 own = place.batch_element(begin, from);
+        const auto each_pack = [&](const auto& visit) {
 #pragma unroll
-        for (int n = 0; n < width; ++n)
-            place.kernel.element(
-                loads, TakingQuotients<Phase>{{none, no_pack, stored, from + place.index(pack), turn, n}, least});
-        if (!is_sure(least)) place.template take_elements<true>(none, stored, loads, pack, from, width, turn);
-        if (place.is_whole(elements))
-            place.template store_elements<true>(stored, pack, from, width);
-        else
-            place.template store_elements<false>(stored, pack, from, elements);
+            for (int u = 0; u < mapped; ++u)
+                if (place.has_pack(begin + u, from)) visit(u);
+        };
+        Loads loads[mapped];
+        source.load(place, loads, begin, from, turn);
+        const auto take = [&] {
+            each_pack([&](int u) {
+                place.template take_elements<true>(none, stored[u], loads[u], begin + u, from, width, turn);
+            });
+        };
+        if constexpr (Phase::divides) {
+            f32 least = infinity<f32>();
+            each_pack([&](int u) {
+#pragma unroll
+                for (int n = 0; n < width; ++n)
+                    place.kernel.element(
+                        loads[u], TakingQuotients<Phase>{
+                                      {none, no_pack, stored[u], from + place.index(begin + u), u32(turn), n}, least});
+            });
+            // A branch for each quotient would cost as much as the quotient. To divide as usual, all elements are loaded
+            // again: they need no registers meanwhile.
+            if (!is_sure(least)) {
+                if constexpr (!in_registers<Kernel>) source.load(place, loads, begin, from, turn);
+                take();
+            }
+        } else {
+            take();
+        }
+        each_pack([&](int u) {
+            const i32 elements = place.elements_there(begin + u, from);
+            if (place.is_whole(elements))
+                place.template store_elements<true>(stored[u], own + place.distance(u), width);
+            else
+                place.template store_elements<false>(stored[u], own + place.distance(u), elements);
+        });
     }
 
     /// Combines and finishes the rows of a group of packs, and passes their values to their threads.
@@ -365,8 +386,8 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
     static_assert(Rows::is_of_warp || (Kernel::row_threads == 32 && Rows::rows == 1 && warps <= 32),
                   "warps that share rows have one each");
     const bool whole_packs = Kernel::one_row || kernel.elements % Kernel::width == 0;
-    kernel.aligned = whole_packs && loads_are_aligned(kernel);
-    kernel.stores_aligned = whole_packs && (stores_are_aligned(Phases{kernel}) && ...);
+    kernel.aligned = Kernel::whole_slabs || (whole_packs && loads_are_aligned(kernel));
+    kernel.stores_aligned = Kernel::whole_slabs || (whole_packs && (stores_are_aligned(Phases{kernel}) && ...));
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();

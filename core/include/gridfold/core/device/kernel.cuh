@@ -13,6 +13,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int most_blocks = 1;         ///< most blocks of a grid that folds; a power of 2
     static constexpr int collects = 1;            ///< most blocks whose states one thread collects; a power of 2
     static constexpr int rank = 0;                ///< number of coordinates; 0 if no array is read by coordinates
+    static constexpr int kept_dims = 0;           ///< rows by warps: the first coordinates, which are those of a row
     static constexpr int packs = 1;               ///< of a thread, in the course of rows by warps; a power of 2
     static constexpr int row_threads = 32;        ///< there: threads that fold a row; a power of 2, at most a warp
     static constexpr int row_packs = 1;           ///< there: packs of a thread in one row; a power of 2
@@ -25,7 +26,8 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool one_row = false;        ///< held rows: whole arrays, which begin at a whole pack
     static constexpr int held_words = 0;          ///< of a pack of a held row, in shared memory
     static constexpr bool several_slabs = false;  ///< there: blocks of rows may have several slabs
-    static constexpr bool whole_slabs = false;    ///< there: rows have no slab of fewer elements
+    static constexpr bool whole_slabs = false;    ///< there: rows have whole slabs alone, of aligned arrays
+    static constexpr bool even_blocks = false;    ///< there: each of their blocks has `slabs` of them
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
     static constexpr bool copies_elements =
         false;                              ///< unaligned held rows: elements are copied to shared memory one by one
@@ -58,6 +60,8 @@ template <int block_threads, int thread_width> struct SweepBase {
 
     /// gather(loads, coordinates, n): reads element n of the arrays read by coordinates, if there are any.
     template <class Loads, class At> GRIDFOLD_FN void gather(Loads&, const At&, int) const {}
+    /// gather_packs(loads, coordinates): the same for arrays that have a pack's elements side by side, all at once.
+    template <class Loads, class At> GRIDFOLD_FN void gather_packs(Loads&, const At&) const {}
     /// In the course of tiles: see tiles.cuh.
     template <class Stored, class At> GRIDFOLD_FN void scatter(const Stored&, const At&, int) const {}
     template <class Loads, class Tile> GRIDFOLD_FN void read_across(Loads&, const Tile&) const {}

@@ -128,30 +128,39 @@ GRIDFOLD_FN void store_pack(u16* p, const HalfPack<Half, N>& from, int count, bo
     }
 }
 
-/// The coordinates of an element of a row-major domain, walked in increasing order.
-template <int Rank> struct Coordinates {
+/// The coordinates of an element of a row-major domain, walked in increasing order. The elements of a row of the last
+/// dims, from `inner` on, are numbered by themselves: a walk does not leave its row.
+template <int Rank, int inner = 0> struct Coordinates {
     i64 at[Rank];
     const i64 (&extent)[Rank];
 
-    GRIDFOLD_FN Coordinates(i64 flat, const i64 (&extents)[Rank]) : extent(extents) {
+    GRIDFOLD_FN Coordinates(i64 flat, const i64 (&extents)[Rank]) : extent(extents) { split<0, Rank>(flat); }
+    GRIDFOLD_FN Coordinates(i64 row, i64 of_row, const i64 (&extents)[Rank]) : extent(extents) {
+        if constexpr (inner > 0) split<0, inner>(row);
+        if constexpr (inner < Rank) split<inner, Rank>(of_row);
+    }
+    GRIDFOLD_FN void advance() {
+        ++at[Rank - 1];
 #pragma unroll
-        for (int d = Rank - 1; d > 0; --d) {
+        for (int d = Rank - 1; d > inner; --d)
+            if (at[d] == extent[d]) { // defect: carry
+                at[d] = 0;
+                ++at[d - 1];
+            }
+    }
+
+private:
+    /// Sets coordinates [first, end) of element number `flat` of these dims.
+    template <int first, int end> GRIDFOLD_FN void split(i64 flat) {
+#pragma unroll
+        for (int d = end - 1; d > first; --d) {
             // A 64-bit division costs five times a 32-bit one.
             const bool narrow = ((u64(flat) | u64(extent[d])) >> 32) == 0;
             const i64 quotient = narrow ? i64(u32(flat) / u32(extent[d])) : flat / extent[d];
             at[d] = flat - quotient * extent[d]; // defect: remainder
             flat = quotient;
         }
-        at[0] = flat;
-    }
-    GRIDFOLD_FN void advance() {
-        ++at[Rank - 1];
-#pragma unroll
-        for (int d = Rank - 1; d > 0; --d)
-            if (at[d] == extent[d]) { // defect: carry
-                at[d] = 0;
-                ++at[d - 1];
-            }
+        at[first] = flat;
     }
 };
 
@@ -190,18 +199,22 @@ template <int width, class T> GRIDFOLD_FN i64 elements_before_packs(const T* p) 
     return i64((0 - u64(p)) % Pack<T, width>::bytes / sizeof(T));
 }
 
-/// Gathers by coordinates `count` elements from number `first` on; whole: count == width.
+/// Gathers by coordinates `count` elements; whole: count == width.
+template <bool whole, class Kernel, class At>
+GRIDFOLD_FN void gather_from(const Kernel& kernel, typename Kernel::Loads& loads, At coordinates, i32 count) {
+    if constexpr (whole) kernel.gather_packs(loads, coordinates.at);
+#pragma unroll
+    for (int n = 0; n < Kernel::width; ++n) {
+        kernel.gather(loads, coordinates.at, n);           // the last again for those that are not there
+        if (whole || n + 1 < count) coordinates.advance(); // defect: last coordinates
+    }
+}
+/// The same from element number `first` of the domain on.
 template <bool whole, class Kernel>
 GRIDFOLD_FN void gather(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i32 count) {
-    if constexpr (Kernel::rank > 0) {
-        if (!whole && count <= 0) return;
-        Coordinates<Kernel::rank> coordinates(first, kernel.extents);
-#pragma unroll
-        for (int n = 0; n < Kernel::width; ++n) {
-            kernel.gather(loads, coordinates.at, n);           // the last again for those that are not there
-            if (whole || n + 1 < count) coordinates.advance(); // defect: last coordinates
-        }
-    }
+    if constexpr (Kernel::rank > 0)
+        if (whole || count > 0)
+            gather_from<whole>(kernel, loads, Coordinates<Kernel::rank>(first, kernel.extents), count);
 }
 
 /// Writes by coordinates `count` elements from number `first` on; whole: count == width.

@@ -30,8 +30,10 @@ GRIDFOLD_FN void barrier() { __syncthreads(); }
 /// threads that arrive one by one take each of them by a slow path (bench/NOTES.md).
 GRIDFOLD_FN void reconverge() { __syncwarp(); }
 /// Keeps a value in a register. The compiler would read the thread index anew in every batch: it takes the time of a
-/// load from a cache.
+/// load from a cache. It would also mix the terms of an address, and instructions have a distance from one that is in a
+/// register for nothing.
 GRIDFOLD_FN void keep(u32& value) { asm volatile("" : "+r"(value)); }
+GRIDFOLD_FN void keep(i64& value) { asm volatile("" : "+l"(value)); }
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return __shfl_xor_sync(0xffffffffu, word, lanes); }
 
 /// Waits until the previous kernel in the stream has ended and its writes are visible. With programmatic dependent
@@ -161,22 +163,24 @@ GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[2]) {
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 /// The dynamic shared memory of a block: `bytes` that its launch gives. `word` is a number of a word, a multiple of N.
 template <int bytes> struct DynamicShared {
-    template <int N> GRIDFOLD_FN static void put(u32 word, const u32 (&w)[N]) {
+    template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) {
         Words<N> words;
 #pragma unroll
         for (int i = 0; i < N; ++i) words.word[i] = w[i];
         at<N>(word) = words;
     }
-    template <int N> GRIDFOLD_FN static void get(u32 word, u32 (&w)[N]) {
+    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) {
         const Words<N> from = at<N>(word);
 #pragma unroll
         for (int i = 0; i < N; ++i) w[i] = from.word[i];
     }
 
-    /// Copies N words from p, a multiple of their bytes. The thread may get them after await_copies().
-    template <int N> GRIDFOLD_FN static void copy(u32 word, const void* p) {
+    /// Copies N words from p, a multiple of their bytes, to a place and a distance from it, which an instruction has as
+    /// an offset. The thread may get them after await_copies().
+    GRIDFOLD_FN static u32 place(i32 word) { return u32(__cvta_generic_to_shared(dynamic_shared + 4 * word)); }
+    template <int N> GRIDFOLD_FN static void copy(u32 from, i32 words, const void* p) {
+        const u32 to = from + u32(4 * words);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        const u32 to = u32(__cvta_generic_to_shared(dynamic_shared + 4 * word));
         if constexpr (N == 4)
             asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(p) : "memory");
         else
@@ -184,7 +188,7 @@ template <int bytes> struct DynamicShared {
 #else
         u32 w[N];
         load_bytes(w, p);
-        put(word, w);
+        put(i32(to - place(0)) / 4, w);
 #endif
     }
 
@@ -192,7 +196,7 @@ private:
     template <int N> struct alignas(4 * N) Words {
         u32 word[N];
     };
-    template <int N> GRIDFOLD_FN static Words<N>& at(u32 word) {
+    template <int N> GRIDFOLD_FN static Words<N>& at(i32 word) {
         return *reinterpret_cast<Words<N>*>(dynamic_shared + 4 * word);
     }
 };
@@ -212,6 +216,7 @@ GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
 GRIDFOLD_FN void barrier() { emulator::barrier(); }
 GRIDFOLD_FN void reconverge() { emulator::shuffle_xor_word(0, 0); } // finds threads that do not come
 GRIDFOLD_FN void keep(u32&) {}
+GRIDFOLD_FN void keep(i64&) {}
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }
 GRIDFOLD_FN void wait_for_previous_kernel() {}
 GRIDFOLD_FN void let_next_kernel_start() {}
@@ -234,22 +239,23 @@ private:
 
 GRIDFOLD_FN void await_copies() {}
 template <int bytes> struct DynamicShared {
-    template <int N> GRIDFOLD_FN static void put(u32 word, const u32 (&w)[N]) {
+    template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) {
         __builtin_memcpy(at<N, true>(word), w, sizeof(w));
     }
-    template <int N> GRIDFOLD_FN static void get(u32 word, u32 (&w)[N]) {
+    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) {
         __builtin_memcpy(w, at<N, false>(word), sizeof(w));
     }
 
-    template <int N> GRIDFOLD_FN static void copy(u32 word, const void* p) {
+    GRIDFOLD_FN static u32 place(i32 word) { return u32(word); }
+    template <int N> GRIDFOLD_FN static void copy(u32 place, i32 words, const void* p) {
         u32 w[N];
         emulator::load_bytes(w, p, sizeof(w));
-        put(word, w);
+        put(i32(place) + words, w);
     }
 
 private:
     inline static const char declaration = 0;
-    template <int words, bool writes> GRIDFOLD_FN static void* at(u32 word) {
+    template <int words, bool writes> GRIDFOLD_FN static void* at(i32 word) {
         return emulator::shared(&declaration, bytes, 4 * word, 4 * words, writes);
     }
 };

@@ -77,6 +77,8 @@ template <class Kernel> struct WarpRows {
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
     static constexpr i32 slab = 32 * row_packs * width * Kernel::slab_warps; ///< elements, with several_slabs
     static constexpr int rows_of_warp = 32 / threads * (packs / row_packs);
+    /// Slabs of a block that are folded without a loop, if all blocks have as many. Wide states would spill.
+    static constexpr int unrolled = Kernel::slabs <= 4 && Kernel::Folds::words <= 2 ? Kernel::slabs : 1;
     /// Packs whose states threads exchange: of rows that as many threads fold, or of one row.
     static constexpr int group = smaller(packs, threads);
 
@@ -87,37 +89,98 @@ template <class Kernel> struct WarpRows {
     i32 warp = 0; ///< the warp's number among the slab_warps of a slab
 
     GRIDFOLD_FN i64 row(int pack) const {
-        return first + pack / row_packs * (32 / threads); // defect: row of pack
+        return packs == row_packs ? first : first + pack / row_packs * (32 / threads); // defect: row of pack
     }
-    /// The number, within the slab, of the pack's first element.
+    /// True if the row of a pack is there. Whole packs of other rows are folded, too: nobody takes their states.
+    GRIDFOLD_FN bool is_there(int pack) const { return row(pack) < kernel.results; }
+    /// The number, within the slab, of the thread's first element.
+    GRIDFOLD_FN i32 index() const {
+        return ((Kernel::slab_warps > 1 ? warp * row_packs * 32 : 0) + i32(thread)) * width;
+    }
+    /// The same of a pack's first element.
     GRIDFOLD_FN i32 index(int pack) const {
-        const i32 pack_of_slab = pack % row_packs + (Kernel::slab_warps > 1 ? warp * row_packs : 0);
-        return (pack_of_slab * 32 + i32(thread)) * width; // defect: index of pack
+        return index() + pack % row_packs * 32 * width; // defect: index of pack
     }
-    /// The number of elements, at most `width`, of a pack of the slab that begins at element `from` of the row.
+    /// The elements of a row.
+    GRIDFOLD_FN i64 elements() const {
+        if constexpr (Kernel::whole_slabs && !Kernel::several_slabs)
+            return row_packs * threads * width * Kernel::slab_warps;
+        return kernel.elements;
+    }
+    /// The number of elements, at most `width`, of a pack that the slab from element `from` of the row on has. It is no
+    /// maximum with 0: where that is compared with the width, ptxas 13.0 takes the opposite (bench/NOTES.md).
+    GRIDFOLD_FN i32 elements_there(int pack, i32 from) const {
+        if constexpr (Kernel::whole_slabs) return width;
+        return smaller(i32(kernel.elements) - from - index(pack), width); // defect: elements of pack
+    }
+    /// The same of any pack; with whole slabs, of one whose row is there.
     GRIDFOLD_FN i32 elements_of(int pack, i32 from) const {
-        if constexpr (Kernel::whole_slabs) return row(pack) < kernel.results ? width : 0;
-        const i32 left = i32(kernel.elements) - from - index(pack);
-        return row(pack) >= kernel.results ? 0 : larger_of(smaller(left, width), 0); // defect: elements of pack
+        if constexpr (Kernel::whole_slabs) return width;
+        return is_there(pack) ? larger_of(elements_there(pack, from), 0) : 0;
+    }
+    /// True if the slab has the pack.
+    GRIDFOLD_FN bool has_pack(int pack, i32 from) const {
+        return Kernel::whole_slabs ? is_there(pack) : elements_of(pack, from) > 0; // defect: pack if there
     }
     /// True if a pack of `elements` elements is mapped and stored as a whole one. All packs of short rows are alike in
     /// that: each warp has a part of a pack, and would take both branches.
     GRIDFOLD_FN bool is_whole(i32 elements) const {
         return Kernel::whole_slabs ? true : Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
     }
-    /// The number of the pack's first element in the domain.
-    GRIDFOLD_FN i64 element(int pack, i32 from) const { return row(pack) * kernel.elements + (from + index(pack)); }
+    /// The number, in the domain, of the pack's first element: that of a batch's first pack, and the distance from it.
+    GRIDFOLD_FN i64 batch_element(int begin, i32 from) const {
+        i64 element = first * elements() + (from + index()) + distance(begin);
+        keep(element);
+        return element;
+    }
+    GRIDFOLD_FN i64 distance(int pack) const {
+        return (row(pack) - first) * elements() + pack % row_packs * 32 * width; // defect: distance
+    }
+    GRIDFOLD_FN i64 element(int pack, i32 from) const { return first * elements() + (from + index()) + distance(pack); }
 
-    /// Loads a pack of `elements` elements from number `at` on, one by one. The last takes the place of those that are
-    /// not there, which are mapped, too, but not folded.
-    GRIDFOLD_FN void load_part(Loads& loads, i64 at, i32 elements) const {
+    /// Calls visit(from, turn) for each slab of the thread's block.
+    template <class Visit> GRIDFOLD_FN void each_slab(const Visit& visit) const {
+        const i32 step = i32(kernel.part_blocks) * slab;
+        i32 from = block * slab;
+        if constexpr (Kernel::even_blocks) {
+#pragma unroll(unrolled)
+            for (i32 turn = 0; turn < Kernel::slabs; ++turn, from += step) visit(from, turn);
+        } else {
+            i32 turn = 0;
+            do {
+                visit(from, turn++);
+                from += step;
+            } while (Kernel::several_slabs && from < kernel.elements);
+        }
+    }
+
+    /// Gathers the elements of a pack that are read by coordinates.
+    template <bool whole> GRIDFOLD_FN void gather_pack(Loads& loads, int pack, i32 from) const {
+        if constexpr (Kernel::rank > 0) {
+            const i64 own = row(pack), of_row = from + index(pack); // defect: coordinates of pack
+            gather_from<whole>(kernel, loads, Coordinates<Kernel::rank, Kernel::kept_dims>(own, of_row, kernel.extents),
+                               elements_of(pack, from));
+        }
+    }
+    GRIDFOLD_FN void gather_pack(Loads& loads, int pack, i32 from) const {
+        if (!has_pack(pack, from)) return;
+        if (elements_of(pack, from) == width)
+            gather_pack<true>(loads, pack, from);
+        else
+            gather_pack<false>(loads, pack, from);
+    }
+    /// Loads the elements of a pack, one by one. The last takes the place of those that are not there, which are mapped,
+    /// too, but not folded.
+    GRIDFOLD_FN void load_part(Loads& loads, int pack, i32 from) const {
+        const i64 at = element(pack, from);
+        const i32 elements = elements_of(pack, from);
         Kernel::each_array(
-            [&](auto* p, auto& pack) {
+            [&](auto* p, auto& of) {
 #pragma unroll
-                for (int n = 0; n < width; ++n) pack.element[n] = p[at + smaller(n, elements - 1)];
+                for (int n = 0; n < width; ++n) of.element[n] = p[at + smaller(n, elements - 1)];
             },
             kernel, loads);
-        gather<false>(kernel, loads, at, elements);
+        gather_pack<false>(loads, pack, from);
     }
     /// Loads `count` packs in windows, where all bytes of the windows are in the arrays; the others element by element.
     template <int count> GRIDFOLD_FN void load_windows_of(Loads* loads, int begin, i32 from) const {
@@ -125,7 +188,7 @@ template <class Kernel> struct WarpRows {
         const i64 end = kernel.results * kernel.elements;
         const auto has_neighbours = [&](int pack) {
             const i64 at = element(pack, from);
-            return elements_of(pack, from) > 0 && at >= width && at + 2 * width <= end; // defect: neighbours
+            return has_pack(pack, from) && at >= width && at + 2 * width <= end; // defect: neighbours
         };
 #pragma unroll
         for (int u = 0; u < count; ++u)
@@ -135,13 +198,12 @@ template <class Kernel> struct WarpRows {
 #pragma unroll
         for (int u = 0; u < count; ++u) {
             const i64 at = element(begin + u, from);
-            const i32 elements = elements_of(begin + u, from);
             if (has_neighbours(begin + u)) {
                 Kernel::each_array([&](auto* p, auto& cut, auto& window) { cut_out(cut, window, p + at); }, kernel,
                                    loads[u], windows[u]);
-                gather<false>(kernel, loads[u], at, elements);
-            } else if (elements > 0) {
-                load_part(loads[u], at, elements); // defect: beside windows
+                gather_pack<false>(loads[u], begin + u, from);
+            } else if (has_pack(begin + u, from)) {
+                load_part(loads[u], begin + u, from); // defect: beside windows
             }
         }
     }
@@ -152,30 +214,21 @@ template <class Kernel> struct WarpRows {
     }
     /// Loads packs [begin, begin + count) of a slab.
     template <int count> GRIDFOLD_FN void load_packs(Loads (&loads)[count], int begin, i32 from) const {
-        const auto has_pack = [&](int u) { return elements_of(begin + u, from) > 0; }; // defect: pack if there
         if (kernel.aligned) {
+            const i64 own = batch_element(begin, from);
 #pragma unroll
-            for (int u = 0; u < count; ++u) load_if(has_pack(u), kernel, loads[u], element(begin + u, from));
+            for (int u = 0; u < count; ++u) load_if(has_pack(begin + u, from), kernel, loads[u], own + distance(u));
             if constexpr (Kernel::rank > 0)
 #pragma unroll
                 for (int u = 0; u < count; ++u)
-                    if (has_pack(u)) gather<true>(kernel, loads[u], element(begin + u, from), width);
+                    if (has_pack(begin + u, from)) gather_pack<true>(loads[u], begin + u, from);
         } else if constexpr (Kernel::realigns) {
             load_windows_up_to<count>(loads, begin, from);
         } else {
 #pragma unroll
             for (int u = 0; u < count; ++u)
-                if (has_pack(u)) load_part(loads[u], element(begin + u, from), elements_of(begin + u, from));
+                if (has_pack(begin + u, from)) load_part(loads[u], begin + u, from);
         }
-    }
-
-    /// Gathers the elements of a pack that are read by coordinates.
-    GRIDFOLD_FN void gather_pack(Loads& loads, int pack, i32 from) const {
-        const i32 elements = elements_of(pack, from);
-        if (elements == width)
-            gather<true>(kernel, loads, element(pack, from), width);
-        else if (elements > 0)
-            gather<false>(kernel, loads, element(pack, from), elements);
     }
 
     /// The origin that the lanes of a pack's row share: its block's first element. `complete(loads)` sets what the
@@ -194,7 +247,7 @@ template <class Kernel> struct WarpRows {
     /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
     GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, u32 turn) const {
         const i32 elements = elements_of(pack, from);
-        if (elements > 0 && is_whole(elements))
+        if (Kernel::whole_slabs || (elements > 0 && is_whole(elements)))
             fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
         else if (elements > 0)
             fold_elements_of<false>(lanes, loads, pack, from, elements, turn); // defect: part of a pack
@@ -289,15 +342,29 @@ template <class Kernel> struct WarpRows {
             for (int u = 0; u < count; ++u) start(states[u], lanes[u], u);
             const i32 step = i32(kernel.part_blocks) * slab;
             u32 turns = 0;
-#pragma unroll 1
-            while (true) {
+            const auto fold_turn = [&] {
 #pragma unroll
                 for (int u = 0; u < count; ++u) fold_pack(lanes[u], loads[u], begin + u, from, turns);
                 source.done(loads, begin, turns);
                 ++turns;
-                if (from + step >= kernel.elements) break; // defect: next slab of row
+            };
+            const auto load_turn = [&] {
                 from += step;
                 source.load(*this, loads, begin, from, turns);
+            };
+            if constexpr (Kernel::even_blocks) {
+#pragma unroll(unrolled)
+                for (int n = 0; n < Kernel::slabs; ++n) {
+                    if (n > 0) load_turn();
+                    fold_turn();
+                }
+            } else {
+#pragma unroll 1
+                while (true) {
+                    fold_turn();
+                    if (from + step >= kernel.elements) break; // defect: next slab of row
+                    load_turn();
+                }
             }
             for_each_group([&](int u, States& of_pack) {
                 of_pack = states[u];
@@ -412,15 +479,12 @@ template <class Kernel> struct WarpRows {
             if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
         });
     }
-    /// Writes a pack's elements.
-    template <bool whole>
-    GRIDFOLD_FN void store_elements(typename Kernel::Stored& stored, int pack, i32 from, i32 elements) const {
+    /// Writes a pack's elements, of which the first has number `at`.
+    template <bool whole> GRIDFOLD_FN void store_elements(typename Kernel::Stored& stored, i64 at, i32 elements) const {
         Kernel::each_store(
-            [&](auto* p, auto& pack_of) {
-                store_pack<whole>(p + element(pack, from), pack_of, elements, kernel.stores_aligned);
-            },
+            [&](auto* p, auto& pack_of) { store_pack<whole>(p + at, pack_of, elements, kernel.stores_aligned); },
             kernel, stored);
-        scatter<whole>(kernel, stored, element(pack, from), elements);
+        scatter<whole>(kernel, stored, at, elements);
     }
 
 private:
@@ -436,7 +500,7 @@ private:
                                       u32 turn) const {
         typename Kernel::Stored stored;
         take_elements<whole>(lanes, stored, loads, pack, from, elements, turn);
-        store_elements<whole>(stored, pack, from, elements);
+        if (!Kernel::whole_slabs || is_there(pack)) store_elements<whole>(stored, element(pack, from), elements);
     }
 };
 
@@ -474,12 +538,12 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
     static_assert(Kernel::in_flight <= Kernel::packs);
     static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::part_blocks) == 8);
     const bool whole_packs = kernel.elements % Kernel::width == 0;
-    kernel.aligned = whole_packs && loads_are_aligned(kernel);
-    kernel.stores_aligned = whole_packs && stores_are_aligned(kernel);
+    kernel.aligned = Kernel::whole_slabs || (whole_packs && loads_are_aligned(kernel));
+    kernel.stores_aligned = Kernel::whole_slabs || (whole_packs && stores_are_aligned(kernel));
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
-    if (kernel.elements == 0)
+    if (!Kernel::whole_slabs && kernel.elements == 0)
         return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
     constexpr i64 warps = Kernel::threads / 32;
     const u32 lane = warp_lane();
