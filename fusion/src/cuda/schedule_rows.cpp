@@ -267,6 +267,9 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     while (chosen.in_flight > 1 && !fits(chosen.in_flight)) chosen.in_flight /= 2;
     if (registers_with(chosen.in_flight) > of_threads) return {}; // it would spill
     const bool in_registers = chosen.row_packs <= chosen.in_flight && !chosen.several_slabs;
+    // Without branches, ptxas loads packs of 16 bytes one after the other where wide states take the registers.
+    const bool are_delayed = in_registers && loaded_bytes(plan, sweep) >= 4 && most_state_words(sweep, 1) > 2;
+    if (are_delayed && !by_coordinates(plan, sweep)) chosen.whole_slabs = chosen.even_blocks = false;
     chosen.packs = in_registers && warps == 1 ? chosen.in_flight : chosen.row_packs;
     chosen.windows_in_flight = std::max(chosen.in_flight / 2, 1);
     const std::int64_t held_bytes = 4 * words_of_pack * chosen.packs * rows.slabs * chosen.threads;

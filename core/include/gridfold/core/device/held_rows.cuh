@@ -265,8 +265,8 @@ private:
                         loads[u], TakingQuotients<Phase>{
                                       {none, no_pack, stored[u], from + place.index(begin + u), u32(turn), n}, least});
             });
-            // A branch for each quotient would cost as much as the quotient. To divide as usual, all elements are loaded
-            // again: they need no registers meanwhile.
+            // A branch for each quotient would cost as much as the quotient. To divide as usual, all elements are
+            // loaded again: they need no registers meanwhile.
             if (!is_sure(least)) {
                 if constexpr (!in_registers<Kernel>) source.load(place, loads, begin, from, turn);
                 take();

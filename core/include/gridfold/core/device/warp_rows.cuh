@@ -169,8 +169,8 @@ template <class Kernel> struct WarpRows {
         else
             gather_pack<false>(loads, pack, from);
     }
-    /// Loads the elements of a pack, one by one. The last takes the place of those that are not there, which are mapped,
-    /// too, but not folded.
+    /// Loads the elements of a pack, one by one. The last takes the place of those that are not there, which are
+    /// mapped, too, but not folded.
     GRIDFOLD_FN void load_part(Loads& loads, int pack, i32 from) const {
         const i64 at = element(pack, from);
         const i32 elements = elements_of(pack, from);
