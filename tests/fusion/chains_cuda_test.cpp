@@ -246,6 +246,30 @@ TEST_F(Chains, of_whole_packs_beside_misaligned_arrays_have_the_cpus_bits) {
     }
 }
 
+// Weights have strides, or none, in turn; the moments of what is weighted begin with a row's first element.
+TEST_F(Chains, of_whole_packs_and_weights_with_strides_have_the_cpus_bits) {
+    constexpr std::int64_t rows = 9;
+    for (const char* const text : {"f(x: f32[i, k], g: f32[k]) -> y = sum(x * g over [k])",
+                                   "f(x: f32[i, k], g: f32[k]) -> y = variance(x * g over [k])",
+                                   "f(x: f32[i, k], g: f32[k]) let z = x * g; -> y = (z - mean(z over [k])) / "
+                                   "sqrt(variance(z over [k]) + 0.1)"}) {
+        const gf::Executable device = gf::compile(gf::parse(text), {.device = "cuda"}),
+                             cpu = gf::compile(gf::parse(text), {.device = "cpu"});
+        for (const std::int64_t length : {16, 64, 512, 1'024, 4'096}) {
+            const std::vector<float> x = numbers(rows * length), g = numbers(2 * length, 7);
+            const DeviceArray dx(x), dg(g);
+            for (const std::int64_t stride : {1, 2, 1, 0}) {
+                const gf::Results expected = cpu.run(
+                    {{"x", gf::view(x.data(), {rows, length})}, {"g", gf::host_view(g.data(), {length}, {stride})}});
+                const gf::Results actual = device.run({{"x", gf::device_view(dx.pointer(), {rows, length})},
+                                                       {"g", gf::device_view(dg.pointer(), {length}, {stride})}});
+                EXPECT_EQ(expected.to_vector<float>("y"), actual.to_vector<float>("y"))
+                    << text << " of " << length << ", strides of " << stride;
+            }
+        }
+    }
+}
+
 TEST_F(Chains, a_prepared_chain_writes_bound_outputs) {
     const gf::Executable device = gf::compile(gf::parse(softmax), {.device = "cuda"});
     const std::vector<float> x = numbers(15'000);

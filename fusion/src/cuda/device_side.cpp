@@ -170,7 +170,8 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         for (const Store& store : element_stores(sweep)) facts.others_aligned &= is_aligned(store.array);
         for (const Instruction& i : sweep.code)
             if (i.opcode == Opcode::load && has_packs(i, plan, sweep))
-                facts.others_aligned &= is_aligned(i.array) && problem.extents[sweep.dims.back().index()] % 16 == 0;
+                facts.others_aligned &= !plan.arrays[i.array].strided && is_aligned(i.array) &&
+                                        problem.extents[sweep.dims.back().index()] % 16 == 0;
     }
     return facts;
 }

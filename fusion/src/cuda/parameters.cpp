@@ -94,9 +94,8 @@ bool gathers(const Plan& plan, const Sweep& sweep, ArrayId array) {
 
 bool has_packs(const Instruction& load, const Plan& plan, const Sweep& sweep) {
     const Array& array = plan.arrays[load.array];
-    return !is_in_order(load, plan, sweep) && load.steps.empty() && !array.strided &&
-           !array.dims.empty() &&                  // defect: has packs
-           array.dims.back() == sweep.dims.back(); // defect: has packs
+    return !is_in_order(load, plan, sweep) && load.steps.empty() && !array.dims.empty() && // defect: has packs
+           array.dims.back() == sweep.dims.back();                                         // defect: has packs
 }
 
 bool shifts(const Plan& plan, const Sweep& sweep) {

@@ -82,8 +82,8 @@ bool reads_in_order(const Plan& plan, const Sweep& sweep);
 bool reads_in_order(const Plan& plan, const Sweep& sweep, ArrayId array);
 /// True if the sweep reads the array by coordinates. (It may read it in order as well.)
 bool gathers(const Plan& plan, const Sweep& sweep, ArrayId array);
-/// True if a load that the sweep reads by coordinates has neighbouring elements of a row side by side: a weight of each
-/// column, say.
+/// True if a load that the sweep reads by coordinates has neighbouring elements of a row side by side, where its array
+/// has no strides: a weight of each column, say.
 bool has_packs(const Instruction& load, const Plan& plan, const Sweep& sweep);
 /// True if the elements of the sweep's only array may be assigned to lanes in any way: an unaligned array is then read
 /// from its first whole pack on.

@@ -41,7 +41,7 @@ struct Schedule {
     bool by_elements = false;    ///< unaligned arrays are read element by element: windows would take longer
     bool several_slabs = false;  ///< blocks of rows have several slabs
     int slabs = 1;               ///< most of a block
-    bool whole_slabs = false;    ///< rows of as many elements have whole slabs alone, of aligned arrays
+    bool whole_slabs = false;    ///< all rows have one length, whole slabs, in aligned arrays
     bool even_blocks = false;    ///< … and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.
@@ -80,7 +80,8 @@ struct RowFacts {
     int alignment = 1;         ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
     std::int64_t shortest = 1; ///< elements
     std::int64_t slabs = 1;    ///< the most of a block
-    /// Stored arrays begin at multiples of 16 bytes; so do those of has_packs(), whose rows have 16n elements.
+    /// Stored arrays begin at multiples of 16 bytes. So do those of has_packs(), which have no strides; the last extent
+    /// is a multiple of 16 then.
     bool others_aligned = false;
 };
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.

@@ -79,10 +79,11 @@ public:
     /// Binds another array (or scalar value) to an input or output. Checked as in prepare(); an exception leaves the
     /// old binding unchanged. An array may have other strides than the one before, or none. On a GPU a
     /// binding may compile kernels, for all uses of this Executable: the first array that is not aligned to 16 bytes,
-    /// the first in device memory with strides, and the first rows of a length whose kernel differs (up to 512 elements
-    /// one for each power of 2 and each alignment; longer rows one for each power of 2 of blocks, few ones another).
-    /// Bind one beforehand where that would come at a bad time. Without NVRTC strides that need a new kernel are a
-    /// DeviceError.
+    /// the first in device memory with strides, and the first rows of a length whose kernel differs. Up to 512 elements
+    /// that is one for each power of 2 and each alignment; longer rows have one for each power of 2 of blocks, few ones
+    /// another. Rows of a power of 2 up to 2,048 elements, and those of a multiple of 2,048 for each number of slabs of
+    /// a block, have others where outputs and weights are aligned, too. Bind one beforehand where that would come at a
+    /// bad time. Without NVRTC strides that need a new kernel are a DeviceError.
     void rebind(std::string_view name, View array);
     void rebind(std::string_view name, Literal scalar);
     /// Changes several bindings at once: extents that change together must be bound together.

@@ -97,8 +97,8 @@ private:
         keep(place);
 #pragma unroll
         for (int u = 0; u < Kernel::packs; ++u) {
-            const i32 elements = rows.elements_of(u, from);
-            if (Kernel::one_row ? elements < Kernel::width : elements == 0) continue; // defect: last pack of a row
+            if (!rows.has_pack(u, from)) continue;
+            if (Kernel::one_row && rows.elements_there(u, from) < Kernel::width) continue; // defect: last pack of a row
 #pragma unroll
             for (int i = 0; i < all; i += words)
                 Memory::template copy<words>(place, (slot_of(u, 0) + i) * Kernel::threads,
@@ -107,8 +107,7 @@ private:
     }
     /// Loads the last pack of a row, if it is a part of one.
     GRIDFOLD_FN static void put_part(const WarpRows<Kernel>& rows, int pack, i32 from, i32 slot) {
-        const i32 elements = rows.elements_of(pack, from);
-        if (elements == 0 || elements == Kernel::width) return;
+        if (!rows.has_pack(pack, from) || rows.elements_there(pack, from) == Kernel::width) return;
         Loads loads;
         rows.load_part(loads, pack, from);
         Kernel::each_loaded([&](const auto& of, int first) { put_pack(of, slot + first); }, loads);
@@ -192,7 +191,7 @@ template <class Kernel> struct HeldRows {
         template <int count>
         GRIDFOLD_FN void load(const WarpRows<Phase>& place, Loads (&loads)[count], int begin, i32 from,
                               u32 turn) const {
-            // Where all packs are whole, they are all there, or none.
+            // Threads whose packs are in shared memory have one row, so of whole slabs they have all packs or none.
             const bool all = in_registers<Kernel> || (Kernel::whole_slabs && place.is_there(begin));
 #pragma unroll
             for (int u = 0; u < count; ++u) {

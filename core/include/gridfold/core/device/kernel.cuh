@@ -13,7 +13,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int most_blocks = 1;         ///< most blocks of a grid that folds; a power of 2
     static constexpr int collects = 1;            ///< most blocks whose states one thread collects; a power of 2
     static constexpr int rank = 0;                ///< number of coordinates; 0 if no array is read by coordinates
-    static constexpr int kept_dims = 0;           ///< rows by warps: the first coordinates, which are those of a row
+    static constexpr int kept_dims = 0;           ///< rows by warps: the coordinates before those of a row's elements
     static constexpr int packs = 1;               ///< of a thread, in the course of rows by warps; a power of 2
     static constexpr int row_threads = 32;        ///< there: threads that fold a row; a power of 2, at most a warp
     static constexpr int row_packs = 1;           ///< there: packs of a thread in one row; a power of 2

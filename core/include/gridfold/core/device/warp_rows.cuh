@@ -120,7 +120,7 @@ template <class Kernel> struct WarpRows {
     }
     /// True if the slab has the pack.
     GRIDFOLD_FN bool has_pack(int pack, i32 from) const {
-        return Kernel::whole_slabs ? is_there(pack) : elements_of(pack, from) > 0; // defect: pack if there
+        return is_there(pack) && elements_there(pack, from) > 0; // defect: pack if there
     }
     /// True if a pack of `elements` elements is mapped and stored as a whole one. All packs of short rows are alike in
     /// that: each warp has a part of a pack, and would take both branches.
@@ -159,12 +159,12 @@ template <class Kernel> struct WarpRows {
         if constexpr (Kernel::rank > 0) {
             const i64 own = row(pack), of_row = from + index(pack); // defect: coordinates of pack
             gather_from<whole>(kernel, loads, Coordinates<Kernel::rank, Kernel::kept_dims>(own, of_row, kernel.extents),
-                               elements_of(pack, from));
+                               elements_there(pack, from));
         }
     }
     GRIDFOLD_FN void gather_pack(Loads& loads, int pack, i32 from) const {
         if (!has_pack(pack, from)) return;
-        if (elements_of(pack, from) == width)
+        if (elements_there(pack, from) == width)
             gather_pack<true>(loads, pack, from);
         else
             gather_pack<false>(loads, pack, from);
@@ -173,7 +173,7 @@ template <class Kernel> struct WarpRows {
     /// mapped, too, but not folded.
     GRIDFOLD_FN void load_part(Loads& loads, int pack, i32 from) const {
         const i64 at = element(pack, from);
-        const i32 elements = elements_of(pack, from);
+        const i32 elements = elements_there(pack, from);
         Kernel::each_array(
             [&](auto* p, auto& of) {
 #pragma unroll
@@ -240,16 +240,22 @@ template <class Kernel> struct WarpRows {
         if (row(pack) >= kernel.results) return;
         Loads loads;
         typename Kernel::Stored stored;
-        load<false, false>(kernel, loads, row(pack) * kernel.elements + block * slab, 1); // defect: head of row
+        const i64 own = row(pack), of_row = block * slab; // defect: head of row
+        Kernel::each_array([&](auto* p, auto& of) { load_pack<false, false>(of, p + own * elements() + of_row, 1); },
+                           kernel, loads);
+        if constexpr (Kernel::rank > 0)
+            gather_from<Kernel::whole_slabs>(
+                kernel, loads, Coordinates<Kernel::rank, Kernel::kept_dims>(own, of_row, kernel.extents), 1);
         complete(loads);
         kernel.element(loads, SharingRow<Kernel>{states, stored});
     }
     /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
     GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, u32 turn) const {
-        const i32 elements = elements_of(pack, from);
-        if (Kernel::whole_slabs || (elements > 0 && is_whole(elements)))
+        if (!Kernel::whole_slabs && !has_pack(pack, from)) return;
+        const i32 elements = elements_there(pack, from);
+        if (is_whole(elements))
             fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
-        else if (elements > 0)
+        else
             fold_elements_of<false>(lanes, loads, pack, from, elements, turn); // defect: part of a pack
     }
     /// Combines the states of two packs, of one row or of two, over the threads that differ in the bit `distance`:
