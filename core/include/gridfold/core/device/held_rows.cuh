@@ -191,11 +191,9 @@ template <class Kernel> struct HeldRows {
         template <int count>
         GRIDFOLD_FN void load(const WarpRows<Phase>& place, Loads (&loads)[count], int begin, i32 from,
                               u32 turn) const {
-            // Threads whose packs are in shared memory have one row, so of whole slabs they have all packs or none.
-            const bool all = in_registers<Kernel> || (Kernel::whole_slabs && place.is_there(begin));
 #pragma unroll
             for (int u = 0; u < count; ++u) {
-                if (all || (!Kernel::whole_slabs && place.has_pack(begin + u, from)))
+                if (in_registers<Kernel> || place.has_pack(begin + u, from))
                     rows.held.template get<Phase>(loads[u], begin + u, turn);
                 if constexpr (Phase::rank > 0) place.gather_pack(loads[u], begin + u, from);
                 complete(loads[u], begin + u);

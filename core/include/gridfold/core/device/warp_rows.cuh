@@ -237,7 +237,7 @@ template <class Kernel> struct WarpRows {
         Kernel::Folds::each([&](auto f) {
             if constexpr (decltype(f)::of_block) states.template origin<decltype(f)>() = {};
         });
-        if (row(pack) >= kernel.results) return;
+        if (!is_there(pack)) return;
         Loads loads;
         typename Kernel::Stored stored;
         const i64 own = row(pack), of_row = block * slab; // defect: head of row
