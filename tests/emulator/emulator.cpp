@@ -176,6 +176,13 @@ public:
         meet(warp.meeting);
         return words[lane ^ lanes];
     }
+    void warp_barrier() {
+        const u32 number = place_.thread / 32;
+        Meeting& meeting = block().warps[number].meeting;
+        if (block().warps[number].lanes_returned) throw missed_lane();
+        if (meeting.waiting.size() + 1 == meeting.expected) block().shared.warp_barrier(number);
+        meet(meeting);
+    }
     void cluster_barrier(u32 cluster) {
         const std::size_t first = place_.block / cluster * cluster;
         if (first + cluster > blocks_.size()) throw std::runtime_error("emulator: a cluster of fewer blocks");
@@ -308,6 +315,7 @@ const Machine& machine() {
         &place,
         [] { grid->barrier(); },
         [](u32 value, u32 lanes) { return grid->shuffle_xor_word(value, lanes); },
+        [] { grid->warp_barrier(); },
         [] { grid->yield(); },
         [] { grid->note_store(); },
         [](const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {

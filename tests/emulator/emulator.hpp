@@ -28,6 +28,7 @@ struct Machine {
     const Place* place;
     void (*barrier)();
     u32 (*shuffle_xor_word)(u32 value, u32 lanes);
+    void (*warp_barrier)();
     void (*yield)();
     void (*note_store)();
     void* (*shared)(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes);
@@ -86,6 +87,8 @@ inline u32 block_index() { return attached->place->block; }
 inline u32 block_count() { return attached->place->blocks; }
 inline void barrier() { attached->barrier(); }
 inline u32 shuffle_xor_word(u32 value, u32 lanes) { return attached->shuffle_xor_word(value, lanes); }
+/// Waits for all threads of the warp, and orders their accesses to shared memory, which an exchange does not.
+inline void warp_barrier() { attached->warp_barrier(); }
 inline void yield() { attached->yield(); }
 /// The address of `count` bytes at `offset` of a block's shared array of `bytes`, which the caller then writes or
 /// reads.

@@ -68,7 +68,8 @@ public:
                                              .alignment = given.alignment,
                                              .shortest = row,
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks,
-                                             .others_aligned = given.whole_slabs},
+                                             .stores_aligned = given.whole_slabs,
+                                             .packs_aligned = given.whole_slabs},
                               given.sharing);
     }
 

@@ -36,8 +36,14 @@ SharedMemory::Array& SharedMemory::array(const void* declaration, std::size_t by
 /// True if no barrier lies between an access of another thread and one of this thread.
 bool SharedMemory::is_unordered(const Access& earlier, Accessor accessor) const {
     if (earlier.by.thread == nobody || earlier.by == accessor) return false;
-    if (earlier.by.block == block_ && accessor.block == block_) return earlier.epoch == epoch_;
-    return earlier.cluster_epoch == cluster_epoch_;
+    if (earlier.by.block != block_ || accessor.block != block_) return earlier.cluster_epoch == cluster_epoch_;
+    const std::uint32_t warp = accessor.thread / 32;
+    return earlier.epoch == epoch_ && (earlier.warp != warp || earlier.warp_epoch == warp_epochs_[warp]);
+}
+
+SharedMemory::Access SharedMemory::access_now(Accessor accessor) const {
+    const std::uint32_t warp = accessor.thread / 32;
+    return {accessor, warp, epoch_, warp_epochs_[warp], cluster_epoch_};
 }
 
 void SharedMemory::note(Word& word, bool writes, Accessor accessor) const {
@@ -51,14 +57,18 @@ void SharedMemory::note(Word& word, bool writes, Accessor accessor) const {
     if (is_unordered(word.write, accessor)) race("wrote", word.write.by);
     if (writes) {
         if (is_unordered(word.read, accessor)) race("read", word.read.by);
-        word.write = {accessor, epoch_, cluster_epoch_};
+        word.write = access_now(accessor);
         return;
     }
     if (word.write.by.thread == nobody)
         throw std::runtime_error(
             fmt::format("emulator: thread {} reads shared memory that nobody wrote", accessor.thread));
     const bool beside_others = is_unordered(word.read, accessor);
-    word.read = {{accessor.block, beside_others ? several : accessor.thread}, epoch_, cluster_epoch_};
+    const std::uint32_t warp_of_others = word.read.warp;
+    word.read = access_now(accessor);
+    if (!beside_others) return;
+    word.read.by.thread = several;
+    if (word.read.warp != warp_of_others) word.read.warp = most_warps;
 }
 
 } // namespace gf::emulator

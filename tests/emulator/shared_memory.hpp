@@ -1,6 +1,7 @@
 // The shared memory of one block, with a record of accesses. Two accesses that no barrier orders, one of them a write,
 // are a race; a read before any write is a read of uninitialised memory. Accesses of the block's own threads are
-// ordered by its barriers; those of another block of its cluster by the cluster's alone.
+// ordered by its barriers, those of a warp's threads by the warp's, too; those of another block of its cluster by the
+// cluster's alone.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,8 @@ public:
                  Accessor accessor);
     /// All threads of the block, or of its cluster, have met: earlier accesses are ordered before later ones.
     void barrier() { ++epoch_; }
+    /// All threads of a warp have met.
+    void warp_barrier(std::uint32_t warp) { ++warp_epochs_[warp]; }
     void cluster_barrier() {
         ++epoch_;
         ++cluster_epoch_;
@@ -34,10 +37,11 @@ public:
     std::uint32_t cluster_barriers() const { return cluster_epoch_; } ///< so far
 
 private:
-    static constexpr std::uint32_t nobody = ~std::uint32_t{0}, several = nobody - 1;
+    static constexpr std::uint32_t nobody = ~std::uint32_t{0}, several = nobody - 1, most_warps = 32;
     struct Access {
         Accessor by{0, nobody}; // `several`: threads of this block
-        std::uint32_t epoch = 0, cluster_epoch = 0;
+        std::uint32_t warp = 0; // most_warps: several
+        std::uint32_t epoch = 0, warp_epoch = 0, cluster_epoch = 0;
     };
     struct Word {
         Access write, read;
@@ -49,10 +53,11 @@ private:
     };
     Array& array(const void* declaration, std::size_t bytes);
     void note(Word& word, bool writes, Accessor accessor) const;
+    Access access_now(Accessor accessor) const;
     bool is_unordered(const Access& earlier, Accessor accessor) const;
 
     std::deque<Array> arrays_; // a deque keeps their addresses
-    std::uint32_t block_ = 0, epoch_ = 0, cluster_epoch_ = 0;
+    std::uint32_t block_ = 0, epoch_ = 0, cluster_epoch_ = 0, warp_epochs_[most_warps]{};
 };
 
 } // namespace gf::emulator

@@ -146,7 +146,7 @@ int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::count
 
 /// The facts of the bound rows. Arrays that are staged are aligned by Layout.
 RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
-    RowFacts facts{.alignment = 16, .others_aligned = true};
+    RowFacts facts{.alignment = 16, .stores_aligned = true, .packs_aligned = true};
     for (std::size_t p = 0; p < bound.count; ++p) {
         const BoundProblem problem = problem_of(plan, bound, p);
         const FoldOrder order = fold_order(sweep, problem.extents);
@@ -167,11 +167,13 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
             return needs_memory(plan.arrays[a], problem.arrays[a.index()]) || // then by Layout
                    reinterpret_cast<std::uintptr_t>(problem.arrays[a.index()].address) % 16 == 0;
         };
-        for (const Store& store : element_stores(sweep)) facts.others_aligned &= is_aligned(store.array);
+        for (const Store& store : element_stores(sweep)) facts.stores_aligned &= is_aligned(store.array);
+        const bool is_one_dim = leading_kept_dims(sweep) + 1 == sweep.dims.size(); // of a row's elements
         for (const Instruction& i : sweep.code)
             if (i.opcode == Opcode::load && has_packs(i, plan, sweep))
-                facts.others_aligned &= !plan.arrays[i.array].strided && is_aligned(i.array) &&
-                                        problem.extents[sweep.dims.back().index()] % 16 == 0;
+                facts.packs_aligned &= !plan.arrays[i.array].strided && is_aligned(i.array) &&
+                                       ((is_one_dim && plan.arrays[i.array].dims.size() == 1) ||
+                                        problem.extents[sweep.dims.back().index()] % 16 == 0);
     }
     return facts;
 }

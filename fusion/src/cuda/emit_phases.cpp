@@ -9,6 +9,7 @@
 #include "cuda/phase_values.hpp"
 #include "cuda/spell.hpp"
 #include "plan/format_id.hpp"
+#include "plan/join_phases.hpp"
 #include "plan/plan_text.hpp"
 
 namespace gf::cuda {
@@ -37,6 +38,17 @@ void Emitter::held_visitor(std::string_view function, const HeldLayout& layout, 
     out_.close();
 }
 
+/// True if a phase stores elements by way of the memory that held them: nothing needs them any longer, and they take as
+/// much of it.
+bool Emitter::stores_words(int phase, const std::vector<Store>& stores) const {
+    if (!schedule_.stores_words || phase + 1 < phase_count(sweep_) || stores.empty()) return false;
+    const int most = held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width).bytes;
+    return std::ranges::all_of(stores, [&](const Store& s) {
+        const int bytes = int(size_of(code_.array(s.array).type));
+        return bytes <= most && bytes * schedule_.width >= 4;
+    });
+}
+
 void Emitter::phase(int number) {
     out_.open("struct Phase{} : Sweep {{", number);
     const Table<ValueId, bool> kept = kept_values(sweep_), divisor = divisors(sweep_);
@@ -46,7 +58,9 @@ void Emitter::phase(int number) {
     if (schedule_.cooperates) out_.line("static constexpr int number = {};", number);
     const Table<ValueId, bool> by = values_of_elements(sweep_, number, schedule_.holds_values).divisors;
     out_.line("static constexpr bool divides = {};", std::ranges::find(by, true) != by.end());
-    stored(cuda::element_stores(sweep_, number));
+    const std::vector<Store> stores = element_stores(sweep_, number);
+    if (stores_words(number, stores)) out_.line("static constexpr bool stores_words = true;");
+    stored(stores);
     folds(number);
     const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);
     std::vector<const Instruction*> gathered;

@@ -163,8 +163,8 @@ void Emitter::constants() {
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
     fact("cooperates", schedule_.cooperates);
     fact("one_row", holds && kept_dims(sweep_).empty());
-    fact("copies_elements", schedule_.copies_elements);
     fact("several_slabs", schedule_.several_slabs);
+    fact("gathers_packs", schedule_.gathers_packs);
     fact("whole_slabs", schedule_.whole_slabs);
     fact("even_blocks", schedule_.even_blocks);
     fact("several_blocks", schedule_.several_blocks);
@@ -302,23 +302,27 @@ void Emitter::prologue() {
 void Emitter::gather(const std::vector<const Instruction*>& loads) {
     if (!gathers_ || !by_coordinates_) return;
     const auto in_packs = [&](const Instruction* load) {
-        return schedule_.whole_slabs && has_packs(*load, plan_, sweep_);
+        return schedule_.gathers_packs && has_packs(*load, plan_, sweep_);
     };
-    if (std::ranges::any_of(loads, in_packs)) {
+    const auto gather = [&](std::string_view name, const auto& is_taken) {
+        out_.open("GRIDFOLD_FN void {}(Loads& l, const i64 (&at)[rank], int n) const {{", name);
+        for (const Instruction* load : loads)
+            if (!is_read_across(load->array) && is_taken(load))
+                out_.line("l.{}[n] = {}[{}];", code_.gathered(*load), gathered_from(load->array),
+                          code_.offset(load->array, load->steps));
+        for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));
+        out_.close();
+    };
+    if (schedule_.gathers_packs) {
         out_.open("GRIDFOLD_FN void gather_packs(Loads& l, const i64 (&at)[rank]) const {{");
         for (const Instruction* load : loads)
             if (in_packs(load))
                 out_.line("load_pack<true, true>(l.{}, {} + {}, width);", code_.gathered(*load),
                           gathered_from(load->array), code_.offset(load->array));
         out_.close();
+        gather("gather_others", [&](const Instruction* load) { return !in_packs(load); });
     }
-    out_.open("GRIDFOLD_FN void gather(Loads& l, const i64 (&at)[rank], int n) const {{");
-    for (const Instruction* load : loads)
-        if (!is_read_across(load->array) && !in_packs(load))
-            out_.line("l.{}[n] = {}[{}];", code_.gathered(*load), gathered_from(load->array),
-                      code_.offset(load->array, load->steps));
-    for (const DimId d : code_.indices()) out_.line("l.index_{}[n] = {};", code_.position(d), code_.coordinate(d));
-    out_.close();
+    gather("gather", [](const Instruction*) { return true; });
     out_.blank();
 }
 

@@ -70,6 +70,7 @@ private:
     // Of held rows (emit_phases.cpp): a struct for each phase, derived from Sweep.
     /// Kept and Held: the values of results and of elements that later phases read.
     void kept_and_held();
+    bool stores_words(int phase, const std::vector<Store>& stores) const;
     void phase(int number);
     /// A function that calls visit(of.member, word) for each of these values, with its first word of a pack.
     void held_visitor(std::string_view function, const HeldLayout& layout, const std::vector<ValueId>& values);

@@ -41,16 +41,17 @@ struct Schedule {
     bool by_elements = false;    ///< unaligned arrays are read element by element: windows would take longer
     bool several_slabs = false;  ///< blocks of rows have several slabs
     int slabs = 1;               ///< most of a block
+    bool gathers_packs = false;  ///< arrays with the dims of a row's elements are read in packs
     bool whole_slabs = false;    ///< all rows have one length, whole slabs, in aligned arrays
     bool even_blocks = false;    ///< … and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.
-    int slab_warps = 1;           ///< warps that share a slab
-    int cluster = 1;              ///< thread blocks that share a row
-    bool cooperates = false;      ///< they are no cluster, and pass each other states through device memory
-    bool copies_elements = false; ///< by_elements, from arrays of 4 bytes and more to shared memory
-    int shared_bytes = 0;         ///< dynamic, of a thread block
-    bool holds_values = false;    ///< functions of elements are computed in one phase and held for later ones
+    int slab_warps = 1;        ///< warps that share a slab
+    int cluster = 1;           ///< thread blocks that share a row
+    bool cooperates = false;   ///< they are no cluster, and pass each other states through device memory
+    bool stores_words = false; ///< rows that begin anywhere are stored from shared memory, in words
+    int shared_bytes = 0;      ///< dynamic, of a thread block
+    bool holds_values = false; ///< functions of elements are computed in one phase and held for later ones
     // Of all courses again.
     int collects = 1;     ///< most blocks whose states one thread collects
     int slabs_of_map = 1; ///< slabs of a block in a kernel that folds nothing
@@ -75,14 +76,15 @@ Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Pro
 constexpr std::int64_t many_slabs = 1 << 20; ///< choose_schedule() assumes so many
 /// What is known of the rows of folds that keep the leading dims alone; of other parts, `slabs`.
 struct RowFacts {
-    std::int64_t longest = 0;  ///< elements
-    std::int64_t blocks = 0;   ///< of all rows
-    int alignment = 1;         ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
-    std::int64_t shortest = 1; ///< elements
-    std::int64_t slabs = 1;    ///< the most of a block
-    /// Stored arrays begin at multiples of 16 bytes. So do those of has_packs(), which have no strides; the last extent
-    /// is a multiple of 16 then.
-    bool others_aligned = false;
+    std::int64_t longest = 0;    ///< elements
+    std::int64_t blocks = 0;     ///< of all rows
+    int alignment = 1;           ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
+    std::int64_t shortest = 1;   ///< elements
+    std::int64_t slabs = 1;      ///< the most of a block
+    bool stores_aligned = false; ///< stored arrays begin at multiples of 16 bytes
+    /// So do those of has_packs(), which have no strides, and their packs: the last extent is a multiple of 16, or such
+    /// an array has no other dim, nor a row.
+    bool packs_aligned = false;
 };
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {

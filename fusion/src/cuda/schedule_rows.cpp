@@ -67,13 +67,14 @@ bool has_users_functions(const Sweep& sweep) {
 
 /// Sets what a kernel may rely on if all rows fill the packs of their slabs; its packs are set. Threads of such kernels
 /// map and fold whatever their registers hold where they have no row: users' functions may not end then.
-void set_whole(Schedule& chosen, const RowFacts& rows, const Sweep& sweep) {
+void set_whole(Schedule& chosen, const RowFacts& rows, const Plan& plan, const Sweep& sweep) {
     const FoldOrder order = fold_order(rows.longest);
     const std::int64_t slab =
         std::int64_t{chosen.row_threads} * chosen.row_packs * chosen.slab_warps * chosen.width; // elements
     const bool alike = rows.longest == rows.shortest && chosen.problems == Problems::one;
-    const bool aligned = rows.others_aligned && rows.alignment >= chosen.width;
+    const bool aligned = rows.stores_aligned && rows.packs_aligned && rows.alignment >= chosen.width;
     const bool fill = rows.longest % slab == 0 && !has_users_functions(sweep);
+    chosen.gathers_packs = rows.packs_aligned && by_coordinates(plan, sweep);
     chosen.whole_slabs = alike && aligned && fill;                                               // defect: whole slabs
     chosen.even_blocks = chosen.whole_slabs && rows.longest == slab * rows.slabs * order.blocks; // defect: even blocks
 }
@@ -111,7 +112,7 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     chosen.row_threads = int(std::min(packs, 32U));
     chosen.row_packs = int(packs) / chosen.row_threads;
     if (chosen.row_packs > 32) return schedule; // threads exchange the states of as many packs as they are
-    set_whole(chosen, rows, sweep);
+    set_whole(chosen, rows, plan, sweep);
     if (chosen.even_blocks) chosen.slabs = int(rows.slabs); // other kernels are of rows of any length
     const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
     const int wanted = int(std::bit_floor(unsigned(std::max(tuned::bytes_of_warp_rows / bytes, 1))));
@@ -244,7 +245,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.row_packs = lane_packs / chosen.slab_warps;
     const int warps = shares.warps;
     if (warps > tuned::most_warps_of_row || chosen.row_packs > 32) return {}; // threads exchange as many packs' states
-    set_whole(chosen, rows, sweep);
+    set_whole(chosen, rows, plan, sweep);
     const int rows_of_block = chosen.cluster > 1 ? 1 : std::max(4 / warps, 1);
     chosen.threads = warps == 1 ? tuned::threads_of_warp_rows : 32 * warps * rows_of_block;
     // A batch of packs is in registers; more are in shared memory.
@@ -275,8 +276,8 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const std::int64_t held_bytes = 4 * words_of_pack * chosen.packs * rows.slabs * chosen.threads;
     if (!in_registers && held_bytes > tuned::most_shared_bytes) return {};
     chosen.shared_bytes = in_registers ? 0 : int(held_bytes);
-    chosen.copies_elements = chosen.shared_bytes > 0 && narrowest_load(plan, sweep) == 4;
-    chosen.by_elements = has_empty_packs(rows) || chosen.copies_elements;
+    chosen.by_elements = !in_registers || has_empty_packs(rows);
+    chosen.stores_words = !in_registers && (rows.alignment < width || !rows.stores_aligned);
     const int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
     // The estimate of registers is high. A kernel that spills is compiled for fewer resident blocks (PlanLoader).
     const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));

@@ -25,9 +25,11 @@ std::string_view flat_text();
 std::string_view places_text();
 std::string_view exchange_text();
 std::string_view rows_text();
+std::string_view row_place_text();
 std::string_view warp_rows_text();
 std::string_view divisor_text();
 std::string_view row_blocks_text();
+std::string_view held_packs_text();
 std::string_view held_rows_text();
 std::string_view positions_text();
 std::string_view combine_positions_text();
@@ -60,9 +62,11 @@ inline std::string device_text() {
 
 /// The texts that follow in kernels that fold some dims: rows, rows by warps, held rows, or boxes.
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
-inline std::string warp_rows_course_text() { return joined({places_text(), exchange_text(), warp_rows_text()}); }
+inline std::string warp_rows_course_text() {
+    return joined({places_text(), exchange_text(), row_place_text(), warp_rows_text()});
+}
 inline std::string held_rows_course_text() {
-    return warp_rows_course_text() + joined({divisor_text(), row_blocks_text(), held_rows_text()});
+    return warp_rows_course_text() + joined({divisor_text(), row_blocks_text(), held_packs_text(), held_rows_text()});
 }
 inline std::string boxes_course_text() {
     return joined({places_text(), exchange_text(), positions_text(), combine_positions_text(), boxes_text()});

@@ -2,7 +2,7 @@
 // hold them from the first phase to the last: one batch of packs in registers, more in shared memory, where each thread
 // has words of its own. A warp has several short rows or a long one; the blocks and slabs of longer rows are shared out
 // among the warps of a thread block, those of still longer rows among several thread blocks, which pass each other
-// their states (row_blocks.cuh). Whole arrays are one row. Depends on row_blocks.cuh and divisor.cuh.
+// their states (row_blocks.cuh). Whole arrays are one row. Depends on held_packs.cuh, row_blocks.cuh and divisor.cuh.
 //
 // The generated text defines the Kernel as for rows by warps, but for element(Loads&, at), finish(), Folds and stores.
 // Those are members of a struct for each phase, which derives from it, as gather() is: a phase reads the elements that
@@ -27,120 +27,6 @@ namespace GRIDFOLD_NAMESPACE {
 /// The shared memory of a thread block's warps: an origin of a fold, and the values of the rows whose first warp it is.
 template <class Fold, int warps> using WarpOrigins = Shared<typename Fold::Origin, warps, -1 - Fold::word>;
 template <class Kept, int warps> using WarpKept = Shared<Kept, warps, 0>;
-
-/// True if the packs of a thread are one batch, which registers hold.
-template <class Kernel>
-inline constexpr bool in_registers = Kernel::packs <= Kernel::in_flight && !Kernel::several_slabs;
-
-/// The packs that a thread holds.
-template <class Kernel, bool = in_registers<Kernel>> struct HeldPacks {
-    using Loads = typename Kernel::Loads;
-    Loads packs[Kernel::packs];
-
-    GRIDFOLD_FN void fill(const WarpRows<Kernel>& rows) { rows.load_packs(packs, 0, 0); }
-    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, i32) const { loads = packs[pack]; }
-    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, i32) { packs[pack] = loads; }
-};
-template <class Kernel> struct HeldPacks<Kernel, false> {
-    using Loads = typename Kernel::Loads;
-    static constexpr int slots = Kernel::slabs * Kernel::packs;
-    using Memory = DynamicShared<4 * slots * Kernel::held_words * Kernel::threads>;
-
-    /// Loads all packs of the rows: all at once, as packs if arrays are aligned, else element by element; or, where
-    /// elements are too small for that, in windows, one batch after the other.
-    GRIDFOLD_FN void fill(const WarpRows<Kernel>& rows) {
-        if (Kernel::whole_slabs && !rows.is_there(0)) return;
-        rows.each_slab([&](i32 from, i32 turn) { fill_slab(rows, from, turn); });
-        await_copies();
-    }
-    template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, i32 turn) const {
-        Phase::each_got([&](auto& of, int first) { get_pack(of, slot_of(pack, turn) + first); }, loads);
-    }
-    template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, i32 turn) {
-        Phase::each_put([&](const auto& of, int first) { put_pack(of, slot_of(pack, turn) + first); }, loads);
-    }
-
-private:
-    GRIDFOLD_FN static void fill_slab(const WarpRows<Kernel>& rows, i32 from, i32 turn) {
-        constexpr int batch = smaller(Kernel::in_flight, Kernel::packs);
-        if (rows.kernel.aligned) {
-            Kernel::each_loaded([&](const auto* p, int first) { copy_packs(rows, p, first, from, turn); }, rows.kernel);
-            if constexpr (Kernel::one_row && !Kernel::whole_slabs)
-#pragma unroll
-                for (int u = 0; u < Kernel::packs; ++u) put_part(rows, u, from, slot_of(u, turn));
-        } else if constexpr (Kernel::copies_elements) {
-#pragma unroll
-            for (int u = 0; u < Kernel::packs; ++u)
-                Kernel::each_loaded(
-                    [&](const auto* p, int first) {
-                        copy_elements(p + rows.element(u, from), slot_of(u, turn) + first, rows.elements_of(u, from));
-                    },
-                    rows.kernel);
-        } else {
-#pragma unroll 1
-            for (int begin = 0; begin < Kernel::packs; begin += batch) {
-                Loads loads[batch];
-                rows.load_packs(loads, begin, from);
-#pragma unroll
-                for (int u = 0; u < batch; ++u)
-                    Kernel::each_loaded(
-                        [&](const auto& of, int first) { put_pack(of, slot_of(begin + u, turn) + first); }, loads[u]);
-            }
-        }
-    }
-    /// Copies the whole packs of an array.
-    template <class T>
-    GRIDFOLD_FN static void copy_packs(const WarpRows<Kernel>& rows, const T* p, int first, i32 from, i32 turn) {
-        constexpr int words = Pack<T, Kernel::width>::bytes / 4, all = int(sizeof(T)) * Kernel::width / 4;
-        const T* const own = p + rows.batch_element(0, from);
-        u32 place = Memory::place(word_of(slot_of(0, turn) + first, words));
-        keep(place);
-#pragma unroll
-        for (int u = 0; u < Kernel::packs; ++u) {
-            if (!rows.has_pack(u, from)) continue;
-            if (Kernel::one_row && rows.elements_there(u, from) < Kernel::width) continue; // defect: last pack of a row
-#pragma unroll
-            for (int i = 0; i < all; i += words)
-                Memory::template copy<words>(place, (slot_of(u, 0) + i) * Kernel::threads,
-                                             reinterpret_cast<const u32*>(own + rows.distance(u)) + i);
-        }
-    }
-    /// Loads the last pack of a row, if it is a part of one.
-    GRIDFOLD_FN static void put_part(const WarpRows<Kernel>& rows, int pack, i32 from, i32 slot) {
-        if (!rows.has_pack(pack, from) || rows.elements_there(pack, from) == Kernel::width) return;
-        Loads loads;
-        rows.load_part(loads, pack, from);
-        Kernel::each_loaded([&](const auto& of, int first) { put_pack(of, slot + first); }, loads);
-    }
-    GRIDFOLD_FN static i32 slot_of(int pack, i32 turn) { return (turn * Kernel::packs + pack) * Kernel::held_words; }
-    /// The thread's first word of `words` words. Neighbouring threads have neighbouring words.
-    GRIDFOLD_FN static i32 word_of(i32 place, i32 words) {
-        return place * Kernel::threads + i32(thread_index()) * words;
-    }
-    template <class T, int N> GRIDFOLD_FN static void get_pack(Pack<T, N>& of, i32 place) {
-        constexpr int words = Pack<T, N>::bytes / 4;
-#pragma unroll
-        for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
-            Memory::get(word_of(place + i, words), reinterpret_cast<u32(&)[words]>(of.word[i]));
-    }
-    /// Copies a pack of `elements` elements at any address. The last takes the place of those that are not there.
-    template <class T> GRIDFOLD_FN static void copy_elements(const T* p, i32 place, i32 elements) {
-        constexpr int words = Pack<T, Kernel::width>::bytes / 4, each = sizeof(T) / 4;
-#pragma unroll
-        for (int n = 0; n < Kernel::width; ++n) {
-            const i32 word = word_of(place + n * each / words * words, words) + n * each % words;
-            if (elements > 0)
-                Memory::template copy<each>(Memory::place(word), 0,
-                                            p + smaller(n, elements - 1)); // defect: beyond a row
-        }
-    }
-    template <class T, int N> GRIDFOLD_FN static void put_pack(const Pack<T, N>& of, i32 place) {
-        constexpr int words = Pack<T, N>::bytes / 4;
-#pragma unroll
-        for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
-            Memory::put(word_of(place + i, words), reinterpret_cast<const u32(&)[words]>(of.word[i]));
-    }
-};
 
 /// The argument of an element() that divides, and does not check its quotients: `least` becomes the least size.
 template <class Phase> struct TakingQuotients : Taking<Phase, true> {
@@ -188,9 +74,8 @@ template <class Kernel> struct HeldRows {
         GRIDFOLD_FN void complete(Loads& loads, int pack) const {
             loads.kept = rows.kept[HeldRows::rows == 1 ? 0 : pack / row_packs];
         }
-        template <int count>
-        GRIDFOLD_FN void load(const WarpRows<Phase>& place, Loads (&loads)[count], int begin, i32 from,
-                              u32 turn) const {
+        template <class Place, int count>
+        GRIDFOLD_FN void load(const Place& place, Loads (&loads)[count], int begin, i32 from, u32 turn) const {
 #pragma unroll
             for (int u = 0; u < count; ++u) {
                 if (in_registers<Kernel> || place.has_pack(begin + u, from))
@@ -208,7 +93,7 @@ template <class Kernel> struct HeldRows {
     /// Folds, maps and stores the rows' elements as one phase does.
     template <class Phase> GRIDFOLD_FN void run() {
         const Phase phase{kernel};
-        const WarpRows<Phase> place{phase, thread, first, block, warp};
+        const WarpRows<Phase> place{{phase, thread, first, block, warp}};
         const Source<Phase> source{*this};
         if constexpr (Phase::Folds::words == 0) {
             map(place, source);
@@ -226,16 +111,15 @@ template <class Kernel> struct HeldRows {
 private:
     /// Maps and stores.
     template <class Phase, class Source>
-    GRIDFOLD_FN void map(const WarpRows<Phase>& place, const Source& source) const {
-        if (Kernel::whole_slabs && rows == 1 && !place.is_there(0)) return;
-        place.each_slab([&](i32 from, i32 turn) {
+    GRIDFOLD_FN void map(const WarpRows<Phase>& rows_of_phase, const Source& source) const {
+        if (Kernel::whole_slabs && rows == 1 && !rows_of_phase.is_there(0)) return;
+        rows_of_phase.each_slab([&](const auto& place, i32 from, i32 turn) {
 #pragma unroll(in_registers<Kernel> ? packs : 1)
-            for (int begin = 0; begin < packs; begin += mapped) map_batch(place, source, begin, from, turn);
+            for (int begin = 0; begin < packs; begin += mapped) map_batch<Phase>(place, source, begin, from, turn);
         });
     }
-    template <class Phase, class Source>
-    GRIDFOLD_FN void map_batch(const WarpRows<Phase>& place, const Source& source, int begin, i32 from,
-                               i32 turn) const {
+    template <class Phase, class Place, class Source>
+    GRIDFOLD_FN void map_batch(const Place& place, const Source& source, int begin, i32 from, i32 turn) const {
         constexpr int width = Kernel::width;
         typename Phase::Folds::template Packs<width> no_pack;
         typename Phase::Stored stored[mapped];
@@ -271,13 +155,17 @@ private:
         } else {
             take();
         }
-        each_pack([&](int u) {
-            const i32 elements = place.elements_there(begin + u, from);
-            if (place.is_whole(elements))
-                place.template store_elements<true>(stored[u], own + place.distance(u), width);
-            else
-                place.template store_elements<false>(stored[u], own + place.distance(u), elements);
-        });
+        if constexpr (Phase::stores_words) {
+            held.template store_words<Phase>(place, stored, begin, from, turn);
+        } else {
+            each_pack([&](int u) {
+                const i32 elements = place.elements_there(begin + u, from);
+                if (place.is_whole(elements))
+                    place.template store_elements<true>(stored[u], own + place.distance(u), width);
+                else
+                    place.template store_elements<false>(stored[u], own + place.distance(u), elements);
+            });
+        }
     }
 
     /// Combines and finishes the rows of a group of packs, and passes their values to their threads.

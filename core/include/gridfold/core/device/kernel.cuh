@@ -29,15 +29,15 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool whole_slabs = false;    ///< there: rows have whole slabs alone, of aligned arrays
     static constexpr bool even_blocks = false;    ///< there: each of their blocks has `slabs` of them
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
-    static constexpr bool copies_elements =
-        false;                              ///< unaligned held rows: elements are copied to shared memory one by one
-    static constexpr bool finishes = false; ///< it folds or yields: one thread calls finish(states, tag) once
-    static constexpr bool rest_at_once = false; ///< loads what is left of a batch at once, not in halves
-    static constexpr bool tail_early = false;   ///< registers hold the tail's packs during the slabs in flight
-    static constexpr bool prefetches = false;   ///< prefetches its first slabs before the previous kernel ends
-    static constexpr bool shifts = false;       ///< begins at the first whole pack of its only array
-    static constexpr bool realigns = false;     ///< reads unaligned arrays in Windows
-    static constexpr bool scatters = false;     ///< writes arrays by coordinates
+    static constexpr bool stores_words = false;   ///< there: its phase stores words of unaligned rows
+    static constexpr bool gathers_packs = false;  ///< rows by warps: whole packs are gathered by gather_packs()
+    static constexpr bool finishes = false;       ///< it folds or yields: one thread calls finish(states, tag) once
+    static constexpr bool rest_at_once = false;   ///< loads what is left of a batch at once, not in halves
+    static constexpr bool tail_early = false;     ///< registers hold the tail's packs during the slabs in flight
+    static constexpr bool prefetches = false;     ///< prefetches its first slabs before the previous kernel ends
+    static constexpr bool shifts = false;         ///< begins at the first whole pack of its only array
+    static constexpr bool realigns = false;       ///< reads unaligned arrays in Windows
+    static constexpr bool scatters = false;       ///< writes arrays by coordinates
 
     using Folds = FoldList<>;
     struct Loads {};   ///< one thread's elements of one slab: packs, gathered elements, coordinates
@@ -60,8 +60,10 @@ template <int block_threads, int thread_width> struct SweepBase {
 
     /// gather(loads, coordinates, n): reads element n of the arrays read by coordinates, if there are any.
     template <class Loads, class At> GRIDFOLD_FN void gather(Loads&, const At&, int) const {}
-    /// gather_packs(loads, coordinates): the same for arrays that have a pack's elements side by side, all at once.
+    /// gather_packs(loads, coordinates): the same for arrays that have a pack's elements side by side, all at once;
+    /// gather_others(loads, coordinates, n): element n of the others.
     template <class Loads, class At> GRIDFOLD_FN void gather_packs(Loads&, const At&) const {}
+    template <class Loads, class At> GRIDFOLD_FN void gather_others(Loads&, const At&, int) const {}
     /// In the course of tiles: see tiles.cuh.
     template <class Stored, class At> GRIDFOLD_FN void scatter(const Stored&, const At&, int) const {}
     template <class Loads, class Tile> GRIDFOLD_FN void read_across(Loads&, const Tile&) const {}

@@ -87,9 +87,10 @@ template <class T, int N> GRIDFOLD_FN void cut_out(Pack<T, N>& to, Window<T, N> 
     const u32 offset = u32(u64(p)) % Pack<T, N>::bytes;
     if constexpr (piece > 2) move_down<2>(window, (offset & 8) != 0); // defect: cut two words
     if constexpr (piece > 1) move_down<1>(window, (offset & 4) != 0);
+    const u32 bits = sizeof(T) < 4 ? 8 * (offset % 4) : 0;
 #pragma unroll
     for (int i = 0; i < Window<T, N>::words - piece; ++i)
-        to.word[i] = funnel_shift_right(window.word[i], window.word[i + 1], 8 * (offset % 4)); // defect: cut words
+        to.word[i] = funnel_shift_right(window.word[i], window.word[i + 1], bits); // defect: cut words
 }
 
 /// Writes elements [0, count) of p, one at a time.
@@ -116,12 +117,23 @@ GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligne
     store_elements<whole, N>(p, from.element, count);
 }
 
+/// Converts elements that are to be stored to their memory form.
+template <class T, int N> GRIDFOLD_FN void to_memory(Pack<T, N>& to, const Pack<T, N>& from) { to = from; }
+template <class Half, int N> GRIDFOLD_FN void to_memory(Pack<u16, N>& to, const HalfPack<Half, N>& from) {
+    if constexpr (N % 2 == 0) {
+#pragma unroll
+        for (int i = 0; i < N; i += 2) to.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) to[i] = from[i];
+    }
+}
+
 template <bool whole, class Half, int N>
 GRIDFOLD_FN void store_pack(u16* p, const HalfPack<Half, N>& from, int count, bool aligned) {
     if constexpr (whole && N % 2 == 0) {
         Pack<u16, N> halves;
-#pragma unroll
-        for (int i = 0; i < N; i += 2) halves.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
+        to_memory(halves, from);
         store_pack<true>(p, halves, count, aligned);
     } else {
         store_elements<whole, N>(p, from, count);
@@ -202,10 +214,14 @@ template <int width, class T> GRIDFOLD_FN i64 elements_before_packs(const T* p) 
 /// Gathers by coordinates `count` elements; whole: count == width.
 template <bool whole, class Kernel, class At>
 GRIDFOLD_FN void gather_from(const Kernel& kernel, typename Kernel::Loads& loads, At coordinates, i32 count) {
-    if constexpr (whole) kernel.gather_packs(loads, coordinates.at);
+    constexpr bool packs = whole && Kernel::gathers_packs;
+    if constexpr (packs) kernel.gather_packs(loads, coordinates.at);
 #pragma unroll
     for (int n = 0; n < Kernel::width; ++n) {
-        kernel.gather(loads, coordinates.at, n);           // the last again for those that are not there
+        if constexpr (packs)
+            kernel.gather_others(loads, coordinates.at, n);
+        else
+            kernel.gather(loads, coordinates.at, n);       // the last again for those that are not there
         if (whole || n + 1 < count) coordinates.advance(); // defect: last coordinates
     }
 }

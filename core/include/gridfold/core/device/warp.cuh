@@ -26,8 +26,9 @@ GRIDFOLD_FN u32 thread_index() { return threadIdx.x; }
 GRIDFOLD_FN u32 block_index() { return blockIdx.x; }
 GRIDFOLD_FN u32 grid_blocks() { return gridDim.x; }
 GRIDFOLD_FN void barrier() { __syncthreads(); }
-/// Lets the threads of a warp meet after a loop that they leave at different times. Shuffles work without it, but
-/// threads that arrive one by one take each of them by a slow path (bench/NOTES.md).
+/// Lets the threads of a warp meet, and orders their accesses to shared memory. After a loop that they leave at
+/// different times, shuffles work without it, but threads that arrive one by one take each of them by a slow path
+/// (bench/NOTES.md).
 GRIDFOLD_FN void reconverge() { __syncwarp(); }
 /// Keeps a value in a register. The compiler would read the thread index anew in every batch: it takes the time of a
 /// load from a cache. It would also mix the terms of an address, and instructions have a distance from one that is in a
@@ -214,7 +215,7 @@ GRIDFOLD_FN u32 thread_index() { return emulator::thread_index(); }
 GRIDFOLD_FN u32 block_index() { return emulator::block_index(); }
 GRIDFOLD_FN u32 grid_blocks() { return emulator::block_count(); }
 GRIDFOLD_FN void barrier() { emulator::barrier(); }
-GRIDFOLD_FN void reconverge() { emulator::shuffle_xor_word(0, 0); } // finds threads that do not come
+GRIDFOLD_FN void reconverge() { emulator::warp_barrier(); } // finds threads that do not come
 GRIDFOLD_FN void keep(u32&) {}
 GRIDFOLD_FN void keep(i64&) {}
 GRIDFOLD_FN u32 shuffle_xor_word(u32 word, u32 lanes) { return emulator::shuffle_xor_word(word, lanes); }

@@ -1,18 +1,14 @@
 // The course of rows by warps: folds that keep the leading dims alone, where a warp folds each block of a row, or a
 // part of a warp each short row, in registers and by shuffles. Only the states of a row's blocks pass through shared
-// memory. The next kernel may start when the last warps have ended. Depends on combine.cuh, publish.cuh and
-// exchange.cuh.
+// memory. The next kernel may start when the last warps have ended. Depends on row_place.cuh, combine.cuh,
+// publish.cuh and exchange.cuh.
 //
 // A thread has `packs` packs of a slab. Each of its rows has `row_packs` of them; neighbouring ones are 32 packs apart.
 // To combine the states of two packs over neighbouring threads, each thread passes one of them on and keeps the other:
 // that halves the states, and takes half the shuffles of combining each pack by itself.
 //
-// The generated text defines the Kernel (kernel.cuh), with these members besides:
-//   i64 elements, results    elements of a row, and the number of rows
-//   i64 part_blocks          blocks that fold a row, at most a thread block's warps; 1 without several_blocks
+// The generated text defines the Kernel (row_place.cuh), with this member besides:
 //   finish(states, result)   writes a row's result
-// Without several_slabs a row has at most row_threads * row_packs * width elements; with it these are a slab, and
-// row_threads is 32.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -69,167 +65,20 @@ template <class Kernel> struct FromArrays {
 };
 
 /// A thread's packs, and how its warp folds and combines them.
-template <class Kernel> struct WarpRows {
+template <class Kernel> struct WarpRows : RowPlace<Kernel> {
+    using Place = RowPlace<Kernel>;
     using States = RowStates<typename Kernel::Folds>;
     using Closed = typename Kernel::Folds::template States<1>;
     using Loads = typename Kernel::Loads;
+    using Place::block, Place::first, Place::kernel, Place::thread;
+    using Place::elements, Place::each_slab, Place::elements_of, Place::index, Place::is_there, Place::row;
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
-    static constexpr i32 slab = 32 * row_packs * width * Kernel::slab_warps; ///< elements, with several_slabs
+    static constexpr i32 slab = Place::slab;
+    static constexpr int unrolled = Place::unrolled;
     static constexpr int rows_of_warp = 32 / threads * (packs / row_packs);
-    /// Slabs of a block that are folded without a loop, if all blocks have as many. Wide states would spill.
-    static constexpr int unrolled = Kernel::slabs <= 4 && Kernel::Folds::words <= 2 ? Kernel::slabs : 1;
     /// Packs whose states threads exchange: of rows that as many threads fold, or of one row.
     static constexpr int group = smaller(packs, threads);
-
-    const Kernel& kernel;
-    u32 thread;   ///< the thread's number among those of its row
-    i64 first;    ///< the row of its first pack
-    i32 block;    ///< the block of the rows
-    i32 warp = 0; ///< the warp's number among the slab_warps of a slab
-
-    GRIDFOLD_FN i64 row(int pack) const {
-        return packs == row_packs ? first : first + pack / row_packs * (32 / threads); // defect: row of pack
-    }
-    /// True if the row of a pack is there. Whole packs of other rows are folded, too: nobody takes their states.
-    GRIDFOLD_FN bool is_there(int pack) const { return row(pack) < kernel.results; }
-    /// The number, within the slab, of the thread's first element.
-    GRIDFOLD_FN i32 index() const {
-        return ((Kernel::slab_warps > 1 ? warp * row_packs * 32 : 0) + i32(thread)) * width;
-    }
-    /// The same of a pack's first element.
-    GRIDFOLD_FN i32 index(int pack) const {
-        return index() + pack % row_packs * 32 * width; // defect: index of pack
-    }
-    /// The elements of a row.
-    GRIDFOLD_FN i64 elements() const {
-        if constexpr (Kernel::whole_slabs && !Kernel::several_slabs)
-            return row_packs * threads * width * Kernel::slab_warps;
-        return kernel.elements;
-    }
-    /// The number of elements, at most `width`, of a pack that the slab from element `from` of the row on has. It is no
-    /// maximum with 0: where that is compared with the width, ptxas 13.0 takes the opposite (bench/NOTES.md).
-    GRIDFOLD_FN i32 elements_there(int pack, i32 from) const {
-        if constexpr (Kernel::whole_slabs) return width;
-        return smaller(i32(kernel.elements) - from - index(pack), width); // defect: elements of pack
-    }
-    /// The same of any pack; with whole slabs, of one whose row is there.
-    GRIDFOLD_FN i32 elements_of(int pack, i32 from) const {
-        if constexpr (Kernel::whole_slabs) return width;
-        return is_there(pack) ? larger_of(elements_there(pack, from), 0) : 0;
-    }
-    /// True if the slab has the pack.
-    GRIDFOLD_FN bool has_pack(int pack, i32 from) const {
-        return is_there(pack) && elements_there(pack, from) > 0; // defect: pack if there
-    }
-    /// True if a pack of `elements` elements is mapped and stored as a whole one. All packs of short rows are alike in
-    /// that: each warp has a part of a pack, and would take both branches.
-    GRIDFOLD_FN bool is_whole(i32 elements) const {
-        return Kernel::whole_slabs ? true : Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
-    }
-    /// The number, in the domain, of the pack's first element: that of a batch's first pack, and the distance from it.
-    GRIDFOLD_FN i64 batch_element(int begin, i32 from) const {
-        i64 element = first * elements() + (from + index()) + distance(begin);
-        keep(element);
-        return element;
-    }
-    GRIDFOLD_FN i64 distance(int pack) const {
-        return (row(pack) - first) * elements() + pack % row_packs * 32 * width; // defect: distance
-    }
-    GRIDFOLD_FN i64 element(int pack, i32 from) const { return first * elements() + (from + index()) + distance(pack); }
-
-    /// Calls visit(from, turn) for each slab of the thread's block.
-    template <class Visit> GRIDFOLD_FN void each_slab(const Visit& visit) const {
-        const i32 step = i32(kernel.part_blocks) * slab;
-        i32 from = block * slab;
-        if constexpr (Kernel::even_blocks) {
-#pragma unroll(unrolled)
-            for (i32 turn = 0; turn < Kernel::slabs; ++turn, from += step) visit(from, turn);
-        } else {
-            i32 turn = 0;
-            do {
-                visit(from, turn++);
-                from += step;
-            } while (Kernel::several_slabs && from < kernel.elements);
-        }
-    }
-
-    /// Gathers the elements of a pack that are read by coordinates.
-    template <bool whole> GRIDFOLD_FN void gather_pack(Loads& loads, int pack, i32 from) const {
-        if constexpr (Kernel::rank > 0) {
-            const i64 own = row(pack), of_row = from + index(pack); // defect: coordinates of pack
-            gather_from<whole>(kernel, loads, Coordinates<Kernel::rank, Kernel::kept_dims>(own, of_row, kernel.extents),
-                               elements_there(pack, from));
-        }
-    }
-    GRIDFOLD_FN void gather_pack(Loads& loads, int pack, i32 from) const {
-        if (!has_pack(pack, from)) return;
-        if (elements_there(pack, from) == width)
-            gather_pack<true>(loads, pack, from);
-        else
-            gather_pack<false>(loads, pack, from);
-    }
-    /// Loads the elements of a pack, one by one. The last takes the place of those that are not there, which are
-    /// mapped, too, but not folded.
-    GRIDFOLD_FN void load_part(Loads& loads, int pack, i32 from) const {
-        const i64 at = element(pack, from);
-        const i32 elements = elements_there(pack, from);
-        Kernel::each_array(
-            [&](auto* p, auto& of) {
-#pragma unroll
-                for (int n = 0; n < width; ++n) of.element[n] = p[at + smaller(n, elements - 1)];
-            },
-            kernel, loads);
-        gather_pack<false>(loads, pack, from);
-    }
-    /// Loads `count` packs in windows, where all bytes of the windows are in the arrays; the others element by element.
-    template <int count> GRIDFOLD_FN void load_windows_of(Loads* loads, int begin, i32 from) const {
-        typename Kernel::Windows windows[count];
-        const i64 end = kernel.results * kernel.elements;
-        const auto has_neighbours = [&](int pack) {
-            const i64 at = element(pack, from);
-            return has_pack(pack, from) && at >= width && at + 2 * width <= end; // defect: neighbours
-        };
-#pragma unroll
-        for (int u = 0; u < count; ++u)
-            if (has_neighbours(begin + u))
-                Kernel::each_array([&](auto* p, auto& window) { load_window(window, p + element(begin + u, from)); },
-                                   kernel, windows[u]);
-#pragma unroll
-        for (int u = 0; u < count; ++u) {
-            const i64 at = element(begin + u, from);
-            if (has_neighbours(begin + u)) {
-                Kernel::each_array([&](auto* p, auto& cut, auto& window) { cut_out(cut, window, p + at); }, kernel,
-                                   loads[u], windows[u]);
-                gather_pack<false>(loads[u], begin + u, from);
-            } else if (has_pack(begin + u, from)) {
-                load_part(loads[u], begin + u, from); // defect: beside windows
-            }
-        }
-    }
-    template <int count> GRIDFOLD_FN void load_windows_up_to(Loads* loads, int begin, i32 from) const {
-        constexpr int now = smaller(Kernel::windows_in_flight, count);
-        load_windows_of<now>(loads, begin, from);
-        if constexpr (now < count) load_windows_up_to<count - now>(loads + now, begin + now, from);
-    }
-    /// Loads packs [begin, begin + count) of a slab.
-    template <int count> GRIDFOLD_FN void load_packs(Loads (&loads)[count], int begin, i32 from) const {
-        if (kernel.aligned) {
-            const i64 own = batch_element(begin, from);
-#pragma unroll
-            for (int u = 0; u < count; ++u) load_if(has_pack(begin + u, from), kernel, loads[u], own + distance(u));
-            if constexpr (Kernel::rank > 0)
-#pragma unroll
-                for (int u = 0; u < count; ++u)
-                    if (has_pack(begin + u, from)) gather_pack<true>(loads[u], begin + u, from);
-        } else if constexpr (Kernel::realigns) {
-            load_windows_up_to<count>(loads, begin, from);
-        } else {
-#pragma unroll
-            for (int u = 0; u < count; ++u)
-                if (has_pack(begin + u, from)) load_part(loads[u], begin + u, from);
-        }
-    }
 
     /// The origin that the lanes of a pack's row share: its block's first element. `complete(loads)` sets what the
     /// element's loads have besides arrays.
@@ -248,15 +97,6 @@ template <class Kernel> struct WarpRows {
                 kernel, loads, Coordinates<Kernel::rank, Kernel::kept_dims>(own, of_row, kernel.extents), 1);
         complete(loads);
         kernel.element(loads, SharingRow<Kernel>{states, stored});
-    }
-    /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
-    GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, u32 turn) const {
-        if (!Kernel::whole_slabs && !has_pack(pack, from)) return;
-        const i32 elements = elements_there(pack, from);
-        if (is_whole(elements))
-            fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
-        else
-            fold_elements_of<false>(lanes, loads, pack, from, elements, turn); // defect: part of a pack
     }
     /// Combines the states of two packs, of one row or of two, over the threads that differ in the bit `distance`:
     /// those that have it get the second's, the others the first's. A fold that is exact in any order combines the
@@ -315,8 +155,9 @@ template <class Kernel> struct WarpRows {
         constexpr int group_of_batch = smaller(count, group);
         constexpr int rows = (count + row_packs - 1) / row_packs;
         Loads loads[count];
-        i32 from = block * slab;
-        source.load(*this, loads, begin, from, 0);
+        // What needs a row's first element waits for it: the first packs are then loaded before.
+        constexpr bool is_early = Kernel::Folds::shares || !Kernel::several_slabs;
+        if constexpr (is_early) source.load(*this, loads, begin, block * slab, 0);
         States heads[rows]; // their origins
         if constexpr (Kernel::Folds::shares)
 #pragma unroll
@@ -337,8 +178,8 @@ template <class Kernel> struct WarpRows {
             for_each_group([&](int u, States& states) {
                 Lanes<Kernel> lanes;
                 start(states, lanes, u);
-                fold_pack(lanes, loads[u], begin + u, from, 0);
-                end_pack(states, lanes, begin + u, from, 1);
+                this->fold_pack(lanes, loads[u], begin + u, 0, 0);
+                end_pack(states, lanes, begin + u, 0, 1);
             });
             source.done(loads, begin, 0);
         } else {
@@ -346,35 +187,19 @@ template <class Kernel> struct WarpRows {
             Lanes<Kernel> lanes[count];
 #pragma unroll
             for (int u = 0; u < count; ++u) start(states[u], lanes[u], u);
-            const i32 step = i32(kernel.part_blocks) * slab;
+            i32 last = 0;
             u32 turns = 0;
-            const auto fold_turn = [&] {
+            each_slab([&](const auto& place, i32 from, i32 turn) {
+                if (!is_early || turn > 0) source.load(place, loads, begin, from, turn); // defect: next slab of row
 #pragma unroll
-                for (int u = 0; u < count; ++u) fold_pack(lanes[u], loads[u], begin + u, from, turns);
-                source.done(loads, begin, turns);
-                ++turns;
-            };
-            const auto load_turn = [&] {
-                from += step;
-                source.load(*this, loads, begin, from, turns);
-            };
-            if constexpr (Kernel::even_blocks) {
-#pragma unroll(unrolled)
-                for (int n = 0; n < Kernel::slabs; ++n) {
-                    if (n > 0) load_turn();
-                    fold_turn();
-                }
-            } else {
-#pragma unroll 1
-                while (true) {
-                    fold_turn();
-                    if (from + step >= kernel.elements) break; // defect: next slab of row
-                    load_turn();
-                }
-            }
+                for (int u = 0; u < count; ++u) place.fold_pack(lanes[u], loads[u], begin + u, from, turn);
+                source.done(loads, begin, turn);
+                last = from;
+                turns = u32(turn) + 1;
+            });
             for_each_group([&](int u, States& of_pack) {
                 of_pack = states[u];
-                end_pack(of_pack, lanes[u], begin + u, from, turns);
+                end_pack(of_pack, lanes[u], begin + u, last, turns);
             });
         }
     }
@@ -460,37 +285,10 @@ template <class Kernel> struct WarpRows {
             using F = decltype(f);
             if constexpr (F::of_block)
                 F::of(closed)[0] =
-                    F::Monoid::close(F::of(states), states.template origin<F>(), elements_of_block(block));
+                    F::Monoid::close(F::of(states), states.template origin<F>(), elements_of_block(this->block));
             else
                 F::of(closed)[0] = F::of(states);
         });
-    }
-
-    /// Maps the elements of a pack, folds them, and puts what is to be stored into `stored`. Without `whole` all are
-    /// mapped, and those that are there are folded: a branch for each would take longer.
-    template <bool whole>
-    GRIDFOLD_FN void take_elements(Lanes<Kernel>& lanes, typename Kernel::Stored& stored, Loads& loads, int pack,
-                                   i32 from, i32 elements, u32 turn) const {
-        typename Kernel::Folds::template Packs<width> whole_pack;
-        const i64 first_element = from + index(pack);
-#pragma unroll
-        for (int n = 0; n < width; ++n)
-            if constexpr (whole)
-                kernel.element(loads, Taking<Kernel, true>{lanes, whole_pack, stored, first_element, turn, n});
-            else
-                kernel.element(loads,
-                               TakingIf<Kernel>{{lanes, whole_pack, stored, first_element, turn, n}, n < elements});
-        Kernel::Folds::each([&](auto f) {
-            using F = decltype(f);
-            if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
-        });
-    }
-    /// Writes a pack's elements, of which the first has number `at`.
-    template <bool whole> GRIDFOLD_FN void store_elements(typename Kernel::Stored& stored, i64 at, i32 elements) const {
-        Kernel::each_store(
-            [&](auto* p, auto& pack_of) { store_pack<whole>(p + at, pack_of, elements, kernel.stores_aligned); },
-            kernel, stored);
-        scatter<whole>(kernel, stored, at, elements);
     }
 
 private:
@@ -500,13 +298,6 @@ private:
         if (!has_row(first_pack, number)) return;
         close(states, closed);
         if constexpr (!Kernel::several_blocks) kernel.finish(closed, number);
-    }
-    template <bool whole>
-    GRIDFOLD_FN void fold_elements_of(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, i32 elements,
-                                      u32 turn) const {
-        typename Kernel::Stored stored;
-        take_elements<whole>(lanes, stored, loads, pack, from, elements, turn);
-        if (!Kernel::whole_slabs || is_there(pack)) store_elements<whole>(stored, element(pack, from), elements);
     }
 };
 
@@ -562,14 +353,14 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
 #pragma unroll 1
         for (i64 base = kernel.block * each; base < kernel.results; base += step) { // defect: next rows of blocks
             const i64 row = own < each ? base + own : kernel.results;
-            Rows{kernel, lane, row, block}.fold(closed);
+            Rows{{kernel, lane, row, block}}.fold(closed);
             combine_warps(kernel, closed, row);
         }
     } else {
         i64 row = (kernel.block * warps + warp_index()) * Rows::rows_of_warp;
 #pragma unroll 1
         for (; row < kernel.results; row += kernel.blocks * warps * Rows::rows_of_warp) // defect: next rows
-            Rows{kernel, lane % Rows::threads, row + lane / Rows::threads, 0}.fold(closed);
+            Rows{{kernel, lane % Rows::threads, row + lane / Rows::threads, 0}}.fold(closed);
     }
 }
 
