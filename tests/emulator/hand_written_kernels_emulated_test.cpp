@@ -71,6 +71,18 @@ protected:
                    "barrier();\nmemory[thread_index()] = at(63 - thread_index(), false);"),
             kernel(shared_array + in_other + "other(0) = 1;"),
             kernel("if (thread_index() != 3 || block_index() != 1) cluster_barrier(2);"),
+            kernel(shared_array + "at(thread_index(), true) = thread_index();\nwarp_barrier();\n"
+                                  "memory[thread_index()] = at(thread_index() ^ 5, false);\nwarp_barrier();\n"
+                                  "at(thread_index() ^ 9, true) = 1;"),
+            kernel(shared_array + "at(thread_index(), true) = 1;\nwarp_barrier();\n"
+                                  "memory[0] = at(63 - thread_index(), false);"),
+            kernel(shared_array + "at(thread_index(), true) = 1;\nshuffle_xor_word(0, 1);\n"
+                                  "memory[0] = at(thread_index() ^ 5, false);"),
+            // Threads of two warps read a word, and one of the second writes it.
+            kernel(shared_array + "if (thread_index() == 0) at(0, true) = 1;\nbarrier();\n"
+                                  "memory[thread_index()] = at(0, false);\nwarp_barrier();\n"
+                                  "if (thread_index() == 40) at(0, true) = 2;"),
+            kernel("if (thread_index() != 3) warp_barrier();"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -124,6 +136,13 @@ TEST_P(Emulator, runs_grids_of_more_blocks_than_run_at_a_time) {
 TEST_P(Emulator, shares_memory_between_the_blocks_of_a_cluster) {
     run(19, 1000);
     for (u64 i = 0; i < 64; ++i) EXPECT_EQ(memory[i], 63 - i);
+}
+
+TEST_P(Emulator, orders_the_accesses_of_a_warp_by_its_barriers) {
+    run(23, 1);
+    for (u64 i = 0; i < 64; ++i) EXPECT_EQ(memory[i], i ^ 5);
+    for (const std::size_t number : {24, 25, 26}) expect_error([&] { run(number, 1); }, "a race in shared memory");
+    expect_error([&] { run(27, 1); }, "exchange with a lane that has returned");
 }
 
 TEST_P(Emulator, finds_errors_of_clusters) {

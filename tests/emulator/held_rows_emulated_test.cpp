@@ -26,7 +26,8 @@ struct HeldCase {
     std::vector<std::int64_t> extents;
     int alignment; ///< of the rows, in elements
     cuda::RowSharing sharing = {};
-    bool whole_slabs = false; ///< its kernels are for rows of whole slabs and aligned memory alone
+    bool whole_slabs = false;   ///< its kernels are for rows of whole slabs and aligned memory alone
+    bool aligned = whole_slabs; ///< … for aligned memory alone
 };
 
 constexpr auto softmax = "f(x: f32[i, k]) let m = max(x over [k]); let e = exp(x - m); -> y = e / sum(e over [k])";
@@ -50,6 +51,13 @@ constexpr auto masked_softmax = "f(z: bool[i, k], x: f32[i, k]) let m = max(x wh
 constexpr auto mixed_softmax = "f(h: f16[i, k], x: f32[i, k]) let a = f32(h) + x; let e = exp(a - max(a over [k])); "
                                "-> y = e / sum(e over [k])";
 
+// Elements of which a word has several, results of several sizes, and packs of 4 and of 32 bytes.
+constexpr auto bytes = "f(x: u8[i, k]) -> y = max(x over [k]) - x";
+constexpr auto halves_and_flags =
+    "f(x: bf16[i, k]) let d = f32(x) - f32(max(x over [k])); -> y = bf16(d), b = d < -1.0";
+constexpr auto wide_and_narrow = "f(x: f64[i, k], u: u8[i, k]) let s = sum(x * f64(u) over [k]); "
+                                 "-> y = x - s, v = u + u8(7)";
+
 // What is held is wider than what it takes the place of, beside another that is needed.
 constexpr auto weighted_softmax = "f(x: bf16[i, k], w: bf16[i, k]) let z = f32(x); let e = exp(z - max(z over [k])); "
                                   "-> y = bf16(e / sum(e over [k]) * f32(w))";
@@ -68,8 +76,8 @@ public:
                                              .alignment = given.alignment,
                                              .shortest = row,
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks,
-                                             .stores_aligned = given.whole_slabs,
-                                             .packs_aligned = given.whole_slabs},
+                                             .stores_aligned = given.aligned,
+                                             .packs_aligned = given.aligned},
                               given.sharing);
     }
 
@@ -91,7 +99,7 @@ public:
                 test.extents.back() = !of.cooperates && !given_.whole_slabs
                                           ? 12'000
                                           : shorter(test.extents.back(), test.extents.back() / 8);
-            if (given_.whole_slabs)
+            if (given_.aligned)
                 while (!is_aligned(BoundCase(plan_, test, inputs_of(test)))) test.seed += 4;
             const oracle::Inputs inputs = inputs_of(test);
             const BoundCase bound(plan_, test, inputs);
@@ -178,6 +186,26 @@ TEST(HeldRows, of_which_functions_are_held) {
                           {masked_softmax, {3, 4096}, 16},
                           {mixed_softmax, {3, 4096}, 16},
                           {mixed_softmax, {2, 14'003}, 1}});
+}
+
+TEST(HeldRows, of_elements_that_are_no_words) {
+    expect_the_cpus_bits({{bytes, {3, 2055}, 1},
+                          {bytes, {2, 5003}, 1},
+                          {bytes, {3, 1031}, 1},
+                          {halves_and_flags, {2, 5003}, 1},
+                          {halves_and_flags, {3, 1500}, 4},
+                          {wide_and_narrow, {2, 3001}, 1},
+                          {wide_and_narrow, {3, 1028}, 4},
+                          {bytes, {2, 70'001}, 1, {4}}});
+}
+
+TEST(HeldRows, of_slabs_that_are_whole_but_for_the_last) {
+    expect_the_cpus_bits({{layer_norm, {3, 5'000}, 8, {}, false, true},
+                          {layer_norm, {3, 5'003}, 1, {}, false, true},
+                          {layer_norm, {3, 300}, 4, {}, false, true},
+                          {half_softmax, {2, 10'000}, 16, {}, false, true},
+                          {norms, {2, 5'003}, 1, {}, false, true},
+                          {layer_norm, {2, 33'000}, 8, {8}, false, true}});
 }
 
 TEST(HeldRows, of_warps_that_share_blocks) {
