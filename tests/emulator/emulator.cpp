@@ -80,6 +80,7 @@ struct Warp {
     u32 round = 0;      // exchanges so far
     u32 words[2][32]{}; // of this exchange and of the previous one, which slower threads may still read
     bool lanes_returned = false;
+    bool at_barrier = false; // those that wait
 };
 
 struct Block {
@@ -167,8 +168,7 @@ public:
     void barrier() { meet(block().meeting, &block().shared); }
     u32 shuffle_xor_word(u32 value, u32 lanes) {
         if (lanes >= 32) throw std::runtime_error("emulator: an exchange with a lane outside the warp");
-        Warp& warp = block().warps[place_.thread / 32];
-        if (warp.lanes_returned) throw missed_lane();
+        Warp& warp = come(block().warps[place_.thread / 32], false);
         const u32 lane = place_.thread % 32;
         u32(&words)[32] = warp.words[warp.round % 2];
         words[lane] = value;
@@ -178,8 +178,7 @@ public:
     }
     void warp_barrier() {
         const u32 number = place_.thread / 32;
-        Meeting& meeting = block().warps[number].meeting;
-        if (block().warps[number].lanes_returned) throw missed_lane();
+        Meeting& meeting = come(block().warps[number], true).meeting;
         if (meeting.waiting.size() + 1 == meeting.expected) block().shared.warp_barrier(number);
         meet(meeting);
     }
@@ -269,6 +268,14 @@ private:
             release(meeting);
         }
         if (--block.running == 0) end_block(block);
+    }
+    /// A thread comes to a barrier of its warp, or to an exchange: all threads come to the same.
+    static Warp& come(Warp& warp, bool at_barrier) {
+        if (warp.lanes_returned) throw missed_lane();
+        if (!warp.meeting.waiting.empty() && warp.at_barrier != at_barrier)
+            throw std::runtime_error("emulator: a lane exchanges where another waits for its warp");
+        warp.at_barrier = at_barrier;
+        return warp;
     }
     static std::runtime_error missed_lane() {
         return std::runtime_error("emulator: an exchange with a lane that has returned");

@@ -83,6 +83,7 @@ protected:
                                   "memory[thread_index()] = at(0, false);\nwarp_barrier();\n"
                                   "if (thread_index() == 40) at(0, true) = 2;"),
             kernel("if (thread_index() != 3) warp_barrier();"),
+            kernel("if (thread_index() % 32 != 3) warp_barrier();\nelse shuffle_xor_word(0, 1);"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -143,6 +144,7 @@ TEST_P(Emulator, orders_the_accesses_of_a_warp_by_its_barriers) {
     for (u64 i = 0; i < 64; ++i) EXPECT_EQ(memory[i], i ^ 5);
     for (const std::size_t number : {24, 25, 26}) expect_error([&] { run(number, 1); }, "a race in shared memory");
     expect_error([&] { run(27, 1); }, "exchange with a lane that has returned");
+    expect_error([&] { run(28, 1); }, "a lane exchanges where another waits");
 }
 
 TEST_P(Emulator, finds_errors_of_clusters) {

@@ -76,7 +76,7 @@ public:
                                              .alignment = given.alignment,
                                              .shortest = row,
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks,
-                                             .stores_aligned = given.aligned,
+                                             .stored_alignment = given.aligned ? given.alignment : 1,
                                              .packs_aligned = given.aligned},
                               given.sharing);
     }

@@ -146,7 +146,7 @@ int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::count
 
 /// The facts of the bound rows. Arrays that are staged are aligned by Layout.
 RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
-    RowFacts facts{.alignment = 16, .stores_aligned = true, .packs_aligned = true};
+    RowFacts facts{.alignment = 16, .stored_alignment = 16, .packs_aligned = true};
     for (std::size_t p = 0; p < bound.count; ++p) {
         const BoundProblem problem = problem_of(plan, bound, p);
         const FoldOrder order = fold_order(sweep, problem.extents);
@@ -154,24 +154,25 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         facts.blocks += order.parts * order.blocks;
         facts.shortest = p == 0 ? order.folded : std::min(facts.shortest, order.folded);
         facts.slabs = std::max(facts.slabs, (order.slabs + order.blocks - 1) / order.blocks);
-        if (!kept_dims(sweep).empty())
-            facts.alignment = std::min(facts.alignment, alignment_of(std::uint64_t(order.folded)));
-        for (const ArrayId a : loaded_arrays(sweep)) {
-            const BoundArray& of_problem = problem.arrays[a.index()];
-            if (!reads_in_order(plan, sweep, a) || needs_memory(plan.arrays[a], of_problem)) continue;
-            const int bytes = alignment_of(reinterpret_cast<std::uintptr_t>(of_problem.address));
-            if (bytes < 16)
-                facts.alignment = std::min(facts.alignment, std::max(bytes / int(size_of(plan.arrays[a].type)), 1));
-        }
-        const auto is_aligned = [&](ArrayId a) {
-            return needs_memory(plan.arrays[a], problem.arrays[a.index()]) || // then by Layout
-                   reinterpret_cast<std::uintptr_t>(problem.arrays[a.index()].address) % 16 == 0;
+        const int of_length = kept_dims(sweep).empty() ? 16 : alignment_of(std::uint64_t(order.folded));
+        const auto bytes_of = [&](ArrayId a) {
+            const BoundArray& array = problem.arrays[a.index()];
+            return needs_memory(plan.arrays[a], array) ? 16 // by Layout
+                                                       : alignment_of(reinterpret_cast<std::uintptr_t>(array.address));
         };
-        for (const Store& store : element_stores(sweep)) facts.stores_aligned &= is_aligned(store.array);
+        const auto lower = [&](int& least, ArrayId a) {
+            const int bytes = bytes_of(a);
+            const int of_array = bytes < 16 ? std::max(bytes / int(size_of(plan.arrays[a].type)), 1) : 16;
+            least = std::min({least, of_length, of_array});
+        };
+        facts.alignment = std::min(facts.alignment, of_length);
+        for (const ArrayId a : loaded_arrays(sweep))
+            if (reads_in_order(plan, sweep, a)) lower(facts.alignment, a);
+        for (const Store& store : element_stores(sweep)) lower(facts.stored_alignment, store.array);
         const bool is_one_dim = leading_kept_dims(sweep) + 1 == sweep.dims.size(); // of a row's elements
         for (const Instruction& i : sweep.code)
             if (i.opcode == Opcode::load && has_packs(i, plan, sweep))
-                facts.packs_aligned &= !plan.arrays[i.array].strided && is_aligned(i.array) &&
+                facts.packs_aligned &= !plan.arrays[i.array].strided && bytes_of(i.array) == 16 &&
                                        ((is_one_dim && plan.arrays[i.array].dims.size() == 1) ||
                                         problem.extents[sweep.dims.back().index()] % 16 == 0);
     }

@@ -38,10 +38,11 @@ void Emitter::held_visitor(std::string_view function, const HeldLayout& layout, 
     out_.close();
 }
 
-/// True if a phase stores elements by way of the memory that held them: nothing needs them any longer, and they take as
-/// much of it.
+/// True if a phase, which folds nothing, stores elements by way of the memory that held them: nothing needs them any
+/// longer, and they take as much of it.
 bool Emitter::stores_words(int phase, const std::vector<Store>& stores) const {
     if (!schedule_.stores_words || phase + 1 < phase_count(sweep_) || stores.empty()) return false;
+    if (std::ranges::any_of(sweep_.folds, [&](const Fold& f) { return f.phase == phase; })) return false;
     const int most = held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width).bytes;
     return std::ranges::all_of(stores, [&](const Store& s) {
         const int bytes = int(size_of(code_.array(s.array).type));

@@ -38,7 +38,7 @@ struct Schedule {
     int packs = 1;               ///< of a thread, of `width` elements
     int row_threads = 32;        ///< threads that fold a row
     int row_packs = 1;           ///< packs of a thread in one row
-    bool by_elements = false;    ///< unaligned arrays are read element by element: windows would take longer
+    bool by_elements = false;    ///< unaligned arrays are not read in windows: these would take longer
     bool several_slabs = false;  ///< blocks of rows have several slabs
     int slabs = 1;               ///< most of a block
     bool gathers_packs = false;  ///< arrays with the dims of a row's elements are read in packs
@@ -76,14 +76,14 @@ Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Pro
 constexpr std::int64_t many_slabs = 1 << 20; ///< choose_schedule() assumes so many
 /// What is known of the rows of folds that keep the leading dims alone; of other parts, `slabs`.
 struct RowFacts {
-    std::int64_t longest = 0;    ///< elements
-    std::int64_t blocks = 0;     ///< of all rows
-    int alignment = 1;           ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
-    std::int64_t shortest = 1;   ///< elements
-    std::int64_t slabs = 1;      ///< the most of a block
-    bool stores_aligned = false; ///< stored arrays begin at multiples of 16 bytes
-    /// So do those of has_packs(), which have no strides, and their packs: the last extent is a multiple of 16, or such
-    /// an array has no other dim, nor a row.
+    std::int64_t longest = 0;  ///< elements
+    std::int64_t blocks = 0;   ///< of all rows
+    int alignment = 1;         ///< rows begin at multiples of so many elements, or of 16 bytes; a power of 2
+    std::int64_t shortest = 1; ///< elements
+    std::int64_t slabs = 1;    ///< the most of a block
+    int stored_alignment = 1;  ///< as `alignment`, of the rows that are stored
+    /// Arrays of has_packs() have no strides, and begin at multiples of 16 bytes. So do their packs: the last extent is
+    /// a multiple of 16, or such an array has no other dim, and neither have a row's elements.
     bool packs_aligned = false;
 };
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.

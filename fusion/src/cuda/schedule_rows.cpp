@@ -72,7 +72,7 @@ void set_whole(Schedule& chosen, const RowFacts& rows, const Plan& plan, const S
     const std::int64_t slab =
         std::int64_t{chosen.row_threads} * chosen.row_packs * chosen.slab_warps * chosen.width; // elements
     const bool alike = rows.longest == rows.shortest && chosen.problems == Problems::one;
-    const bool aligned = rows.stores_aligned && rows.packs_aligned && rows.alignment >= chosen.width;
+    const bool aligned = rows.packs_aligned && std::min(rows.alignment, rows.stored_alignment) >= chosen.width;
     const bool fill = rows.longest % slab == 0 && !has_users_functions(sweep);
     chosen.gathers_packs = rows.packs_aligned && by_coordinates(plan, sweep);
     chosen.whole_slabs = alike && aligned && fill;                                               // defect: whole slabs
@@ -277,7 +277,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     if (!in_registers && held_bytes > tuned::most_shared_bytes) return {};
     chosen.shared_bytes = in_registers ? 0 : int(held_bytes);
     chosen.by_elements = !in_registers || has_empty_packs(rows);
-    chosen.stores_words = !in_registers && (rows.alignment < width || !rows.stores_aligned);
+    chosen.stores_words = !in_registers && rows.stored_alignment < width;
     const int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
     // The estimate of registers is high. A kernel that spills is compiled for fewer resident blocks (PlanLoader).
     const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));

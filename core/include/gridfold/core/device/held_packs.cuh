@@ -98,7 +98,7 @@ private:
         static_assert(sizeof(T) >= 4 || Words::all == Words::pack);
         constexpr i32 size = sizeof(T), most = 32 * Kernel::width, whole = 4 / size; // elements of a word
         T* const begin = place.warp_elements(p, from) + u * most;
-        const i32 elements = Place::fills ? most : smaller(place.rest(from) - u * most, most);
+        const i32 elements = Place::fills ? most : smaller(place.warp_count(from) - u * most, most);
         if (!Place::fills && (elements <= 0 || !place.is_there(0))) return;
         const i32 moved = i32(before_word(begin)), words = (moved + elements * size) / 4;
         u32* const to = reinterpret_cast<u32*>(reinterpret_cast<char*>(begin) - moved);
@@ -129,11 +129,10 @@ private:
 #pragma unroll
                 for (int n = 0; n + 1 < whole; ++n)
                     if (n < count) {
-                        Pack<T, whole> around;
-                        const i32 at = from_element + n;
-                        Memory::get(Words::own(*this, slot_of(u, turn)) - lane + at / whole,
-                                    reinterpret_cast<u32(&)[1]>(around.word[0]));
-                        begin[at] = around[at % whole];
+                        const u32 at = u32(from_element + n);
+                        u32 around[1];
+                        Memory::get(Words::own(*this, slot_of(u, turn)) - lane + i32(at / whole), around);
+                        begin[at] = T(around[0] >> 8 * size * (at % whole) & (size == 1 ? 0xffu : 0xffffu));
                     }
         }
     }
@@ -192,13 +191,14 @@ private:
     };
     /// Copies the words of the warp's elements of an array, neighbouring ones by neighbouring threads, to where they
     /// belong if the first element begins with its word. Whole elements take the last's word where they are not there;
-    /// of smaller ones, words are copied that have the elements of no other slab behind them.
+    /// of smaller ones, words are copied that have the elements of no other slab behind them. Those in front of the
+    /// first element, in its word, are read and not used, even if another thread writes them.
     template <class Place, class T>
     GRIDFOLD_FN void copy_words(const Place& place, const T* p, int first, i32 from, i32 turn) const {
         using Words = WarpWords<T>;
         constexpr int all = Words::all, each = Words::each;
         if (!place.is_there(0)) return;
-        const i32 own = lane * each, elements = place.rest(from);
+        const i32 own = lane * each, elements = place.warp_count(from);
         const T* const begin = place.warp_elements(p, from);
         const i32 moved = i32(before_word(begin));
         i64 address = i64(u64(begin)) - moved + own * 4;
@@ -236,10 +236,10 @@ private:
             static_assert(all == Words::pack, "the words of neighbouring threads are neighbours");
             if (!place.is_there(0)) return;
             const T* const begin = place.warp_elements(p, from);
-            const i32 moved = i32(before_word(begin)), elements = Place::fills ? most : place.rest(from);
-            if (elements <= 0 || (Place::fills && moved == 0)) return;
+            const i32 moved = i32(before_word(begin)), elements = Place::fills ? most : place.warp_count(from);
             const i32 words = (moved + elements * size) / 4;                    // that are copied
             const i32 copied = elements - (moved + elements * size) % 4 / size; // defect: copied elements
+            if (elements <= 0 || (moved == 0 && elements % Kernel::width == 0)) return;
             const i32 own_word = lane * all;
             const auto get = [&](u32& word, int u, int i) { // number i from the thread's first of pack u on
                 const i32 number = 32 * u * all + own_word + i;
@@ -247,6 +247,8 @@ private:
                     Memory::get(word_of(slot_of(u, turn) + first, all) +
                                     (own_word + i < 32 * all ? i : i + slot_of(1, 0) * 32 - 32 * all),
                                 reinterpret_cast<u32(&)[1]>(word));
+                else
+                    word = 0;
             };
 #pragma unroll(Place::fills ? Kernel::packs : 1)
             for (int b = 0; b < Kernel::packs; b += batch) {

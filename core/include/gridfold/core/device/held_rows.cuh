@@ -17,7 +17,6 @@
 //   each_got(visit, loads)        visits the packs of Loads that the phase takes from shared memory, each with its
 //                                 first word among the held_words of a pack
 //   each_put(visit, loads)        the same for the values of Held that it adds
-// The Kernel itself has the same for what is loaded: each_loaded(visit, of) visits packs of Loads, or arrays.
 // A row has at most part_blocks * slabs slabs; each of them is shared by slab_warps warps. A thread block has whole
 // rows, or, where a `cluster` of them shares a row, threads / 32 / slab_warps blocks of it.
 #pragma once
@@ -56,7 +55,7 @@ template <class Kernel> struct HeldRows {
     static_assert(rows == 1 || in_registers<Kernel>, "several rows are one batch");
 
     const Kernel& kernel;
-    u32 thread; ///< as in WarpRows
+    u32 thread; ///< as in RowPlace
     i64 first;  ///< …
     i32 block;  ///< …
     i32 warp;   ///< …

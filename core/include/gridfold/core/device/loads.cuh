@@ -118,7 +118,6 @@ GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligne
 }
 
 /// Converts elements that are to be stored to their memory form.
-template <class T, int N> GRIDFOLD_FN void to_memory(Pack<T, N>& to, const Pack<T, N>& from) { to = from; }
 template <class Half, int N> GRIDFOLD_FN void to_memory(Pack<u16, N>& to, const HalfPack<Half, N>& from) {
     if constexpr (N % 2 == 0) {
 #pragma unroll

@@ -4,8 +4,8 @@
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
 //   i64 elements, results    elements of a row, and the number of rows
 //   i64 part_blocks          blocks that fold a row, at most a thread block's warps; 1 without several_blocks
-// Without several_slabs a row has at most row_threads * row_packs * width elements; with it these are a slab, and
-// row_threads is 32.
+// Without several_slabs a row has at most row_threads * row_packs * slab_warps * width elements; with it these are a
+// slab, and row_threads is 32.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -77,11 +77,12 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     }
     GRIDFOLD_FN i64 element(int pack, i32 from) const { return first * elements() + (from + index()) + distance(pack); }
 
-    /// The first element that the warp has of a slab of an array, and the number of them; with several slabs.
+    /// The first element that the warp has of a slab of an array, and the number of them, less than 1 if it has none.
+    /// All threads of the warp are of one row.
     template <class T> GRIDFOLD_FN T* warp_elements(T* p, i32 from) const {
         return p + (element(0, from) - i64(thread) * width);
     }
-    GRIDFOLD_FN i32 rest(i32 from) const {
+    GRIDFOLD_FN i32 warp_count(i32 from) const {
         constexpr i32 all = 32 * row_packs * width;
         return whole ? all : smaller(i32(kernel.elements) - from - (index() - i32(thread) * width), all);
     }

@@ -75,7 +75,6 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
     static constexpr i32 slab = Place::slab;
-    static constexpr int unrolled = Place::unrolled;
     static constexpr int rows_of_warp = 32 / threads * (packs / row_packs);
     /// Packs whose states threads exchange: of rows that as many threads fold, or of one row.
     static constexpr int group = smaller(packs, threads);
