@@ -65,8 +65,9 @@ bool has_users_functions(const Sweep& sweep) {
            std::ranges::any_of(sweep.folds, [](const Fold& f) { return f.monoid->builtin < 0; });
 }
 
-/// Sets what a kernel may rely on if all rows fill the packs of their slabs; its packs are set. Threads of such kernels
-/// map and fold whatever their registers hold where they have no row: users' functions may not end then.
+/// Sets what a kernel may rely on if arrays are aligned, and if all rows fill the packs of their slabs; its packs are
+/// set. Threads of kernels for whole slabs map and fold whatever their registers hold where they have no row: users'
+/// functions may not end then.
 void set_whole(Schedule& chosen, const RowFacts& rows, const Plan& plan, const Sweep& sweep) {
     const FoldOrder order = fold_order(rows.longest);
     const std::int64_t slab =

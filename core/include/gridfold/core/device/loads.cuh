@@ -119,13 +119,9 @@ GRIDFOLD_FN void store_pack(T* p, const Pack<T, N>& from, int count, bool aligne
 
 /// Converts elements that are to be stored to their memory form.
 template <class Half, int N> GRIDFOLD_FN void to_memory(Pack<u16, N>& to, const HalfPack<Half, N>& from) {
-    if constexpr (N % 2 == 0) {
+    static_assert(N % 2 == 0, "one instruction converts two");
 #pragma unroll
-        for (int i = 0; i < N; i += 2) to.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
-    } else {
-#pragma unroll
-        for (int i = 0; i < N; ++i) to[i] = from[i];
-    }
+    for (int i = 0; i < N; i += 2) to.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
 }
 
 template <bool whole, class Half, int N>

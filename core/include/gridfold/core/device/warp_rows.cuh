@@ -72,6 +72,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     using Loads = typename Kernel::Loads;
     using Place::block, Place::first, Place::kernel, Place::thread;
     using Place::elements, Place::each_slab, Place::elements_of, Place::index, Place::is_there, Place::row;
+    // Not by using-declarations: in lambdas, GCC 12 does not find constants that these name.
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
     static constexpr i32 slab = Place::slab;
