@@ -23,11 +23,13 @@ struct Rows {
     std::int64_t elements() const { return count * length; }
 };
 
-/// 2^28 elements each, or nearly; the last ones are no multiples of 16 bytes.
-constexpr Rows shapes[] = {{1 << 22, 64},     {1 << 20, 256},     {1 << 18, 1'024},  {1 << 17, 2'048},
-                           {1 << 16, 4'096},  {1 << 15, 8'192},   {1 << 14, 16'384}, {1 << 13, 32'768},
-                           {1 << 12, 65'536}, {1 << 10, 262'144}, {2'097'152, 127},  {2'080'768, 129},
-                           {26'843, 10'000},  {8'388, 32'000},    {5'341, 50'257},   {256, 1 << 20}};
+/// 2^28 elements each, or nearly: powers of 2, other lengths that models have, and lengths that are no multiples of 16
+/// bytes.
+constexpr Rows shapes[] = {
+    {1 << 22, 64},     {1 << 20, 256},    {1 << 18, 1'024},  {1 << 17, 2'048},   {1 << 16, 4'096}, {1 << 15, 8'192},
+    {1 << 14, 16'384}, {1 << 13, 32'768}, {1 << 12, 65'536}, {1 << 10, 262'144}, {2'684'354, 100}, {894'784, 300},
+    {349'525, 768},    {268'435, 1'000},  {174'762, 1'536},  {52'428, 5'120},    {26'843, 10'000}, {8'388, 32'000},
+    {2'097'152, 127},  {2'080'768, 129},  {5'341, 50'257},   {256, 1 << 20}};
 
 constexpr std::string_view chains[] = {"softmax", "layer_norm", "rms_norm", "weighted_layer_norm"};
 constexpr float epsilon = 1e-5F;
