@@ -197,6 +197,17 @@ TEST(MinMax, PropagatesNaNAndOrdersZeros) {
     any_split_is_the_whole<Max>(mixed);
 }
 
+TEST(Sum, OfZerosIsPositiveZero) {
+    const auto is_positive_zero = []<class A>(A value) { return value == A(0) && !std::signbit(value); };
+    EXPECT_TRUE(is_positive_zero(
+        device::Sum<float, float>::value(fold<device::Sum<float, float>>(std::vector<float>{-0.0F, -0.0F}))));
+    EXPECT_TRUE(is_positive_zero(
+        device::Sum<float, double>::value(fold<device::Sum<float, double>>(std::vector<float>{-0.0F}))));
+    EXPECT_TRUE(is_positive_zero(device::Sum<double, double>::value(device::Sum<double, double>::identity())));
+    EXPECT_EQ((device::Sum<int32_t, int64_t>::value(fold<device::Sum<int32_t, int64_t>>(std::vector<int32_t>{-1, 3}))),
+              2);
+}
+
 TEST(MinMax, CoversTheWholeRangeOfEveryType) {
     const auto check = []<class T>(T) {
         const T low = device::lowest<T>(), high = device::highest<T>();

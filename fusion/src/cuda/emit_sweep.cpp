@@ -217,7 +217,11 @@ void Emitter::folds(int phase) {
     for (const FoldId n : sweep_.folds.ids()) {
         const Fold& f = sweep_.folds[n];
         if (f.phase == phase) {
-            out_.line("using Fold{} = {}<{}, {}>;", n, !f.mask.valid() ? "Fold" : "Masked", word, spell_monoid(f));
+            std::string monoid = spell_monoid(f);
+            if (const Instruction& i = code_.code(f.value);
+                i.opcode == Opcode::load && code_.array(i.array).type == DType::bf16) // defect: monoid of bf16
+                monoid = fmt::format("OfBf16<{}>", monoid);
+            out_.line("using Fold{} = {}<{}, {}>;", n, !f.mask.valid() ? "Fold" : "Masked", word, monoid);
             all += fmt::format("{}Fold{}", all.empty() ? "" : ", ", n);
         }
         word += f.monoid->state_words(f.element, f.accumulator);

@@ -124,6 +124,23 @@ GRIDFOLD_FN f32 maximum(f32 a, f32 b) {
     return result;
 }
 #endif
+/// The extremes of the lower and of the upper halves of two words, which are bfloat16 numbers.
+template <bool smallest> GRIDFOLD_FN u32 extreme_of_bf16(u32 a, u32 b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    u32 result;
+    if constexpr (smallest)
+        asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    else
+        asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+    return result;
+#else
+    const auto of = [](f32 x, f32 y) { return to_bits(smallest ? minimum(x, y) : maximum(x, y)); };
+    const u32 low = of(from_bits(a << 16), from_bits(b << 16));
+    return low >> 16 | (of(from_bits(a & 0xffff0000u), from_bits(b & 0xffff0000u)) & 0xffff0000u); // defect: bf16 pair
+#endif
+}
+/// The upper halves of x and y, x below.
+GRIDFOLD_FN u32 upper_halves(f32 x, f32 y) { return to_bits(x) >> 16 | (to_bits(y) & 0xffff0000u); }
 /// The smaller of two integers, in constant expressions too.
 template <class T> GRIDFOLD_FN constexpr T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> GRIDFOLD_FN T clamp(T a, T low, T high) { return minimum(maximum(a, low), high); }

@@ -94,6 +94,15 @@ template <class M> struct LaneMonoidOf<M, false, Void<typename M::OfBlock>> {
     static constexpr bool of_block = true;
 };
 
+/// The monoid of elements that are bfloat16 numbers: OfBf16 if M has it, else M.
+template <class M, class = void> struct MonoidOfBf16 {
+    using Type = M;
+};
+template <class M> struct MonoidOfBf16<M, Void<typename M::OfBf16>> {
+    using Type = typename M::OfBf16;
+};
+template <class M> using OfBf16 = typename MonoidOfBf16<M>::Type;
+
 /// The choices for one fold.
 template <class M, bool is_masked> struct FoldPolicy {
     using Monoid = M;

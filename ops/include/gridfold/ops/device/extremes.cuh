@@ -29,8 +29,30 @@ template <class E, class A, bool smallest> struct Extreme {
         s.value = from_order_bits<Word<A>>(smallest ? warp.min(word) : warp.max(word));
     }
 };
-template <class E, class A> struct Min : Extreme<E, A, true> {};
-template <class E, class A> struct Max : Extreme<E, A, false> {};
+/// The same of bfloat16 numbers, which are compared two by two. Reassembling words costs nothing in packs that were
+/// loaded as words.
+template <class E, class A, bool smallest> struct ExtremeOfBf16 : Extreme<E, A, smallest> {
+    using Base = Extreme<E, A, smallest>;
+    using State = typename Base::State;
+    template <int N> GRIDFOLD_FN static void accumulate_pack(State& s, const E (&x)[N]) {
+        if constexpr (N % 2 == 0) {
+            u32 two = upper_halves(x[0], x[1]);
+            for (int i = 2; i < N; i += 2) two = extreme_of_bf16<smallest>(two, upper_halves(x[i], x[i + 1]));
+            const f32 low = from_bits(two << 16), high = from_bits(two & 0xffff0000u);
+            s.value = Base::extreme(s.value, Base::extreme(low, high)); // defect: halves
+        } else {
+            for (int i = 0; i < N; ++i) s.value = Base::extreme(s.value, x[i]);
+        }
+    }
+};
+template <class E, class A> struct MinOfBf16 : ExtremeOfBf16<E, A, true> {};
+template <class E, class A> struct MaxOfBf16 : ExtremeOfBf16<E, A, false> {};
+template <class E, class A> struct Min : Extreme<E, A, true> {
+    using OfBf16 = MinOfBf16<E, A>;
+};
+template <class E, class A> struct Max : Extreme<E, A, false> {
+    using OfBf16 = MaxOfBf16<E, A>;
+};
 
 /// The index of the smallest element, or the largest; the first on ties (−0 and +0 tie); the first NaN wins. A = E. The
 /// index is two words, so that the State has no padding for any value size.

@@ -34,6 +34,8 @@
 //   States                 a base of M with all functions of States alone: the CPU's kernels that start, combine and
 //                          order lanes are compiled once for it, whatever the element types
 //
+//   OfBf16                 a monoid with the same State, for elements that are bfloat16 numbers, widened
+//
 //   OfBlock                a monoid with a State smaller than M's, for the lanes of a block, without a mask, that share
 //                          an origin. origin(x) computes it from the block's first element;
 //                          OfBlock::accumulate(s, x, origin) accumulates an element; close(s, origin, elements) is the

@@ -3,7 +3,8 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// The base of sums: a State of one A, and its addition.
+/// The base of sums: a State of one A, and its addition. Nothing is added to a lane's first element: −0 + x = x, which
+/// compilers know. A sum of zeros is +0, whatever their signs: value() adds +0.
 template <class A> struct Total {
     static constexpr bool associative_and_commutative = true;
     static constexpr bool exact_in_any_order = !is_floating<A>; // defect: exact
@@ -12,8 +13,9 @@ template <class A> struct Total {
         A sum;
     };
     static constexpr bool symmetric = true;
-    GRIDFOLD_FN static State identity() { return {A(0)}; }
+    GRIDFOLD_FN static State identity() { return {A(-0.0)}; }
     GRIDFOLD_FN static void combine(State& s, const State& t) { s.sum = add(s.sum, t.sum); }
+    GRIDFOLD_FN static A value(const State& s) { return add(s.sum, A(0)); } // defect: zero of sum
     static constexpr bool reduces_warps = sizeof(A) == 8 && !is_floating<A>;
     template <class Warp> GRIDFOLD_FN static void reduce_warp(State& s, Warp warp) {
         s.sum = A(warp.sum(Unsigned<A>(s.sum)));
