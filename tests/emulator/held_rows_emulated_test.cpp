@@ -1,6 +1,7 @@
 // Held rows (held_rows.cuh) in the emulator: joined sweeps of several phases against the CPU backend, which runs their
 // sweeps one by one, by bits.
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,12 @@ constexpr auto wide_and_narrow = "f(x: f64[i, k], u: u8[i, k]) let s = sum(x * f
 constexpr auto weighted_softmax = "f(x: bf16[i, k], w: bf16[i, k]) let z = f32(x); let e = exp(z - max(z over [k])); "
                                   "-> y = bf16(e / sum(e over [k]) * f32(w))";
 
+// Quotients next to where rounding to bfloat16 goes up or down, and of a divisor without a reciprocal that serves.
+constexpr auto midpoints =
+    "f(x: f32[i, k]) let s = abs(sum(x over [k])) + 3.7; let u = x - floor(x) + 1.0; "
+    "let m = (floor(u * 128.0) + 0.5) / 128.0; -> y = bf16(m * s / s), w = bf16(m / s * 3.0 - m)";
+constexpr auto huge_shares = "f(x: bf16[i, k]) let a = f32(x) * 1e20; -> y = bf16(a / sum(a over [k]))";
+
 /// The joined plan of a case, its kernels, and the CPU's executable.
 class Subject {
 public:
@@ -99,7 +106,7 @@ public:
                 test.extents.back() = !of.cooperates && !given_.whole_slabs
                                           ? 12'000
                                           : shorter(test.extents.back(), test.extents.back() / 8);
-            if (given_.aligned)
+            if (given_.aligned || schedule().whole_packs)
                 while (!is_aligned(BoundCase(plan_, test, inputs_of(test)))) test.seed += 4;
             const oracle::Inputs inputs = inputs_of(test);
             const BoundCase bound(plan_, test, inputs);
@@ -127,11 +134,12 @@ private:
             return reinterpret_cast<std::uintptr_t>(array.address) % 16 == 0;
         });
     }
-    /// The length less `by`, in whole slabs if kernels are for such rows; unchanged if nothing would be left, or if
-    /// kernels are for rows of this length.
+    /// The length less `by`, in whole slabs or packs if kernels are for such rows; unchanged if nothing would be left,
+    /// or if kernels are for rows of this length.
     std::int64_t shorter(std::int64_t length, std::int64_t by) const {
         if (schedule().even_blocks) return length;
-        if (given_.whole_slabs) by = std::max(by / slab_elements, std::int64_t{1}) * slab_elements;
+        const std::int64_t multiple = given_.whole_slabs ? slab_elements : schedule().whole_packs ? 16 : 1;
+        by = std::max(by / multiple, std::int64_t{1}) * multiple;
         return length > by ? length - by : length;
     }
     static Plan joined(const Plan& plan) { return join_phases(plan, find_chains(plan, Folded::rows_or_all)); }
@@ -230,6 +238,42 @@ TEST(HeldRows, of_one_whole_slab) {
                           {weighted_softmax, {9, 1'024}, 16, {}, true},
                           {norms, {5, 512}, 16, {}, true},
                           {deep, {6, 128}, 16, {}, true}});
+}
+
+TEST(HeldRows, of_packs_that_are_no_power_of_2) {
+    const std::vector<HeldCase> cases{
+        {softmax, {3, 768}, 16, {}, true},          {half_softmax, {6, 768}, 16, {}, true},
+        {softmax, {9, 384}, 16, {}, true},          {norms, {3, 1'536}, 16, {}, true},
+        {layer_norm, {2, 1'280}, 16, {}, true},     {deep, {3, 768}, 16, {}, true},
+        {masked_softmax, {2, 1'536}, 16, {}, true}, {of_held, {5, 768}, 16, {}, true}};
+    for (const HeldCase& given : cases) {
+        const cuda::Schedule& chosen = Subject(given).schedule();
+        EXPECT_TRUE(chosen.whole_slabs) << given.text;
+        EXPECT_FALSE(std::has_single_bit(unsigned(chosen.row_packs))) << given.text;
+    }
+    expect_the_cpus_bits(cases);
+}
+
+TEST(HeldRows, of_whole_packs) {
+    std::vector<HeldCase> cases{
+        {softmax, {5, 1'000}, 4},          {half_softmax, {3, 1'000}, 8}, {softmax, {37, 20}, 4},
+        {half_softmax, {9, 304}, 16},      {norms, {3, 688}, 16},         {weighted_softmax, {4, 304}, 16},
+        {half_softmax, {2, 5'120}, 16},    {softmax, {2, 12'512}, 16},    {masked_softmax, {3, 1'936}, 16},
+        {layer_norm, {2, 32'784}, 16, {8}}};
+    for (HeldCase& given : cases) given.aligned = true;
+    for (const HeldCase& given : cases) {
+        const cuda::Schedule& chosen = Subject(given).schedule();
+        EXPECT_TRUE(chosen.whole_packs && !chosen.whole_slabs) << given.text << given.extents.back();
+    }
+    expect_the_cpus_bits(cases);
+}
+
+TEST(HeldRows, of_quotients_that_are_rounded_to_bfloat16) {
+    expect_the_cpus_bits({{midpoints, {3, 1'000}, 4},
+                          {midpoints, {3, 1'024}, 16, {}, true},
+                          {midpoints, {2, 5'003}, 1},
+                          {huge_shares, {3, 512}, 16, {}, true},
+                          {huge_shares, {2, 5'003}, 1}});
 }
 
 TEST(HeldRows, of_blocks_of_as_many_whole_slabs) {

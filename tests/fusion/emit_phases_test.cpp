@@ -56,6 +56,25 @@ TEST(EmitPhases, kernels_of_held_rows_compile_for_every_architecture) {
     }
 }
 
+TEST(EmitPhases, products_bound_quotients_whose_order_is_kept_until_they_are_rounded_to_bfloat16) {
+    const auto are_bounded = [](const char* results, const char* array) {
+        const gf::Plan plan = joined(std::string("f(x: bf16[i, k], g: f32[k]) let s = sum(f32(x) over [k]); let q = "
+                                                 "f32(x) / s; -> y = ") +
+                                     results + array);
+        const auto schedule = gf::cuda::for_held_rows(rows_of(1'000, 8), plan, plan.sweeps[0], Problems::one);
+        const std::string source = gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source;
+        return source.find("rounds_quotients = true") != std::string::npos;
+    };
+    EXPECT_TRUE(are_bounded("bf16(q)", ""));
+    EXPECT_TRUE(are_bounded("bf16(-(q * g + 1.5) - g)", ""));
+    EXPECT_TRUE(are_bounded("bf16(q)", ", z = bf16(g - q)"));
+    EXPECT_FALSE(are_bounded("bf16(q * q)", "")) << "no monotonic function";
+    EXPECT_FALSE(are_bounded("bf16(q * (1.0 - q))", "")) << "no monotonic function";
+    EXPECT_FALSE(are_bounded("bf16(exp(q))", "")) << "errors of functions are not monotonic";
+    EXPECT_FALSE(are_bounded("q", "")) << "products mostly differ in f32";
+    EXPECT_FALSE(are_bounded("bf16(q)", ", z = q")) << "a result is not rounded";
+}
+
 TEST(EmitPhases, a_function_of_elements_is_called_in_one_phase) {
     const gf::Plan plan = joined(graphs[0]);
     const auto schedule = gf::cuda::for_held_rows(rows_of(1'000, 8), plan, plan.sweeps[0], Problems::one);

@@ -164,7 +164,9 @@ void Emitter::constants() {
     fact("one_row", holds && kept_dims(sweep_).empty());
     fact("several_slabs", schedule_.several_slabs);
     fact("gathers_packs", schedule_.gathers_packs);
+    fact("whole_packs", schedule_.whole_packs);
     fact("whole_slabs", schedule_.whole_slabs);
+    fact("counts_slabs", schedule_.counts_slabs);
     fact("even_blocks", schedule_.even_blocks);
     fact("several_blocks", schedule_.several_blocks);
     fact("rest_at_once", schedule_.rest_at_once);

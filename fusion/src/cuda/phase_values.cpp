@@ -124,6 +124,42 @@ bool divides_by_result(const Sweep& sweep, const Instruction& i) {
            is_of_result(sweep, sweep.code[i.operands[1]]);
 }
 
+namespace {
+
+/// How a value depends on quotients by results.
+enum class OfQuotient : std::uint8_t { independent, monotonic, otherwise };
+
+OfQuotient dependence(const Sweep& sweep, const Instruction& i, const Table<ValueId, OfQuotient>& of) {
+    int monotonic = 0, independent = 0, operands = 0;
+    for (const ValueId operand : i.operands)
+        if (operand.valid()) {
+            ++operands;
+            monotonic += of[operand] == OfQuotient::monotonic ? 1 : 0;
+            independent += of[operand] == OfQuotient::independent ? 1 : 0;
+        }
+    if (independent == operands) return divides_by_result(sweep, i) ? OfQuotient::monotonic : OfQuotient::independent;
+    const bool keeps_order =
+        i.opcode == Opcode::round || (i.opcode == Opcode::cast && is_floating(i.type)) ||
+        (i.opcode == Opcode::map && is_floating(i.compute) &&
+         (i.map == &map_op::add || i.map == &map_op::sub || i.map == &map_op::mul || i.map == &map_op::neg));
+    return keeps_order && monotonic == 1 && independent == operands - 1 ? OfQuotient::monotonic // defect: monotonic
+                                                                        : OfQuotient::otherwise;
+}
+
+} // namespace
+
+bool rounds_quotients(const Plan& plan, const Sweep& sweep, int phase) {
+    const std::vector<Store> stores = element_stores(sweep, phase);
+    if (stores.empty() || std::ranges::any_of(sweep.folds, [&](const Fold& f) { return f.phase == phase; }))
+        return false;
+    Table<ValueId, OfQuotient> of(sweep.code.size());
+    for (const ValueId v : sweep.code.ids()) of[v] = dependence(sweep, sweep.code[v], of);
+    return std::ranges::all_of(stores, [&](const Store& s) {
+        return plan.arrays[s.array].type == DType::bf16 && is_flat(s, plan, sweep) &&
+               of[s.value] == OfQuotient::monotonic;
+    });
+}
+
 Table<ValueId, bool> divisors(const Sweep& sweep) {
     Table<ValueId, bool> all(sweep.code.size());
     for (int p = 0; p < phase_count(sweep); ++p) {

@@ -34,6 +34,9 @@ PhaseValues values_of_results(const Sweep& sweep, int phase);
 Table<ValueId, bool> kept_values(const Sweep& sweep);
 /// True if the instruction divides an element by a value of its result, both of f32.
 bool divides_by_result(const Sweep& sweep, const Instruction& i);
+/// True if the phase folds nothing, and all that it stores is of bf16, in order, and a monotonic function of one such
+/// quotient.
+bool rounds_quotients(const Plan& plan, const Sweep& sweep, int phase);
 /// The values of results that later phases divide by.
 Table<ValueId, bool> divisors(const Sweep& sweep);
 /// The values of elements that later phases need, if they are held.

@@ -207,7 +207,7 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 }
 
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
-    if (schedule.whole_slabs) return schedule; // its arrays are aligned
+    if (schedule.whole_packs) return schedule; // its arrays are aligned
     const bool has_windows =
         is_of_warps(schedule.course) ? !schedule.by_elements : schedule.course == Course::boxes || !shifts(plan, sweep);
     schedule.realigns = reads_in_order(plan, sweep) && has_windows;

@@ -42,7 +42,9 @@ struct Schedule {
     bool several_slabs = false;  ///< blocks of rows have several slabs
     int slabs = 1;               ///< most of a block
     bool gathers_packs = false;  ///< arrays with the dims of a row's elements are read in packs
-    bool whole_slabs = false;    ///< all rows have one length, whole slabs, in aligned arrays
+    bool whole_packs = false;    ///< all rows have one length, whole packs, in aligned arrays
+    bool whole_slabs = false;    ///< … and whole slabs
+    bool counts_slabs = false;   ///< all rows have one length: only the last slab of a block may be missing, or a part
     bool even_blocks = false;    ///< … and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.

@@ -27,6 +27,9 @@ constexpr int threads_of_held = 1024;    ///< resident, wanted for held rows: so
 constexpr int elements_of_batch = 16;    ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
 constexpr int registers_of_batches = 92; ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
 constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softmax of 4,096 f32 by 4, not 2, 625 → 603 us
+constexpr int most_counted_slabs = 4;      ///< unrolled: layer norm of 32,000 f32, with wide states, 684 → 767 us
+constexpr int least_held_packs = 3;        ///< in registers: softmax of 768 bf16 by one at a time 376 us
+constexpr int least_in_flight = 8;         ///< elements of a thread, in packs that rows fill
 constexpr int spill_of_held = 48; ///< bytes; layer norm of 64K f32 with 4, not with fewer resident blocks, 862 → 724 us
 constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
 constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
@@ -39,23 +42,43 @@ constexpr int most_warps_of_row = 32;  ///< a thread block's
 
 namespace {
 
-/// True if a warp would have packs of more elements than such a short row, a quarter of them empty. Wide packs are then
-/// faster than aligned ones, and elements than windows: sums of rows of 129 f32 446 → 372 us, five 1,054 → 604 (H100).
-bool has_empty_packs(const RowFacts& rows) {
-    return rows.longest > 4 * 32 && rows.longest <= tuned::short_row &&
-           4 * rows.longest < 3 * std::int64_t(std::bit_ceil(std::uint64_t(rows.longest)));
+/// The packs of a thread of a warp that has so many elements of a row.
+int packs_of_thread(std::int64_t elements, int width) { return int((elements + 32 * width - 1) / (32 * width)); }
+
+/// True if a quarter of the packs, of so many elements, that a warp has of such a short row would be empty. Wide packs
+/// are then faster than aligned ones, and elements than windows: sums of rows of 129 f32 446 → 372 us, five
+/// 1,054 → 604 (H100). Of `held` rows a warp has no more packs than it needs.
+bool has_empty_packs(const RowFacts& rows, int width, bool held) {
+    const std::int64_t filled = held ? std::int64_t{32} * width * packs_of_thread(rows.longest, width)
+                                     : std::int64_t(std::bit_ceil(std::uint64_t(rows.longest)));
+    return rows.longest > 4 * 32 && rows.longest <= tuned::short_row && 4 * rows.longest < 3 * filled;
 }
 
 /// The width of a pack of rows by warps: 16 bytes of the widest element, at least 4 of the narrowest, the least that a
 /// load takes. Short rows are read in packs that they are aligned to, but for types of less than 4 bytes, whose windows
 /// are faster than words.
-int width_of_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep) {
+int width_of_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, bool held) {
     const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep), least = 4 / narrowest;
     int width = std::clamp(tuned::load_bytes / widest, least, tuned::most_width);
-    if (rows.alignment * narrowest >= 4 && rows.longest <= tuned::short_row && !has_empty_packs(rows))
-        width = std::min(rows.alignment, width);
+    const int aligned = std::min(rows.alignment, width);
+    if (rows.alignment * narrowest >= 4 && rows.longest <= tuned::short_row && !has_empty_packs(rows, aligned, held))
+        width = aligned;
     while (width > least && state_words(sweep, width) > tuned::most_words_of_pack) width /= 2;
     return width;
+}
+
+/// Sets the packs of a thread whose warp has whole held rows of one slab: no more than it needs, all in flight if they
+/// are few, else a multiple of those in flight. Those of rows that fill their packs are as many as fill them, even if
+/// fewer are in flight then.
+void set_packs(Schedule& chosen, std::int64_t elements) {
+    const int least = packs_of_thread(elements, chosen.width);
+    if (std::has_single_bit(unsigned(least))) return;
+    if (least <= std::max(chosen.in_flight, tuned::least_held_packs)) chosen.in_flight = least;
+    const bool fill = elements % (std::int64_t{32} * chosen.width) == 0;
+    int dividing = chosen.in_flight;
+    while (least % dividing != 0) dividing /= 2;
+    if (fill && dividing * chosen.width >= tuned::least_in_flight) chosen.in_flight = dividing;
+    chosen.row_packs = (least + chosen.in_flight - 1) / chosen.in_flight * chosen.in_flight;
 }
 
 /// True if users wrote a map or a monoid of the sweep.
@@ -65,18 +88,21 @@ bool has_users_functions(const Sweep& sweep) {
            std::ranges::any_of(sweep.folds, [](const Fold& f) { return f.monoid->builtin < 0; });
 }
 
-/// Sets what a kernel may rely on if arrays are aligned, and if all rows fill the packs of their slabs; its packs are
-/// set. Threads of kernels for whole slabs map and fold whatever their registers hold where they have no row: users'
-/// functions may not end then.
+/// Sets what a kernel may rely on if arrays are aligned, and if all rows are whole packs, or fill those of their slabs;
+/// its packs are set. Threads of such kernels map and fold whatever their registers hold where they have no pack:
+/// users' functions may not end then.
 void set_whole(Schedule& chosen, const RowFacts& rows, const Plan& plan, const Sweep& sweep) {
     const FoldOrder order = fold_order(rows.longest);
     const std::int64_t slab =
         std::int64_t{chosen.row_threads} * chosen.row_packs * chosen.slab_warps * chosen.width; // elements
     const bool alike = rows.longest == rows.shortest && chosen.problems == Problems::one;
     const bool aligned = rows.packs_aligned && std::min(rows.alignment, rows.stored_alignment) >= chosen.width;
-    const bool fill = rows.longest % slab == 0 && !has_users_functions(sweep);
     chosen.gathers_packs = rows.packs_aligned && by_coordinates(plan, sweep);
-    chosen.whole_slabs = alike && aligned && fill;                                               // defect: whole slabs
+    const bool has_parts = rows.longest % chosen.width != 0;
+    chosen.whole_packs = alike && aligned && !has_parts && !has_users_functions(sweep); // defect: whole packs
+    chosen.whole_slabs = chosen.whole_packs && rows.longest % slab == 0;                // defect: whole slabs
+    chosen.counts_slabs = chosen.whole_packs && chosen.several_slabs && rows.slabs <= tuned::most_counted_slabs &&
+                          most_state_words(sweep, 1) <= 2;
     chosen.even_blocks = chosen.whole_slabs && rows.longest == slab * rows.slabs * order.blocks; // defect: even blocks
 }
 
@@ -97,13 +123,13 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     if (schedule.course != Course::rows || rows.longest == 0) return schedule; // without elements any kernel serves
     if (!suit_warps(rows, are_aligned || narrowest < 4)) return schedule;
     const FoldOrder longest = fold_order(rows.longest);
-    const int width = width_of_rows(rows, plan, sweep);
+    const int width = width_of_rows(rows, plan, sweep, false);
     Schedule chosen{.problems = schedule.problems,
                     .course = Course::warp_rows,
                     .threads = tuned::threads_of_warp_rows,
                     .width = width,
                     .strided = schedule.strided};
-    chosen.by_elements = has_empty_packs(rows);
+    chosen.by_elements = has_empty_packs(rows, width, false);
     chosen.several_slabs = longest.slabs > 1;
     chosen.several_blocks = longest.blocks > 1;
     if (chosen.several_blocks)
@@ -114,6 +140,8 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     chosen.row_packs = int(packs) / chosen.row_threads;
     if (chosen.row_packs > 32) return schedule; // threads exchange the states of as many packs as they are
     set_whole(chosen, rows, plan, sweep);
+    chosen.whole_packs = chosen.whole_slabs; // what held rows gain by it, and by counted slabs, is not measured here
+    chosen.counts_slabs = false;
     if (chosen.even_blocks) chosen.slabs = int(rows.slabs); // other kernels are of rows of any length
     const int bytes = std::max(loaded_bytes(plan, sweep) * width, 1);
     const int wanted = int(std::bit_floor(unsigned(std::max(tuned::bytes_of_warp_rows / bytes, 1))));
@@ -220,7 +248,7 @@ std::optional<Shares> shares_of_row(const RowFacts& rows, const Sweep& sweep, st
 /// The schedule of held rows, with or without the values of functions held.
 std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
                                               Problems problems, bool holds_values, const RowSharing& sharing) {
-    const int width = width_of_rows(rows, plan, sweep);
+    const int width = width_of_rows(rows, plan, sweep, true);
     const FoldOrder longest = fold_order(rows.longest);
     const std::int64_t elements = longest.slabs > 1 ? slab_elements : longest.folded; // of a slab
     const int packs = int(std::bit_ceil(std::uint64_t((elements + width - 1) / width)));
@@ -233,10 +261,14 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.row_threads = std::min(packs, 32);
     const int lane_packs = packs / chosen.row_threads;
     const int words_of_pack = held_layout(plan, sweep, holds_values, width).bytes * width / 4;
-    const std::int64_t words = rows.slabs * lane_packs * words_of_pack; // of a thread, if a warp has a block to itself
+    // Of a thread, if a warp has a block to itself. It has one if rows of one slab fill its packs then, and no others.
+    const int least = packs_of_thread(elements, width);
+    const std::int64_t words = rows.slabs * least * words_of_pack;
+    const bool fill = !chosen.several_slabs && elements % (std::int64_t{32} * width) == 0;
+    const bool alone = fill && !std::has_single_bit(unsigned(least)) && words <= tuned::most_held_words;
     // Many problems of one launch would need room for the thread blocks of all at a time.
     const RowSharing& allowed = problems == Problems::one ? sharing : RowSharing{.cluster = sharing.cluster};
-    const std::optional<Shares> found = shares_of_row(rows, sweep, words, lane_packs, allowed);
+    const std::optional<Shares> found = shares_of_row(rows, sweep, words, alone ? 1 : lane_packs, allowed);
     if (!found) return {};
     const Shares& shares = *found;
     const bool is_whole = kept_dims(sweep).empty();
@@ -268,16 +300,21 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     };
     while (chosen.in_flight > 1 && !fits(chosen.in_flight)) chosen.in_flight /= 2;
     if (registers_with(chosen.in_flight) > of_threads) return {}; // it would spill
+    if (!chosen.several_slabs && warps == 1 && chosen.row_packs > 1) {
+        set_packs(chosen, longest.folded);
+        set_whole(chosen, rows, plan, sweep);
+    }
     const bool in_registers = chosen.row_packs <= chosen.in_flight && !chosen.several_slabs;
     // Without branches, ptxas loads packs of 16 bytes one after the other where wide states take the registers.
     const bool are_delayed = in_registers && loaded_bytes(plan, sweep) >= 4 && most_state_words(sweep, 1) > 2;
-    if (are_delayed && !by_coordinates(plan, sweep)) chosen.whole_slabs = chosen.even_blocks = false;
+    if (are_delayed && !by_coordinates(plan, sweep))
+        chosen.whole_packs = chosen.whole_slabs = chosen.even_blocks = false;
     chosen.packs = in_registers && warps == 1 ? chosen.in_flight : chosen.row_packs;
     chosen.windows_in_flight = std::max(chosen.in_flight / 2, 1);
     const std::int64_t held_bytes = 4 * words_of_pack * chosen.packs * rows.slabs * chosen.threads;
     if (!in_registers && held_bytes > tuned::most_shared_bytes) return {};
     chosen.shared_bytes = in_registers ? 0 : int(held_bytes);
-    chosen.by_elements = !in_registers || has_empty_packs(rows);
+    chosen.by_elements = !in_registers || has_empty_packs(rows, width, true);
     chosen.stores_words = !in_registers && rows.stored_alignment < width;
     const int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
     // The estimate of registers is high. A kernel that spills is compiled for fewer resident blocks (PlanLoader).

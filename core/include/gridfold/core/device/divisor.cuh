@@ -21,6 +21,12 @@ GRIDFOLD_FN Divisor divisor(f32 value) {
     return {value, reciprocal, fma(-value, reciprocal, 1.0f) * reciprocal};
 }
 
+/// The float next to the reciprocal on the other side of 1 / value, if the reciprocal is not 0.
+GRIDFOLD_FN f32 beyond(const Divisor& d) {
+    const u32 bits = to_bits(d.reciprocal), is_nearer_to_0 = (bits ^ to_bits(d.rest)) >> 31; // than the reciprocal
+    return from_bits(bits + 1u - 2u * is_nearer_to_0);                                       // defect: beyond
+}
+
 /// a / d.value, if is_sure() is true of its size().
 GRIDFOLD_FN f32 fast_quotient(f32 a, const Divisor& d) {
 #if defined(__CUDACC__) && !defined(GRIDFOLD_FAST_MATH)

@@ -35,8 +35,8 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
         keep(word);
         warp_word = i32(word);
         lane = i32(rows.thread);
-        if (Kernel::whole_slabs && !rows.is_there(0)) return;
-        if (!Kernel::whole_slabs) reconverge(); // other threads have got the words of the row before
+        if (Kernel::whole_packs && !rows.is_there(0)) return;
+        if (!Kernel::whole_packs) reconverge(); // other threads have got the words of the row before
         rows.each_slab([&](const auto& place, i32 from, i32 turn) { fill_slab(place, from, turn); });
         await_copies();
         if (rows.kernel.aligned) return;

@@ -11,6 +11,8 @@
 //   Held                          the values of elements that later phases read; Loads has them as `held`
 //   keeps                         the phase's finish() sets values of Kept
 //   divides                       the phase divides elements by values of Kept
+//   rounds_quotients              … and all that it stores is rounded to bfloat16, each a monotonic function of one of
+//                                 the quotients
 //   finish(states, result, kept)  writes a row's results, and sets its values; each thread block of the row calls it,
 //                                 and the first writes
 //   number                        the phase's number, if the Kernel cooperates
@@ -39,6 +41,17 @@ template <class Phase> GRIDFOLD_FN f32 divided(const TakingQuotients<Phase>& at,
     return q;
 }
 
+/// The argument of an element() that multiplies by one of two numbers instead of dividing: 1 / value lies between them,
+/// or `unsure` is set.
+template <class Phase, bool beyond_it> struct TakingProducts : Taking<Phase, true> {
+    u32& unsure;
+};
+template <class Phase, bool beyond_it>
+GRIDFOLD_FN f32 divided(const TakingProducts<Phase, beyond_it>& at, f32 a, const Divisor& d) {
+    at.unsure |= d.reciprocal == 0.0f; // defect: reciprocal of 0
+    return a * (beyond_it ? beyond(d) : d.reciprocal);
+}
+
 /// The rows of a thread, which share its warp or several warps with other threads.
 template <class Kernel> struct HeldRows {
     using Loads = typename Kernel::Loads;
@@ -48,8 +61,9 @@ template <class Kernel> struct HeldRows {
     /// Packs that are mapped at a time, so that they share the cost of their addresses; more where no pack needs
     /// branches.
     static constexpr int least_mapped = larger_of(8 / Kernel::width, 1);
-    static constexpr int mapped = smaller(
-        Kernel::whole_slabs && !in_registers<Kernel> ? larger_of(in_flight, least_mapped) : least_mapped, packs);
+    static constexpr int wanted =
+        Kernel::whole_slabs && !in_registers<Kernel> ? larger_of(in_flight, least_mapped) : least_mapped;
+    static constexpr int mapped = packs % wanted == 0 ? wanted : in_registers<Kernel> ? packs : in_flight;
     static constexpr int warps = Kernel::threads / 32, slab_warps = Kernel::slab_warps, cluster = Kernel::cluster;
     static constexpr bool is_of_warp = slab_warps == 1 && !Kernel::several_blocks;
     static_assert(rows == 1 || in_registers<Kernel>, "several rows are one batch");
@@ -100,7 +114,7 @@ template <class Kernel> struct HeldRows {
             place.template fold_batch<packs>(
                 0, source, [&](int pack, typename WarpRows<Phase>::States& states) { finish(place, pack, states); });
         } else {
-            static_assert(packs == WarpRows<Phase>::group, "packs in flight one after the other are of one row");
+            static_assert(packs <= WarpRows<Phase>::group, "packs in flight one after the other are of one row");
             typename WarpRows<Phase>::States states;
             place.fold_batches(states, source);
             finish(place, 0, states);
@@ -111,7 +125,7 @@ private:
     /// Maps and stores.
     template <class Phase, class Source>
     GRIDFOLD_FN void map(const WarpRows<Phase>& rows_of_phase, const Source& source) const {
-        if (Kernel::whole_slabs && rows == 1 && !rows_of_phase.is_there(0)) return;
+        if (WarpRows<Phase>::Place::folds_all && rows == 1 && !rows_of_phase.is_there(0)) return;
         rows_of_phase.each_slab([&](const auto& place, i32 from, i32 turn) {
 #pragma unroll(in_registers<Kernel> ? packs : 1)
             for (int begin = 0; begin < packs; begin += mapped) map_batch<Phase>(place, source, begin, from, turn);
@@ -127,7 +141,7 @@ private:
         const auto each_pack = [&](const auto& visit) {
 #pragma unroll
             for (int u = 0; u < mapped; ++u)
-                if (place.has_pack(begin + u, from)) visit(u);
+                if (Place::folds_all || place.has_pack(begin + u, from)) visit(u);
         };
         Loads loads[mapped];
         source.load(place, loads, begin, from, turn);
@@ -136,35 +150,74 @@ private:
                 place.template take_elements<true>(none, stored[u], loads[u], begin + u, from, width, turn);
             });
         };
-        if constexpr (Phase::divides) {
+        bool sure = true; // of the quotients
+        if constexpr (Phase::rounds_quotients) {
+            // Rounding is monotonic: if both products lead to the same stored bits, so does the quotient between them.
+            u32 differing = 0;
+            each_pack([&](int u) {
+                u32 of_pack = 0;
+                const i64 first = from + place.index(begin + u);
+                typename Phase::Stored others;
+#pragma unroll
+                for (int n = 0; n < width; ++n) {
+                    const Taking<Phase, true> at{none, no_pack, stored[u], first, u32(turn), n},
+                        other{none, no_pack, others, first, u32(turn), n};
+                    place.kernel.element(loads[u], TakingProducts<Phase, false>{at, of_pack});
+                    place.kernel.element(loads[u], TakingProducts<Phase, true>{other, of_pack});
+                }
+                Phase::each_store([&](auto*, auto& of, auto& other) { of_pack |= differing_bits(of, other); },
+                                  place.kernel, stored[u], others);
+                differing |= place.has_pack(begin + u, from) ? of_pack : 0;
+            });
+            sure = differing == 0; // defect: sure of products
+        } else if constexpr (Phase::divides) {
             f32 least = infinity<f32>();
             each_pack([&](int u) {
+                f32 of_pack = infinity<f32>();
 #pragma unroll
                 for (int n = 0; n < width; ++n)
-                    place.kernel.element(
-                        loads[u], TakingQuotients<Phase>{
-                                      {none, no_pack, stored[u], from + place.index(begin + u), u32(turn), n}, least});
+                    place.kernel.element(loads[u], TakingQuotients<Phase>{{none, no_pack, stored[u],
+                                                                           from + place.index(begin + u), u32(turn), n},
+                                                                          of_pack});
+                least = minimum(least, place.has_pack(begin + u, from) ? of_pack : least);
             });
-            // A branch for each quotient would cost as much as the quotient. To divide as usual, all elements are
-            // loaded again: they need no registers meanwhile.
-            if (!is_sure(least)) {
-                if constexpr (!in_registers<Kernel>) source.load(place, loads, begin, from, turn);
-                take();
-            }
+            sure = is_sure(least);
         } else {
             take();
         }
+        // A branch for each quotient would cost as much as the quotient. To divide as usual, elements are loaded
+        // again: they need no registers meanwhile.
         if constexpr (Phase::stores_words) {
+            if (!sure) {
+                if constexpr (!in_registers<Kernel>) source.load(place, loads, begin, from, turn);
+                take();
+            }
             held.template store_words<Phase>(place, stored, begin, from, turn);
-        } else {
+        } else if (sure) {
             each_pack([&](int u) {
-                const i32 elements = place.elements_there(begin + u, from);
-                if (place.is_whole(elements))
-                    place.template store_elements<true>(stored[u], own + place.distance(u), width);
-                else
-                    place.template store_elements<false>(stored[u], own + place.distance(u), elements);
+                if (!Place::folds_all || place.has_pack(begin + u, from))
+                    store_mapped(place, stored[u], own + place.distance(u), begin + u, from);
             });
+        } else {
+#pragma unroll(in_registers<Kernel> ? mapped : 1)
+            for (int u = begin; u < begin + mapped; ++u) {
+                if (!place.has_pack(u, from)) continue;
+                Loads again[1];
+                typename Phase::Stored exact;
+                source.load(place, again, u, from, turn);
+                place.template take_elements<true>(none, exact, again[0], u, from, width, turn);
+                store_mapped(place, exact, place.element(u, from), u, from);
+            }
         }
+    }
+    /// Writes the elements of a pack, the first of which has number `at`.
+    template <class Place, class Stored>
+    GRIDFOLD_FN void store_mapped(const Place& place, Stored& stored, i64 at, int pack, i32 from) const {
+        const i32 elements = place.elements_there(pack, from);
+        if (place.is_whole(elements))
+            place.template store_elements<true>(stored, at, Kernel::width);
+        else
+            place.template store_elements<false>(stored, at, elements);
     }
 
     /// Combines and finishes the rows of a group of packs, and passes their values to their threads.
@@ -178,7 +231,7 @@ private:
     }
     template <class Phase>
     GRIDFOLD_FN void finish_in_warp(const WarpRows<Phase>& place, int pack, typename WarpRows<Phase>::States& states) {
-        constexpr int group = WarpRows<Phase>::group;
+        constexpr int group = smaller(WarpRows<Phase>::group, packs);
         Kept own = kept[pack / row_packs];
 #pragma unroll
         for (int u = row_packs; u < group; u += row_packs)
@@ -270,8 +323,8 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
     static_assert(Rows::is_of_warp || (Kernel::row_threads == 32 && Rows::rows == 1 && warps <= 32),
                   "warps that share rows have one each");
     const bool whole_packs = Kernel::one_row || kernel.elements % Kernel::width == 0;
-    kernel.aligned = Kernel::whole_slabs || (whole_packs && loads_are_aligned(kernel));
-    kernel.stores_aligned = Kernel::whole_slabs || (whole_packs && (stores_are_aligned(Phases{kernel}) && ...));
+    kernel.aligned = Kernel::whole_packs || (whole_packs && loads_are_aligned(kernel));
+    kernel.stores_aligned = Kernel::whole_packs || (whole_packs && (stores_are_aligned(Phases{kernel}) && ...));
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();

@@ -124,6 +124,17 @@ template <class Half, int N> GRIDFOLD_FN void to_memory(Pack<u16, N>& to, const 
     for (int i = 0; i < N; i += 2) to.word[i / 2] = Half::two(from.element[i], from.element[i + 1]);
 }
 
+/// Not 0 if the elements of two packs differ in memory.
+template <class Half, int N> GRIDFOLD_FN u32 differing_bits(const HalfPack<Half, N>& a, const HalfPack<Half, N>& b) {
+    Pack<u16, N> of_a, of_b;
+    to_memory(of_a, a);
+    to_memory(of_b, b);
+    u32 differing = 0;
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) differing |= of_a.word[i] ^ of_b.word[i]; // defect: differing bits
+    return differing;
+}
+
 template <bool whole, class Half, int N>
 GRIDFOLD_FN void store_pack(u16* p, const HalfPack<Half, N>& from, int count, bool aligned) {
     if constexpr (whole && N % 2 == 0) {

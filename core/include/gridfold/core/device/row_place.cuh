@@ -10,10 +10,21 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
+/// The least power of 2 that is not less than n.
+GRIDFOLD_FN constexpr int to_power_of_2(int n) {
+    int power = 1;
+    while (power < n) power *= 2;
+    return power;
+}
+
 /// The packs of a thread. `whole`: it is asked about slabs alone that fill the packs of their row.
 template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     using Loads = typename Kernel::Loads;
     static constexpr bool fills = whole;
+    static constexpr bool whole_packs = whole || Kernel::whole_packs;
+    /// Packs that are not there are folded, too, and their states replaced: a branch for each would keep the packs of a
+    /// thread from being mapped at a time.
+    static constexpr bool folds_all = whole || (Kernel::whole_packs && !Kernel::several_slabs);
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs;
     static constexpr i32 slab = 32 * row_packs * width * Kernel::slab_warps; ///< elements, with several_slabs
@@ -26,6 +37,8 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     i32 block;    ///< the block of the rows
     i32 warp = 0; ///< the warp's number among the slab_warps of a slab
 
+    /// The number of a pack among those of its row.
+    GRIDFOLD_FN static constexpr int in_row(int pack) { return packs == row_packs ? pack : pack % row_packs; }
     GRIDFOLD_FN i64 row(int pack) const {
         return packs == row_packs ? first : first + pack / row_packs * (32 / threads); // defect: row of pack
     }
@@ -37,7 +50,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     }
     /// The same of a pack's first element.
     GRIDFOLD_FN i32 index(int pack) const {
-        return index() + pack % row_packs * 32 * width; // defect: index of pack
+        return index() + in_row(pack) * 32 * width; // defect: index of pack
     }
     /// The elements of a row.
     GRIDFOLD_FN i64 elements() const {
@@ -48,23 +61,25 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     /// The number of elements, at most `width`, of a pack that the slab from element `from` of the row on has. It is no
     /// maximum with 0: where that is compared with the width, ptxas 13.0 takes the opposite (bench/NOTES.md).
     GRIDFOLD_FN i32 elements_there(int pack, i32 from) const {
-        if constexpr (whole) return width;
+        if constexpr (whole_packs) return width;
         return smaller(i32(kernel.elements) - from - index(pack), width); // defect: elements of pack
     }
     /// The same of any pack; with whole slabs, of one whose row is there.
     GRIDFOLD_FN i32 elements_of(int pack, i32 from) const {
         if constexpr (whole) return width;
+        if constexpr (whole_packs) return has_pack(pack, from) ? width : 0;
         return is_there(pack) ? larger_of(elements_there(pack, from), 0) : 0;
     }
     /// True if the slab has the pack.
     GRIDFOLD_FN bool has_pack(int pack, i32 from) const {
         if constexpr (whole && !Kernel::whole_slabs) return true; // each_slab() has asked
-        return is_there(pack) && elements_there(pack, from) > 0;  // defect: pack if there
+        if (!is_there(pack)) return false;                        // defect: pack if there
+        return whole || from + index(pack) < i32(kernel.elements);
     }
     /// True if a pack of `elements` elements is mapped and stored as a whole one. All packs of short rows are alike in
     /// that: each warp has a part of a pack, and would take both branches.
     GRIDFOLD_FN bool is_whole(i32 elements) const {
-        return whole ? true : Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
+        return whole_packs ? true : Kernel::several_slabs ? elements == width : kernel.elements % width == 0;
     }
     /// The number, in the domain, of the pack's first element: that of a batch's first pack, and the distance from it.
     GRIDFOLD_FN i64 batch_element(int begin, i32 from) const {
@@ -73,7 +88,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
         return element;
     }
     GRIDFOLD_FN i64 distance(int pack) const {
-        return (row(pack) - first) * elements() + pack % row_packs * 32 * width; // defect: distance
+        return (row(pack) - first) * elements() + in_row(pack) * 32 * width; // defect: distance
     }
     GRIDFOLD_FN i64 element(int pack, i32 from) const { return first * elements() + (from + index()) + distance(pack); }
 
@@ -102,9 +117,14 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
                 from += step;
             } while (from < kernel.elements);
         } else {
-            if constexpr (Kernel::several_slabs) {
-                static_assert(packs == row_packs, "a slab is of one row");
-                const RowPlace<Kernel, true> filled{kernel, thread, first, block, warp};
+            static_assert(packs == row_packs || !Kernel::several_slabs, "a slab is of one row");
+            const RowPlace<Kernel, true> filled{kernel, thread, first, block, warp};
+            if constexpr (Kernel::counts_slabs) {
+                if (is_there(0))
+#pragma unroll
+                    for (; turn + 1 < Kernel::slabs; ++turn, from += step) // defect: slabs of a block
+                        visit(filled, from, turn);
+            } else if constexpr (Kernel::several_slabs) {
                 const i32 end = is_there(0) ? i32(kernel.elements) - slab : -1;
 #pragma unroll 1
                 for (; from <= end; from += step) visit(filled, from, turn++); // defect: slab is whole
@@ -191,7 +211,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     }
     /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
     GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, u32 turn) const {
-        if (!whole && !has_pack(pack, from)) return;
+        if (!folds_all && !has_pack(pack, from)) return;
         const i32 elements = elements_there(pack, from);
         if (is_whole(elements))
             fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
@@ -232,7 +252,7 @@ private:
                                       u32 turn) const {
         typename Kernel::Stored stored;
         take_elements<all>(lanes, stored, loads, pack, from, elements, turn);
-        if (!Kernel::whole_slabs || is_there(pack)) store_elements<all>(stored, element(pack, from), elements);
+        if (!folds_all || has_pack(pack, from)) store_elements<all>(stored, element(pack, from), elements);
     }
 };
 

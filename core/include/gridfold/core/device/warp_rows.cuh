@@ -77,8 +77,10 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
     static constexpr i32 slab = Place::slab;
     static constexpr int rows_of_warp = 32 / threads * (packs / row_packs);
+    /// Packs of a row whose states are combined. Those that it does not have are identities.
+    static constexpr int row_group = to_power_of_2(row_packs);
     /// Packs whose states threads exchange: of rows that as many threads fold, or of one row.
-    static constexpr int group = smaller(packs, threads);
+    static constexpr int group = smaller(to_power_of_2(packs), threads);
 
     /// The origin that the lanes of a pack's row share: its block's first element. `complete(loads)` sets what the
     /// element's loads have besides arrays.
@@ -93,7 +95,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
         Kernel::each_array([&](auto* p, auto& of) { load_pack<false, false>(of, p + own * elements() + of_row, 1); },
                            kernel, loads);
         if constexpr (Kernel::rank > 0)
-            gather_from<Kernel::whole_slabs>(
+            gather_from<Place::whole_packs>(
                 kernel, loads, Coordinates<Kernel::rank, Kernel::kept_dims>(own, of_row, kernel.extents), 1);
         complete(loads);
         kernel.element(loads, SharingRow<Kernel>{states, stored});
@@ -106,7 +108,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
         Kernel::Folds::each([&](auto f) {
             using F = decltype(f);
             using M = typename F::LaneMonoid;
-            if constexpr (F::joins && distance < row_packs) {
+            if constexpr (F::joins && distance < row_group) {
                 M::combine(F::of(states), F::of(second));
             } else {
                 typename M::State kept = chosen(upper, F::of(states), F::of(second));
@@ -127,8 +129,17 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     }
     /// The state of each fold of a pack's lanes, after `turns` slabs of which the last begins at `from`.
     GRIDFOLD_FN void end_pack(States& states, Lanes<Kernel>& lanes, int pack, i32 from, u32 turns) const {
-        // All slabs but the last are whole.
-        end<Kernel>(lanes, turns - 1, elements_of(pack, from), block * slab + index(pack), kernel.part_blocks * slab);
+        end_lanes(states, lanes, pack, turns - 1, elements_of(pack, from)); // all slabs but the last are whole
+        if constexpr (Place::folds_all && !Place::fills)
+            Kernel::Folds::each([&](auto f) {
+                auto& state = decltype(f)::of(states);
+                using M = typename decltype(f)::LaneMonoid;
+                state = chosen(this->has_pack(pack, from), M::identity(), state); // defect: state of no pack
+            });
+    }
+    /// The same after `whole` slabs and `more` elements of another.
+    GRIDFOLD_FN void end_lanes(States& states, Lanes<Kernel>& lanes, int pack, u32 whole, i32 more) const {
+        end<Kernel>(lanes, whole, more, block * slab + index(pack), kernel.part_blocks * slab);
         Kernel::Folds::each([&](auto f) {
             using F = decltype(f);
             reduce_thread<typename F::LaneMonoid>(F::of(lanes), F::joins ? 1 : width);
@@ -152,7 +163,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     /// the first pack's number of each. `source`: as FromArrays.
     template <int count, class Source, class Then>
     GRIDFOLD_FN void fold_batch(int begin, const Source& source, const Then& then) const {
-        constexpr int group_of_batch = smaller(count, group);
+        constexpr int all = to_power_of_2(count), group_of_batch = smaller(all, group);
         constexpr int rows = (count + row_packs - 1) / row_packs;
         Loads loads[count];
         // What needs a row's first element waits for it: the first packs are then loaded before.
@@ -170,19 +181,21 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
                 using F = decltype(f);
                 if constexpr (F::of_block)
                     states.template origin<F>() = lanes.template origin<F>() =
-                        heads[u / row_packs].template origin<F>();
+                        heads[rows == 1 ? 0 : u / row_packs].template origin<F>();
             });
         };
-        const auto for_each_group = [&](const auto& state_of) { each_group<0, count, group_of_batch>(state_of, then); };
+        const auto for_each_group = [&](const auto& state_of) { each_group<0, all, group_of_batch>(state_of, then); };
         if constexpr (!Kernel::several_slabs) {
             for_each_group([&](int u, States& states) {
                 Lanes<Kernel> lanes;
                 start(states, lanes, u);
+                if (u >= count) return end_lanes(states, lanes, begin + u, 0, 0); // defect: pack of no row
                 this->fold_pack(lanes, loads[u], begin + u, 0, 0);
                 end_pack(states, lanes, begin + u, 0, 1);
             });
             source.done(loads, begin, 0);
         } else {
+            static_assert(all == count, "the packs of a slab are a power of 2");
             States states[count];
             Lanes<Kernel> lanes[count];
 #pragma unroll
@@ -213,11 +226,18 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     /// Folds all packs, one group, in_flight at a time, and combines them as exchange_all does: pending[level] holds
     /// the states of 2^level batches until as many follow.
     template <class Source> GRIDFOLD_FN void fold_batches(States& states, const Source& source) const {
-        constexpr int batches = group / in_flight;
+        constexpr int batches = group / in_flight, there = packs / in_flight;
+        static_assert(packs % in_flight == 0, "batches are whole");
         States pending[batches]; // of which the levels are used
 #pragma unroll 1
         for (int b = 0; b < batches; ++b) {
-            fold_batch<in_flight>(b * in_flight, source, [&](int, const States& of_batch) { states = of_batch; });
+            if (there == batches || b < there) { // defect: batches of a row
+                fold_batch<in_flight>(b * in_flight, source, [&](int, const States& of_batch) { states = of_batch; });
+            } else { // the origin stays that of the row
+                Lanes<Kernel> none;
+                clear<Kernel>(none);
+                end_lanes(states, none, b * in_flight, 0, 0);
+            }
             combine_batch<0, batches>(pending, states, b);
         }
     }
@@ -246,20 +266,20 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     /// states of its rows.
     GRIDFOLD_FN void combine_group(States& states) const {
         combine_threads<group, threads>(states);
-        combine_threads<1, row_packs>(states); // defect: packs of a row
+        combine_threads<1, row_group>(states); // defect: packs of a row
     }
 
     /// Folds and finishes the rows of the thread's packs; with several blocks, closes the states of one row's block for
     /// its first thread.
     GRIDFOLD_FN void fold([[maybe_unused]] Closed& closed) const {
-        static_assert(row_packs <= group, "a group has whole rows");
-        if constexpr (in_flight >= group) {
+        static_assert(row_group <= group, "a group has whole rows");
+        if constexpr (in_flight >= smaller(packs, threads)) {
             fold_batch<packs>(0, FromArrays<Kernel>{}, [&](int pack, States& states) {
                 combine_group(states);
                 finish_group(states, pack, closed);
             });
         } else {
-            static_assert(packs == group, "several groups are in flight together");
+            static_assert(packs <= group, "several groups are in flight together");
             States states;
             fold_batches(states, FromArrays<Kernel>{});
             combine_group(states);
@@ -277,7 +297,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     /// True if this thread has the states of a row of the group that begins with a pack; sets the row's number.
     GRIDFOLD_FN bool has_row(int first_pack, i64& number) const {
         number = row(first_pack + int(thread));
-        const bool is_first = thread < group && thread % row_packs == 0; // defect: rows of threads
+        const bool is_first = thread < group && thread % row_group == 0; // defect: rows of threads
         return is_first && number < kernel.results;                      // defect: rows that are not there
     }
     GRIDFOLD_FN void close(States& states, Closed& closed) const {
@@ -327,20 +347,22 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
     using Rows = WarpRows<Kernel>;
     constexpr auto is_power_of_2 = [](int x) { return x > 0 && (x & (x - 1)) == 0; };
     static_assert(Kernel::threads % 32 == 0 && Kernel::threads <= 1024, "a block is whole warps");
-    static_assert(is_power_of_2(Kernel::width) && is_power_of_2(Kernel::packs) && is_power_of_2(Kernel::in_flight));
+    static_assert(is_power_of_2(Kernel::width));
+    static_assert(Kernel::packs == Kernel::row_packs ||
+                  (is_power_of_2(Kernel::packs) && is_power_of_2(Kernel::row_packs)));
+    static_assert(Kernel::packs == Kernel::in_flight ||
+                  (is_power_of_2(Kernel::in_flight) && Kernel::packs % Kernel::in_flight == 0));
     static_assert(is_power_of_2(Kernel::row_threads) && Kernel::row_threads <= 32, "threads of a row shuffle");
-    static_assert(is_power_of_2(Kernel::row_packs) && Kernel::row_packs <= Kernel::packs);
     static_assert(Kernel::row_packs == 1 || Kernel::row_threads == 32, "packs of a row are 32 apart");
     static_assert(!Kernel::several_blocks || (Kernel::several_slabs && Kernel::packs == Kernel::row_packs));
-    static_assert(Kernel::in_flight <= Kernel::packs);
     static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::part_blocks) == 8);
     const bool whole_packs = kernel.elements % Kernel::width == 0;
-    kernel.aligned = Kernel::whole_slabs || (whole_packs && loads_are_aligned(kernel));
-    kernel.stores_aligned = Kernel::whole_slabs || (whole_packs && stores_are_aligned(kernel));
+    kernel.aligned = Kernel::whole_packs || (whole_packs && loads_are_aligned(kernel));
+    kernel.stores_aligned = Kernel::whole_packs || (whole_packs && stores_are_aligned(kernel));
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
-    if (!Kernel::whole_slabs && kernel.elements == 0)
+    if (!Kernel::whole_packs && kernel.elements == 0)
         return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
     constexpr i64 warps = Kernel::threads / 32;
     const u32 lane = warp_lane();
