@@ -69,6 +69,19 @@ constexpr auto midpoints =
     "let m = (floor(u * 128.0) + 0.5) / 128.0; -> y = bf16(m * s / s), w = bf16(m / s * 3.0 - m)";
 constexpr auto huge_shares = "f(x: bf16[i, k]) let a = f32(x) * 1e20; -> y = bf16(a / sum(a over [k]))";
 
+// A quotient next to one that is subtracted from it: products with the reciprocal's neighbours are on both sides.
+constexpr auto infinite = "f(x: i8[i, k], w: i16[i], v: i16[i]) let a = abs(f32(w)) * 0.0123 + 1.0 + 0.0 * f32(x); "
+                          "let s = sum(f32(x) * 0.0 over [k]) + abs(f32(v)) * 0.0234 + 1.0; "
+                          "let h = f32(f64(a) / f64(s)); -> y = bf16((a / s - h) * 1e30 * 1e30 * 0.0)";
+
+constexpr auto half_extremes =
+    "f(x: bf16[i, k], m: bool[i, k]) let lo = min(x over [k]); let hi = max(x over [k]); let at = argmax(x over [k]); "
+    "let some = min(x where m over [k]); let v = variance(x over [k]); -> lo = lo, hi = hi, some = some, v = v, at = "
+    "at, "
+    "y = bf16((f32(x) - f32(lo)) / (f32(hi) - f32(lo))), z = f32(x) - v";
+constexpr auto half_layer_norm = "f(x: bf16[i, k], g: bf16[k], b: f32[k]) let d = f32(x) - mean(f32(x) over [k]); "
+                                 "-> y = bf16(d / sqrt(mean(d * d over [k]) + 0.001) * f32(g) + b)";
+
 /// The joined plan of a case, its kernels, and the CPU's executable.
 class Subject {
 public:
@@ -268,10 +281,29 @@ TEST(HeldRows, of_whole_packs) {
     expect_the_cpus_bits(cases);
 }
 
+TEST(HeldRows, of_counted_slabs_of_several_blocks) {
+    std::vector<HeldCase> cases{
+        {softmax, {2, 22'544}, 16, {8}}, {masked_softmax, {2, 20'496}, 16, {8}}, {half_softmax, {2, 40'976}, 16, {4}}};
+    for (HeldCase& given : cases) given.aligned = true;
+    for (const HeldCase& given : cases) EXPECT_TRUE(Subject(given).schedule().counts_slabs) << given.text;
+    expect_the_cpus_bits(cases);
+}
+
+TEST(HeldRows, of_extremes_of_bfloat16) {
+    expect_the_cpus_bits({{half_extremes, {5, 768}, 16, {}, true},
+                          {half_extremes, {9, 24}, 8},
+                          {half_extremes, {3, 601}, 1},
+                          {half_extremes, {2, 10'000}, 16},
+                          {half_layer_norm, {3, 304}, 16, {}, false, true},
+                          {half_layer_norm, {3, 1'280}, 16, {}, true}});
+}
+
 TEST(HeldRows, of_quotients_that_are_rounded_to_bfloat16) {
     expect_the_cpus_bits({{midpoints, {3, 1'000}, 4},
                           {midpoints, {3, 1'024}, 16, {}, true},
                           {midpoints, {2, 5'003}, 1},
+                          {midpoints, {3, 127}, 1},
+                          {infinite, {2, 1'000}, 4, {}, false, true},
                           {huge_shares, {3, 512}, 16, {}, true},
                           {huge_shares, {2, 5'003}, 1}});
 }

@@ -70,6 +70,7 @@ TEST(EmitPhases, products_bound_quotients_whose_order_is_kept_until_they_are_rou
     EXPECT_TRUE(are_bounded("bf16(q)", ", z = bf16(g - q)"));
     EXPECT_FALSE(are_bounded("bf16(q * q)", "")) << "no monotonic function";
     EXPECT_FALSE(are_bounded("bf16(q * (1.0 - q))", "")) << "no monotonic function";
+    EXPECT_FALSE(are_bounded("bf16((q - g) * g)", "")) << "infinities of both signs times 0";
     EXPECT_FALSE(are_bounded("bf16(exp(q))", "")) << "errors of functions are not monotonic";
     EXPECT_FALSE(are_bounded("q", "")) << "products mostly differ in f32";
     EXPECT_FALSE(are_bounded("bf16(q)", ", z = q")) << "a result is not rounded";

@@ -58,9 +58,10 @@ void Emitter::phase(int number) {
     out_.line("static constexpr bool keeps = {};", keeps);
     if (schedule_.cooperates) out_.line("static constexpr int number = {};", number);
     const Table<ValueId, bool> by = values_of_elements(sweep_, number, schedule_.holds_values).divisors;
-    out_.line("static constexpr bool divides = {};", std::ranges::find(by, true) != by.end());
+    const bool divides = std::ranges::find(by, true) != by.end();
+    out_.line("static constexpr bool divides = {};", divides);
     const std::vector<Store> stores = element_stores(sweep_, number);
-    out_.line("static constexpr bool rounds_quotients = {};", rounds_quotients(plan_, sweep_, number));
+    out_.line("static constexpr bool rounds_quotients = {};", divides && rounds_quotients(plan_, sweep_, number));
     if (stores_words(number, stores)) out_.line("static constexpr bool stores_words = true;");
     stored(stores);
     folds(number);

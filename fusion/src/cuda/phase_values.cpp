@@ -127,23 +127,30 @@ bool divides_by_result(const Sweep& sweep, const Instruction& i) {
 namespace {
 
 /// How a value depends on quotients by results.
-enum class OfQuotient : std::uint8_t { independent, monotonic, otherwise };
+enum class OfQuotient : std::uint8_t {
+    independent,
+    scaled,  ///< a monotonic function of one, whose sign it has, or the other
+    shifted, ///< another monotonic function of one
+    otherwise
+};
 
 OfQuotient dependence(const Sweep& sweep, const Instruction& i, const Table<ValueId, OfQuotient>& of) {
-    int monotonic = 0, independent = 0, operands = 0;
+    OfQuotient on = OfQuotient::independent;
+    int dependent = 0;
     for (const ValueId operand : i.operands)
-        if (operand.valid()) {
-            ++operands;
-            monotonic += of[operand] == OfQuotient::monotonic ? 1 : 0;
-            independent += of[operand] == OfQuotient::independent ? 1 : 0;
+        if (operand.valid() && of[operand] != OfQuotient::independent) {
+            on = of[operand];
+            ++dependent;
         }
-    if (independent == operands) return divides_by_result(sweep, i) ? OfQuotient::monotonic : OfQuotient::independent;
-    const bool keeps_order =
-        i.opcode == Opcode::round || (i.opcode == Opcode::cast && is_floating(i.type)) ||
-        (i.opcode == Opcode::map && is_floating(i.compute) &&
-         (i.map == &map_op::add || i.map == &map_op::sub || i.map == &map_op::mul || i.map == &map_op::neg));
-    return keeps_order && monotonic == 1 && independent == operands - 1 ? OfQuotient::monotonic // defect: monotonic
-                                                                        : OfQuotient::otherwise;
+    if (dependent == 0) return divides_by_result(sweep, i) ? OfQuotient::scaled : OfQuotient::independent;
+    if (dependent > 1) return OfQuotient::otherwise; // defect: monotonic
+    if (i.opcode == Opcode::round || (i.opcode == Opcode::cast && is_floating(i.type))) return on;
+    if (i.opcode != Opcode::map || !is_floating(i.compute)) return OfQuotient::otherwise;
+    if (i.map == &map_op::neg) return on;
+    // Products of 0 and infinities of both signs would both be NaN, where that of a number between them is 0.
+    if (i.map == &map_op::mul && on == OfQuotient::scaled) return on; // defect: scaled
+    const bool shifts = (i.map == &map_op::add || i.map == &map_op::sub) && on != OfQuotient::otherwise;
+    return shifts ? OfQuotient::shifted : OfQuotient::otherwise;
 }
 
 } // namespace
@@ -156,7 +163,7 @@ bool rounds_quotients(const Plan& plan, const Sweep& sweep, int phase) {
     for (const ValueId v : sweep.code.ids()) of[v] = dependence(sweep, sweep.code[v], of);
     return std::ranges::all_of(stores, [&](const Store& s) {
         return plan.arrays[s.array].type == DType::bf16 && is_flat(s, plan, sweep) &&
-               of[s.value] == OfQuotient::monotonic;
+               (of[s.value] == OfQuotient::scaled || of[s.value] == OfQuotient::shifted);
     });
 }
 

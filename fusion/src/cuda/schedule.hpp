@@ -45,7 +45,7 @@ struct Schedule {
     bool whole_packs = false;    ///< all rows have one length, whole packs, in aligned arrays
     bool whole_slabs = false;    ///< … and whole slabs
     bool counts_slabs = false;   ///< all rows have one length: only the last slab of a block may be missing, or a part
-    bool even_blocks = false;    ///< … and each of their blocks has `slabs` of them
+    bool even_blocks = false;    ///< whole slabs, and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.
     int slab_warps = 1;        ///< warps that share a slab

@@ -101,8 +101,8 @@ void set_whole(Schedule& chosen, const RowFacts& rows, const Plan& plan, const S
     const bool has_parts = rows.longest % chosen.width != 0;
     chosen.whole_packs = alike && aligned && !has_parts && !has_users_functions(sweep); // defect: whole packs
     chosen.whole_slabs = chosen.whole_packs && rows.longest % slab == 0;                // defect: whole slabs
-    chosen.counts_slabs = chosen.whole_packs && chosen.several_slabs && rows.slabs <= tuned::most_counted_slabs &&
-                          most_state_words(sweep, 1) <= 2;
+    chosen.counts_slabs = chosen.whole_packs && !chosen.whole_slabs && chosen.several_slabs &&
+                          rows.slabs <= tuned::most_counted_slabs && most_state_words(sweep, 1) <= 2;
     chosen.even_blocks = chosen.whole_slabs && rows.longest == slab * rows.slabs * order.blocks; // defect: even blocks
 }
 

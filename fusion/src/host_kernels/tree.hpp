@@ -46,7 +46,7 @@ template <> struct NumberOf<8> {
     using type = f64;
 };
 
-/// The tree of the lanes of monoid M, whose State is some numbers of number_bytes each. `adds`: the identity is +0, and
+/// The tree of the lanes of monoid M, whose State is some numbers of number_bytes each. `adds`:
 /// accumulating and combining only add to it.
 template <class M, std::size_t number_bytes, bool adds = false> struct Tree {
     using State = typename M::State;
@@ -54,7 +54,8 @@ template <class M, std::size_t number_bytes, bool adds = false> struct Tree {
     static_assert(fields > 0 && sizeof(State) == number_bytes * static_cast<std::size_t>(fields));
     static constexpr std::size_t width = vector_bytes / number_bytes; ///< the lanes of a vector
 
-    /// The State of a lane without elements, before closed(). −0 + x is x, without an instruction.
+    /// The State of a lane without elements. −0 + x is x, without an instruction; a sum's value() is +0 where all
+    /// elements are −0, and moments have a first difference of +0.
     GRIDFOLD_FN static State start() {
         State s = M::identity();
         if constexpr (adds)
@@ -62,14 +63,6 @@ template <class M, std::size_t number_bytes, bool adds = false> struct Tree {
                 s, [](auto&... number) __attribute__((always_inline)) { ((number = -0.0F), ...); });
         return s;
     }
-    /// The State of combined lanes: only −0 makes −0, where lanes that begin with the identity make +0.
-    GRIDFOLD_FN static State closed(const State& combined) {
-        if constexpr (!adds) return combined;
-        State s = M::identity();
-        M::combine(s, combined); // defect: closed
-        return s;
-    }
-
     /// The elements of E, or numbers, that fill a vector of the smaller type, and the lanes that are set before they
     /// are combined.
     template <class E>
@@ -118,7 +111,7 @@ template <class M, std::size_t number_bytes, bool adds = false> struct Tree {
             for (std::size_t row = 0; row < rows; ++row) {
                 fold_slabs<E>(some, of_row(row), n, ahead);
                 combine_runs(some, 1, lane_count / 4);
-                finish(row, closed(some.load(0)));
+                finish(row, some.load(0));
             }
             return;
         }
@@ -141,7 +134,7 @@ template <class M, std::size_t number_bytes, bool adds = false> struct Tree {
                         start_lanes(some, r * left, of_row(row + r), n, lanes);
                     }
             combine_runs(some, count, left);
-            for (std::size_t r = 0; r < count; ++r) finish(row + r, closed(some.load(r)));
+            for (std::size_t r = 0; r < count; ++r) finish(row + r, some.load(r));
         }
     }
 

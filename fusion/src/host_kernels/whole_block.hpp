@@ -67,7 +67,7 @@ private:
             for (std::size_t first = 0; first < group; first += 4 * T::width)
                 T::quarter(lanes, first, left, (begin + first) / 4);
         }
-        Lanes<State, lane_count>{base}.store(in.first / in.n, T::closed(T::combine(left, in.n / 4)));
+        Lanes<State, lane_count>{base}.store(in.first / in.n, T::combine(left, in.n / 4));
     }
 };
 

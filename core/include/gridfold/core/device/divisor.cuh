@@ -21,7 +21,13 @@ GRIDFOLD_FN Divisor divisor(f32 value) {
     return {value, reciprocal, fma(-value, reciprocal, 1.0f) * reciprocal};
 }
 
-/// The float next to the reciprocal on the other side of 1 / value, if the reciprocal is not 0.
+#if defined(GRIDFOLD_FAST_MATH)
+inline constexpr bool exact_quotients = false;
+#else
+inline constexpr bool exact_quotients = true;
+#endif
+
+/// A float next to the reciprocal, if that is not 0: 1 / value lies between the two, or is the reciprocal.
 GRIDFOLD_FN f32 beyond(const Divisor& d) {
     const u32 bits = to_bits(d.reciprocal), is_nearer_to_0 = (bits ^ to_bits(d.rest)) >> 31; // than the reciprocal
     return from_bits(bits + 1u - 2u * is_nearer_to_0);                                       // defect: beyond
@@ -29,7 +35,7 @@ GRIDFOLD_FN f32 beyond(const Divisor& d) {
 
 /// a / d.value, if is_sure() is true of its size().
 GRIDFOLD_FN f32 fast_quotient(f32 a, const Divisor& d) {
-#if defined(__CUDACC__) && !defined(GRIDFOLD_FAST_MATH)
+#if defined(__CUDACC__)
     const f32 near = __fmaf_rn(a, d.reciprocal, a * d.rest);
     return __fmaf_rn(__fmaf_rn(-d.value, near, a), d.reciprocal, near);
 #else
@@ -48,6 +54,7 @@ GRIDFOLD_FN bool is_sure(f32 size) { return size > 0x1p-60f; } // false for NaN:
 
 /// a / d.value
 GRIDFOLD_FN f32 quotient(f32 a, const Divisor& d) {
+    if constexpr (!exact_quotients) return a / d.value;
     const f32 q = fast_quotient(a, d);
     if (is_sure(size(q))) return q;
     if (a == 0.0f && d.reciprocal != 0.0f) return a * d.reciprocal; // rows of many zeros, such as a masked softmax

@@ -35,9 +35,7 @@ template <class Phase> struct TakingQuotients : Taking<Phase, true> {
 };
 template <class Phase> GRIDFOLD_FN f32 divided(const TakingQuotients<Phase>& at, f32 a, const Divisor& d) {
     const f32 q = fast_quotient(a, d);
-#if !defined(GRIDFOLD_FAST_MATH)
     at.least = minimum(at.least, size(q));
-#endif
     return q;
 }
 
@@ -52,6 +50,13 @@ GRIDFOLD_FN f32 divided(const TakingProducts<Phase, beyond_it>& at, f32 a, const
     return a * (beyond_it ? beyond(d) : d.reciprocal);
 }
 
+/// The largest divisor of n that is at most `most`.
+GRIDFOLD_FN constexpr int largest_divisor(int n, int most) {
+    int divisor = smaller(n, most);
+    while (n % divisor != 0) --divisor;
+    return divisor;
+}
+
 /// The rows of a thread, which share its warp or several warps with other threads.
 template <class Kernel> struct HeldRows {
     using Loads = typename Kernel::Loads;
@@ -61,12 +66,13 @@ template <class Kernel> struct HeldRows {
     /// Packs that are mapped at a time, so that they share the cost of their addresses; more where no pack needs
     /// branches.
     static constexpr int least_mapped = larger_of(8 / Kernel::width, 1);
-    static constexpr int wanted =
-        Kernel::whole_slabs && !in_registers<Kernel> ? larger_of(in_flight, least_mapped) : least_mapped;
-    static constexpr int mapped = packs % wanted == 0 ? wanted : in_registers<Kernel> ? packs : in_flight;
+    static constexpr int mapped = largest_divisor(
+        packs, Kernel::whole_slabs && !in_registers<Kernel> ? larger_of(in_flight, least_mapped) : least_mapped);
     static constexpr int warps = Kernel::threads / 32, slab_warps = Kernel::slab_warps, cluster = Kernel::cluster;
     static constexpr bool is_of_warp = slab_warps == 1 && !Kernel::several_blocks;
     static_assert(rows == 1 || in_registers<Kernel>, "several rows are one batch");
+    static_assert(rows == 1 || (to_power_of_2(packs) == packs && to_power_of_2(row_packs) == row_packs));
+    static_assert(packs % in_flight == 0 && (in_flight == packs || to_power_of_2(in_flight) == in_flight));
 
     const Kernel& kernel;
     u32 thread; ///< as in RowPlace
@@ -125,7 +131,7 @@ private:
     /// Maps and stores.
     template <class Phase, class Source>
     GRIDFOLD_FN void map(const WarpRows<Phase>& rows_of_phase, const Source& source) const {
-        if (WarpRows<Phase>::Place::folds_all && rows == 1 && !rows_of_phase.is_there(0)) return;
+        if (WarpRows<Phase>::Place::takes_all && rows == 1 && !rows_of_phase.is_there(0)) return;
         rows_of_phase.each_slab([&](const auto& place, i32 from, i32 turn) {
 #pragma unroll(in_registers<Kernel> ? packs : 1)
             for (int begin = 0; begin < packs; begin += mapped) map_batch<Phase>(place, source, begin, from, turn);
@@ -141,7 +147,7 @@ private:
         const auto each_pack = [&](const auto& visit) {
 #pragma unroll
             for (int u = 0; u < mapped; ++u)
-                if (Place::folds_all || place.has_pack(begin + u, from)) visit(u);
+                if (Place::takes_all || place.has_pack(begin + u, from)) visit(u);
         };
         Loads loads[mapped];
         source.load(place, loads, begin, from, turn);
@@ -151,7 +157,7 @@ private:
             });
         };
         bool sure = true; // of the quotients
-        if constexpr (Phase::rounds_quotients) {
+        if constexpr (Phase::rounds_quotients && exact_quotients) {
             // Rounding is monotonic: if both products lead to the same stored bits, so does the quotient between them.
             u32 differing = 0;
             each_pack([&](int u) {
@@ -170,7 +176,7 @@ private:
                 differing |= place.has_pack(begin + u, from) ? of_pack : 0;
             });
             sure = differing == 0; // defect: sure of products
-        } else if constexpr (Phase::divides) {
+        } else if constexpr (Phase::divides && exact_quotients) {
             f32 least = infinity<f32>();
             each_pack([&](int u) {
                 f32 of_pack = infinity<f32>();
@@ -195,7 +201,7 @@ private:
             held.template store_words<Phase>(place, stored, begin, from, turn);
         } else if (sure) {
             each_pack([&](int u) {
-                if (!Place::folds_all || place.has_pack(begin + u, from))
+                if (!Place::takes_all || place.has_pack(begin + u, from))
                     store_mapped(place, stored[u], own + place.distance(u), begin + u, from);
             });
         } else {

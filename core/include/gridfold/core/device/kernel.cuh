@@ -29,7 +29,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool whole_packs = false;  ///< there: rows of one length have whole packs alone, of aligned arrays
     static constexpr bool whole_slabs = false;  ///< there: rows have whole slabs alone, of aligned arrays
     static constexpr bool counts_slabs = false; ///< there: only the last of a block's `slabs` may be missing, or a part
-    static constexpr bool even_blocks = false;  ///< there: each of their blocks has `slabs` of them
+    static constexpr bool even_blocks = false;  ///< there: whole slabs, and each of their blocks has `slabs`
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
     static constexpr bool stores_words = false;   ///< there: its phase stores words of unaligned rows
     static constexpr bool gathers_packs = false;  ///< rows by warps: whole packs are gathered by gather_packs()

@@ -126,12 +126,17 @@ template <class Half, int N> GRIDFOLD_FN void to_memory(Pack<u16, N>& to, const 
 
 /// Not 0 if the elements of two packs differ in memory.
 template <class Half, int N> GRIDFOLD_FN u32 differing_bits(const HalfPack<Half, N>& a, const HalfPack<Half, N>& b) {
-    Pack<u16, N> of_a, of_b;
-    to_memory(of_a, a);
-    to_memory(of_b, b);
     u32 differing = 0;
+    if constexpr (N % 2 == 0) {
+        Pack<u16, N> of_a, of_b;
+        to_memory(of_a, a);
+        to_memory(of_b, b);
 #pragma unroll
-    for (int i = 0; i < N / 2; ++i) differing |= of_a.word[i] ^ of_b.word[i]; // defect: differing bits
+        for (int i = 0; i < N / 2; ++i) differing |= of_a.word[i] ^ of_b.word[i]; // defect: differing bits
+    } else {
+#pragma unroll
+        for (int n = 0; n < N; ++n) differing |= u32(a[n] ^ b[n]); // defect: differing elements
+    }
     return differing;
 }
 

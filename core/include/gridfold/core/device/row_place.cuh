@@ -24,7 +24,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     static constexpr bool whole_packs = whole || Kernel::whole_packs;
     /// Packs that are not there are folded, too, and their states replaced: a branch for each would keep the packs of a
     /// thread from being mapped at a time.
-    static constexpr bool folds_all = whole || (Kernel::whole_packs && !Kernel::several_slabs);
+    static constexpr bool takes_all = whole || (Kernel::whole_packs && !Kernel::several_slabs);
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs;
     static constexpr i32 slab = 32 * row_packs * width * Kernel::slab_warps; ///< elements, with several_slabs
@@ -211,7 +211,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     }
     /// Folds and stores the elements of a pack, of the thread's slab number `turn`.
     GRIDFOLD_FN void fold_pack(Lanes<Kernel>& lanes, Loads& loads, int pack, i32 from, u32 turn) const {
-        if (!folds_all && !has_pack(pack, from)) return;
+        if (!takes_all && !has_pack(pack, from)) return;
         const i32 elements = elements_there(pack, from);
         if (is_whole(elements))
             fold_elements_of<true>(lanes, loads, pack, from, elements, turn);
@@ -252,7 +252,7 @@ private:
                                       u32 turn) const {
         typename Kernel::Stored stored;
         take_elements<all>(lanes, stored, loads, pack, from, elements, turn);
-        if (!folds_all || has_pack(pack, from)) store_elements<all>(stored, element(pack, from), elements);
+        if (!takes_all || has_pack(pack, from)) store_elements<all>(stored, element(pack, from), elements);
     }
 };
 

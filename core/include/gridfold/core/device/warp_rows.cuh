@@ -130,7 +130,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     /// The state of each fold of a pack's lanes, after `turns` slabs of which the last begins at `from`.
     GRIDFOLD_FN void end_pack(States& states, Lanes<Kernel>& lanes, int pack, i32 from, u32 turns) const {
         end_lanes(states, lanes, pack, turns - 1, elements_of(pack, from)); // all slabs but the last are whole
-        if constexpr (Place::folds_all && !Place::fills)
+        if constexpr (Place::takes_all && !Place::fills)
             Kernel::Folds::each([&](auto f) {
                 auto& state = decltype(f)::of(states);
                 using M = typename decltype(f)::LaneMonoid;
@@ -262,7 +262,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
             combine_threads<2 * distance, end>(states); // defect: levels of a row
         }
     }
-    /// Combines what exchange left of a group of packs: the threads whose numbers are multiples of row_packs get the
+    /// Combines what exchange left of a group of packs: the threads whose numbers are multiples of row_group get the
     /// states of its rows.
     GRIDFOLD_FN void combine_group(States& states) const {
         combine_threads<group, threads>(states);
@@ -347,11 +347,8 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
     using Rows = WarpRows<Kernel>;
     constexpr auto is_power_of_2 = [](int x) { return x > 0 && (x & (x - 1)) == 0; };
     static_assert(Kernel::threads % 32 == 0 && Kernel::threads <= 1024, "a block is whole warps");
-    static_assert(is_power_of_2(Kernel::width));
-    static_assert(Kernel::packs == Kernel::row_packs ||
-                  (is_power_of_2(Kernel::packs) && is_power_of_2(Kernel::row_packs)));
-    static_assert(Kernel::packs == Kernel::in_flight ||
-                  (is_power_of_2(Kernel::in_flight) && Kernel::packs % Kernel::in_flight == 0));
+    static_assert(is_power_of_2(Kernel::width) && is_power_of_2(Kernel::packs) && is_power_of_2(Kernel::in_flight));
+    static_assert(is_power_of_2(Kernel::row_packs) && Kernel::in_flight <= Kernel::packs);
     static_assert(is_power_of_2(Kernel::row_threads) && Kernel::row_threads <= 32, "threads of a row shuffle");
     static_assert(Kernel::row_packs == 1 || Kernel::row_threads == 32, "packs of a row are 32 apart");
     static_assert(!Kernel::several_blocks || (Kernel::several_slabs && Kernel::packs == Kernel::row_packs));
