@@ -1,4 +1,8 @@
 // Kernels of held rows: they compile for every architecture, for each way of holding a row.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -15,7 +19,6 @@ namespace {
 
 using gf::cuda::Problems;
 using gf::cuda::RowFacts;
-using gf::cuda::Schedule;
 using gf::plan::SweepId;
 
 constexpr std::string_view graphs[] = {
@@ -74,6 +77,32 @@ TEST(EmitPhases, products_bound_quotients_whose_order_is_kept_until_they_are_rou
     EXPECT_FALSE(are_bounded("bf16(exp(q))", "")) << "errors of functions are not monotonic";
     EXPECT_FALSE(are_bounded("q", "")) << "products mostly differ in f32";
     EXPECT_FALSE(are_bounded("bf16(q)", ", z = q")) << "a result is not rounded";
+}
+
+TEST(EmitPhases, the_packs_of_a_thread_hold_rows_of_every_length) {
+    const auto is_power_of_2 = [](int x) { return std::has_single_bit(unsigned(x)); };
+    for (const std::string_view graph : graphs) {
+        const gf::Plan plan = joined(graph);
+        for (std::int64_t length = 1; length <= 4'200; ++length)
+            for (const int alignment : {1, int(std::gcd(length, std::int64_t{16}))}) {
+                RowFacts rows = rows_of(length, alignment);
+                rows.stored_alignment = alignment;
+                rows.packs_aligned = true;
+                const auto chosen = gf::cuda::for_held_rows(rows, plan, plan.sweeps[0], Problems::one);
+                if (!chosen) continue;
+                SCOPED_TRACE(std::string(graph) + " of " + std::to_string(length));
+                const std::int64_t slab = std::int64_t{chosen->row_threads} * chosen->row_packs * chosen->slab_warps *
+                                          chosen->width; // elements
+                ASSERT_GE(slab, std::min(length, gf::slab_elements));
+                ASSERT_TRUE(!chosen->whole_slabs || length % slab == 0);
+                ASSERT_TRUE(!chosen->whole_packs || length % chosen->width == 0);
+                ASSERT_LE(chosen->row_packs, 32);
+                ASSERT_EQ(chosen->packs % chosen->in_flight, 0);
+                ASSERT_TRUE(chosen->in_flight == chosen->packs || is_power_of_2(chosen->in_flight));
+                ASSERT_TRUE(chosen->packs == chosen->row_packs ||
+                            (is_power_of_2(chosen->packs) && is_power_of_2(chosen->row_packs)));
+            }
+    }
 }
 
 TEST(EmitPhases, a_function_of_elements_is_called_in_one_phase) {

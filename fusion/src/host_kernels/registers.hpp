@@ -17,7 +17,7 @@ template <class M> consteval bool is_ordered_number() {
 /// (bench/NOTES.md).
 template <class M, class E> inline constexpr bool has_whole_block = is_ordered_number<M>() && !is_bool<E>;
 
-/// True for sums, which only add to their State. (No fma: one that underflows to −0 would have made +0.)
+/// True for sums, which only add to their State.
 template <class M>
 inline constexpr bool is_total = requires(typename M::State s) { requires __is_base_of(Total<decltype(s.sum)>, M); };
 template <class M>
