@@ -35,17 +35,17 @@ struct Schedule {
     bool rest_at_once = false; ///< what is left of a batch is loaded at once, each slab predicated; else in halves
     bool tail_early = false;   ///< the tail (a partial slab) is loaded together with the slabs in flight
     // Of rows by warps (device/warp_rows.cuh).
-    int packs = 1;               ///< of a thread, of `width` elements
-    int row_threads = 32;        ///< threads that fold a row
-    int row_packs = 1;           ///< packs of a thread in one row
-    bool by_elements = false;    ///< unaligned arrays are not read in windows: these would take longer
-    bool several_slabs = false;  ///< blocks of rows have several slabs
-    int slabs = 1;               ///< most of a block
-    bool gathers_packs = false;  ///< arrays with the dims of a row's elements are read in packs
-    bool whole_packs = false;    ///< all rows have one length, whole packs, in aligned arrays
-    bool whole_slabs = false;    ///< … and whole slabs
-    bool counts_slabs = false;   ///< all rows have one length: only the last slab of a block may be missing, or a part
-    bool even_blocks = false;    ///< whole slabs, and each of their blocks has `slabs` of them
+    int packs = 1;              ///< of a thread, of `width` elements
+    int row_threads = 32;       ///< threads that fold a row
+    int row_packs = 1;          ///< packs of a thread in one row
+    bool by_elements = false;   ///< unaligned arrays are not read in windows: these would take longer
+    bool several_slabs = false; ///< blocks of rows have several slabs
+    int slabs = 1;              ///< most of a block
+    bool gathers_packs = false; ///< arrays with the dims of a row's elements are read in packs
+    bool whole_packs = false;   ///< all rows have one length, whole packs, in aligned arrays
+    bool whole_slabs = false;   ///< … and whole slabs
+    bool counts_slabs = false; ///< … of whole packs, and few slabs: a block has them unrolled, all whole but the last
+    bool even_blocks = false;  ///< whole slabs, and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
     // Of held rows (device/held_rows.cuh), besides.
     int slab_warps = 1;        ///< warps that share a slab

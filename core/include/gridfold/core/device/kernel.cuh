@@ -28,7 +28,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool several_slabs = false;  ///< there: blocks of rows may have several slabs
     static constexpr bool whole_packs = false;  ///< there: rows of one length have whole packs alone, of aligned arrays
     static constexpr bool whole_slabs = false;  ///< there: rows have whole slabs alone, of aligned arrays
-    static constexpr bool counts_slabs = false; ///< there: only the last of a block's `slabs` may be missing, or a part
+    static constexpr bool counts_slabs = false; ///< there: all of a block's `slabs` are whole, but the last
     static constexpr bool even_blocks = false;  ///< there: whole slabs, and each of their blocks has `slabs`
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
     static constexpr bool stores_words = false;   ///< there: its phase stores words of unaligned rows

@@ -5,7 +5,8 @@
 //   i64 elements, results    elements of a row, and the number of rows
 //   i64 part_blocks          blocks that fold a row, at most a thread block's warps; 1 without several_blocks
 // Without several_slabs a row has at most row_threads * row_packs * slab_warps * width elements; with it these are a
-// slab, and row_threads is 32.
+// slab, and row_threads is 32. packs and row_packs are powers of 2; where held rows take one row a thread and one slab,
+// they may be any number.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
