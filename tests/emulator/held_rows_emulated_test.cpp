@@ -260,7 +260,7 @@ TEST(HeldRows, of_packs_that_are_no_power_of_2) {
         {layer_norm, {2, 1'280}, 16, {}, true},     {deep, {3, 768}, 16, {}, true},
         {masked_softmax, {2, 1'536}, 16, {}, true}, {of_held, {5, 768}, 16, {}, true}};
     for (const HeldCase& given : cases) {
-        const cuda::Schedule& chosen = Subject(given).schedule();
+        const cuda::Schedule chosen = Subject(given).schedule();
         EXPECT_TRUE(chosen.whole_slabs) << given.text;
         EXPECT_FALSE(std::has_single_bit(unsigned(chosen.row_packs))) << given.text;
     }
@@ -275,7 +275,7 @@ TEST(HeldRows, of_whole_packs) {
         {layer_norm, {2, 32'784}, 16, {8}}};
     for (HeldCase& given : cases) given.aligned = true;
     for (const HeldCase& given : cases) {
-        const cuda::Schedule& chosen = Subject(given).schedule();
+        const cuda::Schedule chosen = Subject(given).schedule();
         EXPECT_TRUE(chosen.whole_packs && !chosen.whole_slabs) << given.text << given.extents.back();
     }
     expect_the_cpus_bits(cases);
