@@ -63,7 +63,7 @@ constexpr auto wide_and_narrow = "f(x: f64[i, k], u: u8[i, k]) let s = sum(x * f
 constexpr auto weighted_softmax = "f(x: bf16[i, k], w: bf16[i, k]) let z = f32(x); let e = exp(z - max(z over [k])); "
                                   "-> y = bf16(e / sum(e over [k]) * f32(w))";
 
-// Quotients next to where rounding to bfloat16 goes up or down, and of a divisor without a reciprocal that serves.
+// Quotients halfway between two bfloat16 numbers, and quotients by a sum too large for the fast division.
 constexpr auto midpoints =
     "f(x: f32[i, k]) let s = abs(sum(x over [k])) + 3.7; let u = x - floor(x) + 1.0; "
     "let m = (floor(u * 128.0) + 0.5) / 128.0; -> y = bf16(m * s / s), w = bf16(m / s * 3.0 - m)";

@@ -42,11 +42,12 @@ constexpr int most_warps_of_row = 32;  ///< a thread block's
 
 namespace {
 
-/// The packs of a thread of a warp that has so many elements of a row.
+/// The packs that each thread of a warp needs to have a row of so many elements, and true if the row fills them.
 int packs_of_thread(std::int64_t elements, int width) { return int((elements + 32 * width - 1) / (32 * width)); }
+bool fill_packs(std::int64_t elements, int width) { return elements % (std::int64_t{32} * width) == 0; }
 
-/// True if a quarter of the packs, of so many elements, that a warp has of such a short row would be empty. Wide packs
-/// are then faster than aligned ones, and elements than windows: sums of rows of 129 f32 446 → 372 us, five
+/// True if a warp would leave a quarter of its packs of `width` elements empty in such a short row. Wide packs are then
+/// faster than aligned ones, and elements than windows: sums of rows of 129 f32 446 → 372 us, five
 /// 1,054 → 604 (H100). Of `held` rows a warp has no more packs than it needs.
 bool has_empty_packs(const RowFacts& rows, int width, bool held) {
     const std::int64_t filled = held ? std::int64_t{32} * width * packs_of_thread(rows.longest, width)
@@ -74,7 +75,7 @@ void set_packs(Schedule& chosen, std::int64_t elements) {
     const int least = packs_of_thread(elements, chosen.width);
     if (std::has_single_bit(unsigned(least))) return;
     if (least <= std::max(chosen.in_flight, tuned::least_held_packs)) chosen.in_flight = least;
-    const bool fill = elements % (std::int64_t{32} * chosen.width) == 0;
+    const bool fill = fill_packs(elements, chosen.width);
     int dividing = chosen.in_flight;
     while (least % dividing != 0) dividing /= 2;
     if (fill && dividing * chosen.width >= tuned::least_in_flight) chosen.in_flight = dividing;
@@ -264,7 +265,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     // Of a thread, if a warp has a block to itself. It has one if rows of one slab fill its packs then, and no others.
     const int least = packs_of_thread(elements, width);
     const std::int64_t words = rows.slabs * least * words_of_pack;
-    const bool fill = !chosen.several_slabs && elements % (std::int64_t{32} * width) == 0;
+    const bool fill = !chosen.several_slabs && fill_packs(elements, width);
     const bool alone = fill && !std::has_single_bit(unsigned(least)) && words <= tuned::most_held_words;
     // Many problems of one launch would need room for the thread blocks of all at a time.
     const RowSharing& allowed = problems == Problems::one ? sharing : RowSharing{.cluster = sharing.cluster};
