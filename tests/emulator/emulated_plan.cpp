@@ -32,9 +32,11 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFa
                   : cuda::choose_schedule(plan, sweep);
         const bool boxes = schedule.course == cuda::Course::boxes;
         if (rows)
-            schedule = boxes ? cuda::for_boxes(rows->slabs, plan, sweep, cuda::Problems::one)
+            schedule = boxes ? cuda::for_columns(*rows, plan, sweep, cuda::Problems::one)
                              : cuda::for_rows(*rows, plan, sweep, schedule);
-        if (rows ? rows->alignment < 16 : !boxes) schedule = cuda::for_unaligned(plan, sweep, schedule);
+        const bool is_aligned = rows ? rows->alignment == 16 : boxes;
+        if (!is_aligned && schedule.course != cuda::Course::columns)
+            schedule = cuda::for_unaligned(plan, sweep, schedule);
         kernels.push_back(cuda::emit_cuda(plan, id, schedule));
     }
     return kernels;
@@ -69,7 +71,8 @@ void EmulatedPlan::set_launches(std::uint32_t launches) {
         const bool is_flat = !cuda::folds_parts(kernels_[s].schedule.course);
         const bool exchanges = workspaces_[s].size() > 1;
         const cuda::Schedule& schedule = kernels_[s].schedule;
-        const std::int64_t of_parts = schedule.cooperates ? blocks_[s] / schedule.cluster : orders_[s].parts;
+        const std::int64_t of_parts =
+            schedule.cooperates ? blocks_[s] / schedule.cluster : cuda::exchanging(kernels_[s], orders_[s]).parts;
         const std::size_t parts = is_flat ? 1 : exchanges ? std::size_t(of_parts) : 0;
         for (std::size_t part = 0; part < parts; ++part)
             workspaces_[s][part * ((workspaces_[s].size() - 1) / parts)] = launches;

@@ -460,11 +460,18 @@ TEST(EmitCuda, what_folds_nothing_takes_tiles_where_an_array_runs_across_the_row
 }
 
 /// The sweep's schedules: of rows of any length, of two a warp, of one a warp, and of several warps a row; and with
-/// windows.
+/// windows. Of two merged dims, of columns that are long, short, and of one lane.
 std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::SweepId id, Problems problems) {
     const gf::plan::Sweep& sweep = plan.sweeps[id];
     const gf::cuda::Schedule chosen = gf::cuda::choose_schedule(plan, sweep, problems, 5000);
     std::vector<gf::cuda::Schedule> all{chosen, gf::cuda::for_unaligned(plan, sweep, chosen)};
+    for (const auto& [slabs, lanes] : {std::pair{1000, 512}, {2, 32}, {1, 1}}) {
+        const gf::cuda::RowFacts parts{.slabs = slabs,
+                                       .columns = {.alignment = 16, .least_lanes = lanes, .most_lanes = lanes}};
+        if (chosen.course == gf::cuda::Course::boxes)
+            if (const auto of = gf::cuda::for_columns(parts, plan, sweep, problems); of.course != chosen.course)
+                all.push_back(of);
+    }
     for (const gf::cuda::RowFacts& rows :
          {gf::cuda::RowFacts{40, 1, 16}, gf::cuda::RowFacts{1500, 300, 2}, gf::cuda::RowFacts{20'000, 5000, 16}}) {
         const auto of_short = gf::cuda::for_rows(rows, plan, sweep, chosen);

@@ -144,9 +144,20 @@ private:
 /// The largest power of 2, at most 16, that divides n.
 int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::countr_zero(n), 4); }
 
+/// Adds the columns of a problem to the facts of all. Returns the alignment of their rows, where arrays are aligned; 1
+/// in domains so long that a launch would have too many tiles, if these were of few elements.
+int take_columns(ColumnFacts& columns, const FoldOrder& order, bool is_first) {
+    constexpr std::int64_t longest = std::int64_t{1} << 38; // elements: 128 for each of the tiles of a launch
+    if (order.slabs == 0 || order.rank != 2) return 16;
+    const std::int64_t lanes = order.lanes * order.blocks;
+    columns.least_lanes = is_first ? lanes : std::min(columns.least_lanes, lanes);
+    columns.most_lanes = std::max(columns.most_lanes, lanes);
+    return order.batch * order.batch_stride < longest ? alignment_of(std::uint64_t(order.extent[1])) : 1;
+}
+
 /// The facts of the bound rows. Arrays that are staged are aligned by Layout.
 RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
-    RowFacts facts{.alignment = 16, .stored_alignment = 16, .packs_aligned = true};
+    RowFacts facts{.alignment = 16, .stored_alignment = 16, .packs_aligned = true, .columns = {.alignment = 16}};
     for (std::size_t p = 0; p < bound.count; ++p) {
         const BoundProblem problem = problem_of(plan, bound, p);
         const FoldOrder order = fold_order(sweep, problem.extents);
@@ -155,20 +166,25 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         facts.shortest = p == 0 ? order.folded : std::min(facts.shortest, order.folded);
         facts.slabs = std::max(facts.slabs, (order.slabs + order.blocks - 1) / order.blocks);
         const int of_length = kept_dims(sweep).empty() ? 16 : alignment_of(std::uint64_t(order.folded));
+        const int of_columns = take_columns(facts.columns, order, p == 0);
         const auto bytes_of = [&](ArrayId a) {
             const BoundArray& array = problem.arrays[a.index()];
             return needs_memory(plan.arrays[a], array) ? 16 // by Layout
                                                        : alignment_of(reinterpret_cast<std::uintptr_t>(array.address));
         };
-        const auto lower = [&](int& least, ArrayId a) {
+        const auto lower = [&](int& least, ArrayId a, int of_part) {
             const int bytes = bytes_of(a);
             const int of_array = bytes < 16 ? std::max(bytes / int(size_of(plan.arrays[a].type)), 1) : 16;
-            least = std::min({least, of_length, of_array});
+            least = std::min({least, of_part, of_array});
         };
         facts.alignment = std::min(facts.alignment, of_length);
+        facts.columns.alignment = std::min(facts.columns.alignment, of_columns);
         for (const ArrayId a : loaded_arrays(sweep))
-            if (reads_in_order(plan, sweep, a)) lower(facts.alignment, a);
-        for (const Store& store : element_stores(sweep)) lower(facts.stored_alignment, store.array);
+            if (reads_in_order(plan, sweep, a)) {
+                lower(facts.alignment, a, of_length);
+                lower(facts.columns.alignment, a, of_columns);
+            }
+        for (const Store& store : element_stores(sweep)) lower(facts.stored_alignment, store.array, of_length);
         const bool is_one_dim = leading_kept_dims(sweep) + 1 == sweep.dims.size(); // of a row's elements
         for (const Instruction& i : sweep.code)
             if (i.opcode == Opcode::load && has_packs(i, plan, sweep))
@@ -179,10 +195,10 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
     return facts;
 }
 
-/// The schedule for the bound extents and addresses: rows have two courses, boxes two numbers of slabs in flight.
+/// The schedule for the bound extents and addresses: rows have two courses, and so have columns; boxes two numbers of
+/// slabs in flight.
 Schedule for_parts_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
-    if (chosen.course == Course::boxes)
-        return for_boxes(row_facts(plan, sweep, bound).slabs, plan, sweep, chosen.problems);
+    if (packs_results(chosen.course)) return for_columns(row_facts(plan, sweep, bound), plan, sweep, chosen.problems);
     return chosen.course == Course::rows ? for_rows(row_facts(plan, sweep, bound), plan, sweep, chosen) : chosen;
 }
 
@@ -279,7 +295,7 @@ bool reads_fast(const PlanLoader& loader, const LoadedPlan& loaded, const Bound&
         const Sweep& sweep = plan.sweeps[id];
         const Schedule& schedule = loaded.kernels[id]->emitted.schedule;
         if (schedule.strided != strided_arrays(plan, sweep)) return false; // defect: strided kernel
-        if (is_of_rows(schedule.course) || schedule.course == Course::boxes) {
+        if (folds_parts(schedule.course)) {
             Schedule wanted = for_sweep_of(plan, sweep, loaded.problems, 0, bound, sharing);
             wanted.resident = schedule.resident; // a kernel that spilled has fewer
             wanted.realigns = schedule.realigns;
@@ -334,10 +350,11 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
         for (std::size_t p = 0; p < count; ++p) {
             const FoldOrder order = order_of(loaded, s, problems, p);
             const std::size_t bytes = workspace_bytes(kernel, order, layout.blocks[s][p]);
+            const Exchanging exchange = exchanging(kernel, order);
             // Whole folds use any workspace alike, rows by warps none.
             WorkspaceForm form{layout.bytes};
             if (exchanges_by_part(kernel.schedule.course) || kernel.schedule.cooperates)
-                form = {layout.bytes, order.parts, order.blocks, order.slab_results, order.results};
+                form = {layout.bytes, exchange.parts, exchange.blocks, exchange.results, order.results};
             if (kernel.schedule.cooperates) form.bytes = bytes; // defect: form of groups
             if (one) layout.forms.push_back(form);
             if (one ? kernel.finishes : kernel.words > 0 && order.blocks > 1)

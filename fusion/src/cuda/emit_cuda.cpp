@@ -31,6 +31,7 @@ std::string course_text(Course course) {
     case Course::warp_rows: return detail::warp_rows_course_text();
     case Course::held_rows: return detail::held_rows_course_text();
     case Course::boxes: return detail::boxes_course_text();
+    case Course::columns: return detail::columns_course_text();
     case Course::tiles: return detail::tiles_course_text();
     }
     return "";
@@ -106,6 +107,7 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
             return schedule.threads / 32 / (order.blocks * schedule.slab_warps);
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
     }
+    if (schedule.course == Course::columns) return strips_of(schedule, order).sharing;
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
     const std::int64_t parts = std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
     // A tile has a multiple of `step` parts, so that each tile begins at a multiple of a thread's elements. Where fewer
@@ -115,6 +117,12 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     return parts < step ? parts : parts - parts % step;
 }
 
+Exchanging exchanging(const Kernel& kernel, const FoldOrder& order) {
+    if (kernel.schedule.course != Course::columns) return {order.parts, order.blocks, order.slab_results};
+    const Strips strips = strips_of(kernel.schedule, order);
+    return {order.batch * strips.count, strips.blocks, strips.packs * kernel.schedule.width};
+}
+
 std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     if (!folds_parts(kernel.schedule.course)) return grid(kernel, order.folded);
     // A block has an item of its own wherever blocks wait for each other, and in boxes: check_elements() leaves fewer
@@ -122,6 +130,9 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     constexpr std::int64_t most = 0x7fffffff;
     const int cluster = kernel.schedule.cluster;
+    const Exchanging strips = exchanging(kernel, order);
+    if (kernel.schedule.course == Course::columns && order.slabs > 0)
+        return std::clamp<std::int64_t>((strips.parts + each - 1) / each * strips.blocks, 1, most);
     const std::int64_t blocks = is_of_warps(kernel.schedule.course) ? cluster : order.blocks; // of a part
     return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, cluster,
                                     most / cluster * cluster); // defect: tiles
@@ -130,8 +141,9 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
     if (is_of_warps(kernel.schedule.course)) return; // it counts rows, in 64 bits
     // Kernels count slabs in 32 bits. Boxes have a thread block for each tile, of 512 elements on average or more.
+    // Columns of so many elements are folded as boxes.
     const std::int64_t limit =
-        kernel.schedule.course == Course::boxes ? std::int64_t{1} << 40 : kernel.schedule.slab() << 31;
+        packs_results(kernel.schedule.course) ? std::int64_t{1} << 40 : kernel.schedule.slab() << 31;
     if (elements < limit) return;
     throw InvalidBinding(
         fmt::format("{}a sweep over {} elements", whose, elements),
@@ -150,10 +162,10 @@ std::size_t workspace_bytes(const Kernel& kernel, const FoldOrder& order, std::i
         return sizeof(std::uint64_t) *
                std::size_t(blocks / schedule.cluster *
                            device::RowSlots::of_group(kernel.words, most_of_row(schedule), kernel.phases));
-    if (order.blocks == 1 || !exchanges_by_part(kernel.schedule.course)) return 0;
-    return sizeof(std::uint64_t) *
-           std::size_t(order.parts * // defect: parts' slots
-                       device::PartSlots::count(kernel.words, int(order.slab_results), order.blocks));
+    const Exchanging of = exchanging(kernel, order);
+    if (of.blocks == 1 || !exchanges_by_part(kernel.schedule.course)) return 0;
+    return sizeof(std::uint64_t) * std::size_t(of.parts * // defect: parts' slots
+                                               device::PartSlots::count(kernel.words, int(of.results), of.blocks));
 }
 
 } // namespace gf::cuda

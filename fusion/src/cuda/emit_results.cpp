@@ -10,7 +10,7 @@
 
 namespace gf::cuda {
 
-/// The packs of a thread's neighbouring results, in the course of boxes.
+/// The packs of a thread's neighbouring results.
 void Emitter::results() {
     std::vector<std::string> members;
     for (const Store& s : result_stores(sweep_)) {
@@ -47,7 +47,7 @@ void Emitter::yield_scalars(const std::vector<Yield>& yields) {
 
 void Emitter::finish_result() {
     const std::vector<Store> stores = result_stores(sweep_);
-    if (schedule_.course == Course::boxes) {
+    if (packs_results(schedule_.course)) {
         const auto in_order = std::ranges::count_if(stores, [&](const Store& s) { return is_flat(s, plan_, sweep_); });
         const bool by_coordinates = in_order < std::ssize(stores);
         out_.open("GRIDFOLD_FN void finish(const Folds::States<1>& s, i64{}, Results&{}, int{}) const {{",
@@ -66,7 +66,7 @@ void Emitter::store_results(const std::vector<Store>& stores) {
     for (const Store& s : stores) {
         const std::string name = code_.out_pointer(s.array), result = fmt::format("v{}", s.value);
         const DType type = code_.array(s.array).type;
-        if (is_flat(s, plan_, sweep_) && schedule_.course == Course::boxes)
+        if (is_flat(s, plan_, sweep_) && packs_results(schedule_.course))
             out_.line("to.{}[n] = {};", name, spell_to_pack(type, result));
         else
             out_.line("{}[{}] = {};", name,

@@ -31,6 +31,7 @@ std::string_view sweep_function(Course course) {
     case Course::warp_rows: return "sweep_warp_rows";
     case Course::held_rows: return "sweep_held_rows";
     case Course::boxes: return "sweep_boxes";
+    case Course::columns: return "sweep_columns";
     case Course::tiles: return "sweep_tiles";
     }
     return "";
@@ -108,7 +109,7 @@ void Emitter::structure() {
     arrays();
     if (schedule_.course != Course::held_rows) {
         stored(element_stores(sweep_));
-        if (schedule_.course == Course::boxes) results();
+        if (packs_results(schedule_.course)) results();
         folds();
     }
     prologue();
@@ -148,6 +149,7 @@ void Emitter::constants() {
     }
     number("rank", by_coordinates_ && !holds ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
     if (by_coordinates_ && is_of_warps(schedule_.course)) number("kept_dims", int(leading_kept_dims(sweep_)), 0);
+    number("lanes_each", schedule_.lanes_each, 1);
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
     number("cluster", schedule_.cluster, 1);
@@ -169,6 +171,8 @@ void Emitter::constants() {
     fact("counts_slabs", schedule_.counts_slabs);
     fact("even_blocks", schedule_.even_blocks);
     fact("several_blocks", schedule_.several_blocks);
+    fact("few_slabs", schedule_.few_slabs);
+    fact("one_lane", schedule_.one_lane);
     fact("rest_at_once", schedule_.rest_at_once);
     fact("tail_early", schedule_.tail_early);
     fact("prefetches", prefetches());

@@ -58,6 +58,7 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
     const std::int64_t elements = elements_of(plan.sweeps[sweep].dims, bound.extents);
     const FoldOrder order =
         folds_parts(kernel.schedule.course) ? fold_order(plan.sweeps[sweep], bound.extents) : FoldOrder();
+    const Strips strips = kernel.schedule.course == Course::columns ? strips_of(kernel.schedule, order) : Strips();
     const auto of_box = [&](std::int64_t value) { return order.slabs == 0 ? 0 : static_cast<std::uint64_t>(value); };
     std::vector<std::uint64_t> values;
     values.reserve(kernel.parameters.size());
@@ -78,6 +79,13 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
             case ParameterKind::box_extent: return of_box(order.extent[parameter.merged]);
             case ParameterKind::box_size: return of_box(coordinates_of_slab(order, parameter.merged));
             case ParameterKind::box_chunks: return of_box(chunks_of(order, parameter.merged));
+            case ParameterKind::rows: return of_box(order.extent[0]);
+            case ParameterKind::columns: return of_box(order.extent[1]);
+            case ParameterKind::slab_rows: return of_box(order.lanes);
+            case ParameterKind::strip_packs: return static_cast<std::uint64_t>(strips.packs);
+            case ParameterKind::strips: return static_cast<std::uint64_t>(strips.count);
+            case ParameterKind::together: return static_cast<std::uint64_t>(strips.together);
+            case ParameterKind::strip_blocks: return static_cast<std::uint64_t>(strips.blocks);
             case ParameterKind::row_extent:
             case ParameterKind::result_extent:
             case ParameterKind::extent: return static_cast<std::uint64_t>(bound.extents[parameter.dim.index()]);

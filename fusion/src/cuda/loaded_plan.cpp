@@ -116,9 +116,11 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Sche
         const std::lock_guard lock(mutex_);
         const auto strided = &Schedule::strided;
         const auto serves = [&](const Entry& e) {
-            const bool serves_all_rows = std::ranges::none_of(
-                e.plan->kernels, [](const auto& k) { return is_of_warps(k->emitted.schedule.course); });
-            if (e.plan->problems != problems || !serves_all_rows) return false; // defect: serves long rows
+            const bool serves_all = std::ranges::none_of(e.plan->kernels, [](const auto& k) {
+                const Course course = k->emitted.schedule.course;
+                return is_of_warps(course) || course == Course::columns;
+            });
+            if (e.plan->problems != problems || !serves_all) return false; // defect: serves long rows
             return std::ranges::equal(e.schedules.of_sweeps, schedules.of_sweeps, {}, strided,
                                       strided); // defect: same strides
         };
@@ -169,7 +171,7 @@ std::shared_ptr<const LoadedKernel> PlanLoader::with_most_resident(const Plan& p
     const int most = std::exchange(schedule.resident, 1);
     const std::shared_ptr<const LoadedKernel> least = load_one();
     schedule.resident = most;
-    const int allowed = schedule.course == Course::boxes ? spill_allowed(schedule) : 0; // of others not measured
+    const int allowed = packs_results(schedule.course) ? spill_allowed(schedule) : 0; // of others not measured
     while (kernel->facts.local_bytes > least->facts.local_bytes + allowed) {
         const int spilled = kernel->facts.local_bytes - least->facts.local_bytes;
         schedule = with_fewer_resident(schedule, kernel->facts.registers, spilled);

@@ -117,12 +117,16 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
     for (const Store& s : sweep.stores) all.push_back({.kind = stored, .array = s.array});
     for (const ValueId v : sweep.code.ids())
         if (sweep.code[v].opcode == Opcode::parameter) all.push_back({.kind = parameter, .value = v});
-    if (course != Course::boxes) all.push_back({.kind = elements});
+    if (!packs_results(course)) all.push_back({.kind = elements});
     if (course == Course::boxes) {
         for (const ParameterKind kind : {parts, slabs, sharing}) all.push_back({.kind = kind});
         for (const ParameterKind kind : {box_extent, box_size, box_chunks})
             for (int d = 0; d < merged_dims(sweep); ++d) all.push_back({.kind = kind, .merged = d});
     }
+    if (course == Course::columns)
+        for (const ParameterKind kind :
+             {rows, columns, slab_rows, strip_packs, strips, together, strip_blocks, sharing})
+            all.push_back({.kind = kind});
     if (folds_parts(course))
         for (const ParameterKind kind : {results, part_blocks}) all.push_back({.kind = kind});
     if (by_coordinates(plan, sweep)) {

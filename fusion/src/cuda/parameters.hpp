@@ -11,13 +11,15 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, held_rows.cuh, boxes.cuh, tiles.cuh).
+/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, held_rows.cuh, boxes.cuh, columns.cuh,
+/// tiles.cuh).
 enum class Course : std::uint8_t {
     flat,      ///< folds everything, or nothing
     rows,      ///< folds that keep the leading dims alone: a thread block folds each block of a row
     warp_rows, ///< the same: a warp folds each block of a row, or several short rows
     held_rows, ///< several phases of such folds: threads hold the rows' elements
     boxes,     ///< folds that keep any dims
+    columns,   ///< the same, of two merged dims: threads fold packs of columns
     tiles,     ///< folds nothing, and accesses an array whose memory runs across the domain's rows
 };
 
@@ -28,7 +30,9 @@ constexpr bool is_of_warps(Course course) { return course == Course::warp_rows |
 /// True for the courses of rows.
 constexpr bool is_of_rows(Course course) { return course == Course::rows || is_of_warps(course); }
 /// True where the thread blocks of one part exchange states, in memory of the part's own (device/exchange.cuh).
-constexpr bool exchanges_by_part(Course course) { return course == Course::rows || course == Course::boxes; }
+constexpr bool exchanges_by_part(Course course) { return folds_parts(course) && !is_of_warps(course); }
+/// True for the courses whose threads have neighbouring results, and finish them in packs.
+constexpr bool packs_results(Course course) { return course == Course::boxes || course == Course::columns; }
 
 /// The meaning of one kernel parameter.
 enum class ParameterKind : std::uint8_t {
@@ -44,10 +48,17 @@ enum class ParameterKind : std::uint8_t {
     parts,         ///< FoldOrder::parts
     slabs,         ///< FoldOrder::slabs
     part_blocks,   ///< FoldOrder::blocks
-    sharing,       ///< parts that a thread block folds at a time
+    sharing,       ///< parts, or strips, that a thread block folds at a time
     box_extent,    ///< along the merged dim `merged`: its extent
     box_size,      ///< … the coordinates of a slab
     box_chunks,    ///< … the number of slabs side by side
+    rows,          ///< the extent of the merged dim that is folded; as the following, in the course of columns
+    columns,       ///< of the one that is kept
+    slab_rows,     ///< FoldOrder::lanes
+    strip_packs,   ///< as in Strips, and so the following
+    strips,
+    together,
+    strip_blocks,
     scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
     workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
     host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait

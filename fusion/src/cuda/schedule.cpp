@@ -13,36 +13,23 @@ namespace gf::cuda {
 
 // As in sweep_sizes.hpp.
 namespace tuned {
-constexpr int least_width = 4;    ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
 constexpr int width_of_many = 8;  ///< 1,000 problems in blocks of 256 threads: five 15.9 → 12.9, sums 14.4 → 11.3
 constexpr int bytes_of_many = 64; ///< of a thread, in flight, in a large grid: five of 2,500 blocks 17.3 → 13.8
 constexpr int large_grid = 1200; ///< blocks; five of 1,000 in a large grid's blocks 13.1 → 14.8, of 1,280 15.6 → 15.4
 constexpr int threads_of_maps = 256;     ///< z-score's map of 2^30 B 526 → 508; 128 threads the same
 constexpr int slabs_of_functions = 4;    ///< of a block: log of 2^30 B 563 → 510, erf 726 → 588; 2x + 1 504 → 512
 constexpr int threads_of_two_wide = 768; ///< … that compute two functions of f64: expm1 and atan2 take 71 registers
-constexpr int narrow_words = 8;          ///< most words of a narrow lane; wide lanes leave room for one resident block
-constexpr int most_state_words = 128;    ///< words of a thread's lanes: a thread has at most 255 registers
 constexpr int bytes_in_flight = 32768; ///< of a block: f16 of 2^30 B in 8 slabs, not 4: 252 → 242; f32 gains nothing
 constexpr int wide_bytes_in_flight = 192; ///< of a thread with wide lanes: a dozen of 2^28 in 12 slabs 262 → 252
-constexpr int most_of_long_folds = 48;    ///< elements in flight: NVRTC 13.0 fails on 192 times 16 insertions (top_k)
-constexpr int most_in_flight = 16;        ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
 constexpr int most_at_once = 8;           ///< slabs; f16 of 4·10^6 B 3.90 → 3.14, but 16 of i8: 2^16 B 1.69 → 1.87
 constexpr int words_of_one_warp = 2;    ///< one warp collects up to 8 blocks a lane: 2^20 B 4.33 → 3.51 with the rest
 constexpr int words_of_two_each = 8;    ///< … and two of 3 to 8 words: five of 2^20 B 2.94 → 2.47
 constexpr int words_of_one_each = 32;   ///< states of two blocks with more words spill
 constexpr int registers_to_store = 128; ///< with 64 in blocks of 512 threads 5 of 100 random graphs spill
-constexpr int bytes_of_boxes = 128;     ///< of a thread, in flight: five of columns 305 → 293, of 3 302 → 265
-constexpr int bytes_of_narrow_boxes = 64;   ///< … where several blocks are resident: sums of f32 columns 254 → 249
-constexpr int box_windows_in_flight = 4;    ///< five of 2,049 × 131,071 bf16 569 → 473 with 4, not 2
-constexpr int words_of_resident_boxes = 16; ///< of a thread's states: with more, boxes of 64 registers spill
-constexpr int words_of_narrow_boxes = 4;    ///< of a thread's states
-constexpr int slabs_of_short_boxes =
-    int(least_slabs_of_box_block) - 1;  ///< of parts of one block: 64 × 64 f32 1,171 → 983
 constexpr int threads_of_rows = 768;    ///< resident threads wanted for rows: more spill; not measured yet
 constexpr int small_tile = 32;          ///< elements of a tile's side: a warp
 constexpr int large_tile = 64;          ///< with whole lines of 4-byte elements on both sides; not measured yet
 constexpr int bytes_of_large_tile = 16; ///< most bytes of an element of all arrays: a thread has 16; not measured yet
-constexpr int threads_of_many = 1024;   ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
 } // namespace tuned
 
 namespace {
@@ -88,31 +75,6 @@ int stored_bytes(const Plan& plan, const Sweep& sweep) {
 }
 
 } // namespace
-
-Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems) {
-    int words = 0; // of a position
-    for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
-    const int widest = widest_element(plan, sweep);
-    int width = std::clamp(tuned::load_bytes / widest, tuned::least_width, tuned::most_width);
-    while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
-    Schedule chosen{
-        .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
-    chosen.strided = strided_arrays(plan, sweep);
-    const int bytes = loaded_bytes(plan, sweep) * width;
-    if (bytes == 0) return chosen;
-    // As many resident blocks as a compilation without spills allows (PlanLoader), and the more bytes in flight the
-    // fewer these are; short parts want blocks.
-    const bool is_narrow = words * width <= tuned::words_of_narrow_boxes || slabs <= tuned::slabs_of_short_boxes;
-    const int wanted = is_narrow ? tuned::bytes_of_narrow_boxes : tuned::bytes_of_boxes;
-    const int room = (registers_of_thread / 2 - width * (words + words_of_place) - words_to_fold(sweep, width)) /
-                     words_in_flight(plan, sweep, width, words > tuned::narrow_words);
-    const int of_folds = folds_at_length(sweep) ? tuned::most_of_long_folds / width : tuned::most_in_flight;
-    chosen.in_flight = int(std::bit_floor(unsigned(std::max(std::min({wanted / bytes, room, of_folds}), 1))));
-    chosen.windows_in_flight = std::min(chosen.in_flight, tuned::box_windows_in_flight);
-    const bool fits = words * width <= tuned::words_of_resident_boxes || slabs <= tuned::slabs_of_short_boxes;
-    chosen.resident = std::max(tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads, 1);
-    return chosen;
-}
 
 TileFacts tile_facts(const Plan& plan, const Sweep& sweep) {
     TileFacts facts;

@@ -22,7 +22,7 @@ enum class Problems : std::uint8_t {
     many,
 };
 
-/// threads · width = slab_elements (order.hpp) in kernels that fold.
+/// threads · width = slab_elements (order.hpp) in kernels that fold, but for columns of one lane.
 struct Schedule {
     Problems problems = Problems::one;
     Course course = Course::flat;
@@ -47,6 +47,10 @@ struct Schedule {
     bool counts_slabs = false; ///< … of whole packs, and few slabs: a block has them unrolled, all whole but the last
     bool even_blocks = false;  ///< whole slabs, and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
+    // Of columns (device/columns.cuh).
+    int lanes_each = 1;     ///< lanes of a thread
+    bool few_slabs = false; ///< a block has at most `in_flight` slabs
+    bool one_lane = false;  ///< each column has one lane of one block
     // Of held rows (device/held_rows.cuh), besides.
     int slab_warps = 1;        ///< warps that share a slab
     int cluster = 1;           ///< thread blocks that share a row
@@ -76,7 +80,22 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 /// The schedule of boxes whose blocks fold at most `slabs` slabs.
 Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems);
 constexpr std::int64_t many_slabs = 1 << 20; ///< choose_schedule() assumes so many
-/// What is known of the rows of folds that keep the leading dims alone; of other parts, `slabs`.
+/// The columns that a thread block folds (device/columns.cuh).
+struct Strips {
+    std::int64_t packs = 1;    ///< of a row in a strip
+    std::int64_t count = 1;    ///< strips of a row
+    std::int64_t together = 1; ///< blocks of the order that one thread block folds
+    std::int64_t blocks = 1;   ///< thread blocks that fold a strip
+    std::int64_t sharing = 1;  ///< strips that a thread block folds side by side
+};
+Strips strips_of(const Schedule& schedule, const FoldOrder& order);
+/// What is known of the parts whose merged dims are one that is folded and, inside it, one that is kept.
+struct ColumnFacts {
+    int alignment = 1;            ///< of the rows of the arrays that are read in order, as in RowFacts
+    std::int64_t least_lanes = 1; ///< of a result, in all blocks: the fewest of a problem's
+    std::int64_t most_lanes = 1;  ///< … and the most
+};
+/// What is known of the rows of folds that keep the leading dims alone; of other parts, `slabs` and what says so.
 struct RowFacts {
     std::int64_t longest = 0;  ///< elements
     std::int64_t blocks = 0;   ///< of all rows
@@ -87,7 +106,10 @@ struct RowFacts {
     /// Arrays of has_packs() have no strides, and begin at multiples of 16 bytes. So do their packs: the last extent is
     /// a multiple of 16, or such an array has no other dim, and neither have a row's elements.
     bool packs_aligned = false;
+    ColumnFacts columns = {};
 };
+/// The schedule of such parts: of columns where rows are whole packs, else of boxes.
+Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep, Problems problems);
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {
     int across = -1;                 ///< −1: no array runs across the rows

@@ -31,7 +31,7 @@ constexpr int most_counted_slabs = 4;      ///< unrolled: layer norm of 32,000 f
 constexpr int least_held_packs = 3;        ///< in registers: softmax of 768 bf16 by one at a time 376 us
 constexpr int least_in_flight = 8;         ///< elements of a thread, in packs that rows fill
 constexpr int spill_of_held = 48; ///< bytes; layer norm of 64K f32 with 4, not with fewer resident blocks, 862 → 724 us
-constexpr int spill_of_rows = 16; ///< bytes; with 8, fewer resident blocks: five of 131,071 bf16 436 → 564 us
+constexpr int spill_of_rows = 16;   ///< bytes; with 8, fewer resident blocks: five of 131,071 bf16 436 → 564 us
 constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
 constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
 constexpr int most_shared_bytes = 200'000; ///< of a multiprocessor with 227 KiB, the rest is for states
@@ -356,7 +356,7 @@ int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {
 }
 
 int spill_allowed(const Schedule& schedule) {
-    if (schedule.course == Course::boxes) return tuned::spill_of_boxes;
+    if (packs_results(schedule.course)) return tuned::spill_of_boxes;
     if (schedule.course == Course::rows) return tuned::spill_of_rows;
     return schedule.course == Course::held_rows && schedule.several_slabs
                ? tuned::spill_of_held * schedule.threads / 256

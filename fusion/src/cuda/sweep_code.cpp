@@ -92,6 +92,13 @@ std::string SweepCode::type(const KernelParameter& p) const {
     case ParameterKind::box_extent:
     case ParameterKind::box_size:
     case ParameterKind::box_chunks:
+    case ParameterKind::rows:
+    case ParameterKind::columns:
+    case ParameterKind::slab_rows:
+    case ParameterKind::strip_packs:
+    case ParameterKind::strips:
+    case ParameterKind::together:
+    case ParameterKind::strip_blocks:
     case ParameterKind::stride: return "i64";
     case ParameterKind::scalars: return "Scalar*";
     case ParameterKind::workspace:
@@ -117,6 +124,13 @@ std::string SweepCode::name(const KernelParameter& p) const {
     case ParameterKind::box_extent: return fmt::format("merged_{}", p.merged);
     case ParameterKind::box_size: return fmt::format("box_{}", p.merged);
     case ParameterKind::box_chunks: return fmt::format("chunks_{}", p.merged);
+    case ParameterKind::rows: return "rows";
+    case ParameterKind::columns: return "columns";
+    case ParameterKind::slab_rows: return "slab_rows";
+    case ParameterKind::strip_packs: return "strip_packs";
+    case ParameterKind::strips: return "strips";
+    case ParameterKind::together: return "together";
+    case ParameterKind::strip_blocks: return "strip_blocks";
     case ParameterKind::stride: return stride(p.array, p.dim);
     case ParameterKind::scalars: return "scalars";
     case ParameterKind::workspace: return "workspace";

@@ -14,6 +14,13 @@ namespace tuned {
 inline constexpr int load_bytes = 16; ///< bytes of a load: f32 sums at 2^30 B reach 0.99 of the read ceiling
 inline constexpr int most_width = 16; ///< a slab of i8 in 128 threads
 inline constexpr int threads_of_functions = 2048; ///< resident threads of such maps: log 631 → 563, erf 848 → 726
+inline constexpr int least_width = 4; ///< f64 in blocks of 512 threads, not 1,024: 2^10 B 1.62 → 1.49, 2^26 19.3 → 18.7
+inline constexpr int narrow_words = 8; ///< most words of a narrow lane; wide lanes leave room for one resident block
+inline constexpr int most_state_words = 128; ///< words of a thread's lanes: a thread has at most 255 registers
+inline constexpr int most_of_long_folds =
+    48;                                   ///< elements in flight: NVRTC 13.0 fails on 192 times 16 insertions (top_k)
+inline constexpr int most_in_flight = 16; ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
+inline constexpr int threads_of_many = 1024; ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
 inline constexpr int own_registers = 16; ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
 } // namespace tuned
 

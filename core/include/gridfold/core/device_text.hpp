@@ -32,8 +32,10 @@ std::string_view row_blocks_text();
 std::string_view held_packs_text();
 std::string_view held_rows_text();
 std::string_view positions_text();
+std::string_view tile_states_text();
 std::string_view combine_positions_text();
 std::string_view boxes_text();
+std::string_view columns_text();
 std::string_view tiles_text();
 std::string_view real_text();
 std::string_view exponential_text();
@@ -60,7 +62,7 @@ inline std::string device_text() {
                    parts_text(), combine_text(), publish_text(), flat_text()});
 }
 
-/// The texts that follow in kernels that fold some dims: rows, rows by warps, held rows, or boxes.
+/// The texts that follow in kernels that fold some dims: rows, rows by warps, held rows, boxes, or columns.
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
 inline std::string warp_rows_course_text() {
     return joined({places_text(), exchange_text(), row_place_text(), warp_rows_text()});
@@ -69,7 +71,11 @@ inline std::string held_rows_course_text() {
     return warp_rows_course_text() + joined({divisor_text(), row_blocks_text(), held_packs_text(), held_rows_text()});
 }
 inline std::string boxes_course_text() {
-    return joined({places_text(), exchange_text(), positions_text(), combine_positions_text(), boxes_text()});
+    return joined(
+        {places_text(), exchange_text(), positions_text(), tile_states_text(), combine_positions_text(), boxes_text()});
+}
+inline std::string columns_course_text() {
+    return joined({places_text(), exchange_text(), positions_text(), tile_states_text(), columns_text()});
 }
 /// The text that follows in kernels that walk tiles.
 inline std::string tiles_course_text() { return std::string(tiles_text()); }

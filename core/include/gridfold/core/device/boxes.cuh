@@ -134,46 +134,11 @@ GRIDFOLD_FN i32 fold_tile(const Kernel& kernel, Positions<Kernel>& positions, co
     return lanes;
 }
 
-/// Finishes and writes one result.
-template <class Kernel> GRIDFOLD_FN void finish_one(const Kernel& kernel, const States<Kernel, 1>& states, i64 result) {
-    typename Kernel::Results to;
-    kernel.finish(states, result, to, 0);
-    Kernel::each_result([&](auto* p, const auto& pack) { p[result] = pack[0]; }, kernel, to); // defect: one result
-}
-
-/// Finishes and writes a thread's results, neighbours in packs. `first`: the number of the tile's first result.
-template <class Kernel>
-GRIDFOLD_FN void finish_results(const Kernel& kernel, const States<Kernel, Kernel::width>& states, i64 first,
-                                const OwnResults<Kernel>& own) {
-    constexpr int width = Kernel::width;
-    const i64 result = first + own.number[0];
-    // Positions of a lane are neighbours; other results are a block's threads apart.
-    const bool are_neighbours =
-        own.number[0] >= 0 && own.number[width - 1] == own.number[0] + width - 1; // defect: neighbours
-    typename Kernel::Results to;
-#pragma unroll
-    for (int n = 0; n < width; ++n)
-        if (own.number[n] >= 0) {
-            States<Kernel, 1> one;
-            Kernel::Folds::each([&](auto f) { f.of(one)[0] = f.of(states)[n]; });
-            if (are_neighbours)
-                kernel.finish(one, result + n, to, n);
-            else
-                finish_one(kernel, one, first + own.number[n]); // defect: finish result
-        }
-    if (are_neighbours)
-        Kernel::each_result(
-            [&](auto* p, const auto& pack) {
-                store_pack<true>(p + result, pack, width, is_aligned<width>(p + result));
-            },
-            kernel, to);
-}
-
 /// Folds tile `number` with the other blocks of its parts.
 template <class Kernel> GRIDFOLD_FN void sweep_tile(const Kernel& kernel, i64 number, i64 block) {
     constexpr int width = Kernel::width;
     const Tile<Kernel> tile(kernel, number);
-    const Exchange<Kernel> exchange(kernel, number, tile.box_results);
+    const Exchange<Kernel> exchange(kernel, number, tile.box_results, kernel.part_blocks);
     // Loaded early and used after the folds, so that its latency overlaps with them.
     const u32 last_tag = exchange.last_tag(kernel.part_blocks > 1);
     PositionPlace places[width];

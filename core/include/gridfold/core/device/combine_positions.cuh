@@ -1,80 +1,8 @@
 // Combining the positions of a tile: the lanes of each result through a block's shared memory, pairwise by number,
-// lowest bit first; then the blocks of a part through tagged slots, in the same way. Depends on exchange.cuh and
-// positions.cuh.
+// lowest bit first; then the blocks of a part through tagged slots, in the same way. Depends on tile_states.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
-
-/// A tile's states in shared memory, if they fit: all folds', by lane and result. The results of a lane lie in another
-/// order in each lane, so that the threads of a warp, which have neighbouring lanes or results, use all banks.
-template <class Kernel> struct TileStates {
-    static constexpr int words = Kernel::Folds::words;
-    static constexpr int states = int(slab_elements<Kernel>);
-    static constexpr bool fit = words * states <= 12288; // 48 KiB
-    using Memory = Shared<u32, fit ? words * states : 1, 1>;
-
-    i32 results;
-    u32 mixed; ///< the bits of a result's number that its lane changes
-
-    GRIDFOLD_FN explicit TileStates(i32 of_tile) : results(of_tile), mixed(u32(of_tile & -of_tile) - 1u) {}
-    GRIDFOLD_FN u32 slot(i32 lane, i32 result) const {
-        return u32(lane * results) + (u32(result) ^ (u32(lane) & mixed)); // defect: mixed slot
-    }
-    template <class F> GRIDFOLD_FN void put(F, u32 slot, const typename F::Monoid::State& state) const {
-        WordsOf<typename F::Monoid::State> of;
-        of.value = state;
-#pragma unroll
-        for (u32 i = 0; i < sizeof(of) / 4; ++i) Memory::put(u32(F::word + i) * states + slot, of.word[i]);
-    }
-    template <class F> GRIDFOLD_FN typename F::Monoid::State get(F, u32 slot) const {
-        WordsOf<typename F::Monoid::State> of;
-#pragma unroll
-        for (u32 i = 0; i < sizeof(of) / 4; ++i) of.word[i] = Memory::get(u32(F::word + i) * states + slot);
-        return of.value;
-    }
-};
-
-/// The results of a tile whose states a thread has after combine_lanes_of(), by state; −1: none.
-template <class Kernel> struct OwnResults {
-    i32 number[Kernel::width];
-};
-
-/// Combines the lanes 0, each, 2·each … of each result, whose states the threads have put into memory: each thread
-/// combines eight neighbours at a time, with a barrier for every three levels. Neighbouring threads get neighbouring
-/// results. All threads of the block must call it.
-template <class Kernel>
-GRIDFOLD_FN void combine_in_memory(const TileStates<Kernel>& memory, i32 lanes, i32 each,
-                                   States<Kernel, Kernel::width>& states, OwnResults<Kernel>& own) {
-    constexpr int group = 8;
-    const i32 results = memory.results;
-#pragma unroll 1
-    for (i32 distance = each; distance < lanes; distance *= group) { // defect: group distance
-        barrier();                                                   // defect: positions barrier
-        const i32 groups = (lanes + group * distance - 1) / (group * distance);
-#pragma unroll 1
-        for (i32 item = i32(thread_index()); item < groups * results; item += Kernel::threads) {
-            const i32 number = item / results, result = item - number * results, first = number * group * distance;
-            const i32 count = smaller((lanes - first + distance - 1) / distance, group); // defect: group count
-            Kernel::Folds::each([&](auto f) {
-                typename decltype(f)::Monoid::State of_lanes[group];
-#pragma unroll
-                for (int i = 0; i < group; ++i)
-                    if (i < count) of_lanes[i] = memory.get(f, memory.slot(first + i * distance, result));
-                reduce_thread<typename decltype(f)::Monoid>(of_lanes, count);
-                memory.put(f, memory.slot(first, result), of_lanes[0]);
-            });
-        }
-    }
-    barrier(); // defect: combined lanes barrier
-#pragma unroll
-    for (int n = 0; n < Kernel::width; ++n) {
-        const i32 result = i32(thread_index()) + n * Kernel::threads;
-        own.number[n] = result < results ? result : -1; // defect: own results
-        // Without a condition, so that no register holds the states before.
-        const u32 slot = memory.slot(0, smaller(result, results - 1));
-        Kernel::Folds::each([&](auto f) { f.of(states)[n] = memory.get(f, slot); });
-    }
-}
 
 /// States on their way from one thread to another, in two halves of a block's shared memory that are used in turn.
 template <class Kernel, class State> struct Passed {

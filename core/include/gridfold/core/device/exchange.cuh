@@ -14,16 +14,15 @@ template <class Kernel> constexpr bool is_kernel_of_parts() {
     return true;
 }
 
-/// The memory of one part.
+/// The memory of one part, whose states `part_blocks` thread blocks exchange.
 template <class Kernel> struct Exchange {
     static constexpr int words = Kernel::Folds::words;
     u64* memory;
     i32 results; ///< in the layout
 
-    GRIDFOLD_FN Exchange(const Kernel& kernel, i64 part, i32 part_results)
+    GRIDFOLD_FN Exchange(const Kernel& kernel, i64 part, i32 part_results, i64 part_blocks)
         : memory(kernel.workspace), results(part_results) {
-        if (kernel.part_blocks > 1)
-            memory += part * PartSlots::count(words, results, kernel.part_blocks); // defect: own
+        if (part_blocks > 1) memory += part * PartSlots::count(words, results, part_blocks); // defect: own
     }
 
     /// As Workspace::last_tag.

@@ -26,6 +26,10 @@ template <class M>
 inline constexpr bool offers_packs<M, Void<decltype(&M::template accumulate_pack<1>)>> =
     exact_in_any_order<M> && operand_count<M> == 1;
 
+template <class M, class = void> inline constexpr bool offers_pairs = false;
+template <class M>
+inline constexpr bool offers_pairs<M, Void<decltype(&M::template accumulate_pairs<2>)>> = offers_packs<M>;
+
 /// True if a monoid has a reduce_warp() of its own.
 template <class M, class = void> inline constexpr bool reduces_warps = false;
 template <class M>
@@ -117,6 +121,8 @@ template <class M, bool is_masked> struct FoldPolicy {
     static constexpr bool in_steps = !masked && offers_steps<M>; // defect: in steps
     /// Uses accumulate_pack for whole slabs.
     static constexpr bool in_packs = !masked && !in_steps && offers_packs<M>;
+    /// Uses accumulate_pairs for positions.
+    static constexpr bool in_pairs = in_packs && offers_pairs<M>;
     /// Elements may be assigned to lanes in any way: the fold uses their indices, never their turns.
     static constexpr bool shifts = joins && !offers_steps<M>;
 

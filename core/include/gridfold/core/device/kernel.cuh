@@ -31,6 +31,9 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool counts_slabs = false; ///< there: all of a block's `slabs` are whole, but the last
     static constexpr bool even_blocks = false;  ///< there: whole slabs, and each of their blocks has `slabs`
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
+    static constexpr int lanes_each = 1;          ///< columns: lanes of a thread; a power of 2
+    static constexpr bool few_slabs = false;      ///< there: a lane has at most `in_flight` rows
+    static constexpr bool one_lane = false;       ///< columns: each has one lane of one block
     static constexpr bool stores_words = false;   ///< there: its phase stores words of unaligned rows
     static constexpr bool gathers_packs = false;  ///< rows by warps: whole packs are gathered by gather_packs()
     static constexpr bool finishes = false;       ///< it folds or yields: one thread calls finish(states, tag) once

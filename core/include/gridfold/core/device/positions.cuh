@@ -81,9 +81,11 @@ template <class Kernel> GRIDFOLD_FN bool has_all(const SlabOfTile& slab, i32 own
 }
 GRIDFOLD_FN bool has_none(const SlabOfTile& slab, i32 own) { return own >= slab.elements; }
 
-/// The argument of a kernel's element() that folds and stores the element of position n of a thread.
-template <class Kernel> struct TakingPosition {
+/// The argument of a kernel's element() that folds and stores the element of position n of a thread. pairs: it leaves
+/// the elements of folds in pairs to what follows.
+template <class Kernel, bool pairs> struct TakingPosition {
     Positions<Kernel>& positions;
+    typename Kernel::Folds::template Packs<Kernel::width>& packs;
     typename Kernel::Stored& stored;
     i64 number; ///< its index along the folded dims
     int n;
@@ -91,7 +93,9 @@ template <class Kernel> struct TakingPosition {
     GRIDFOLD_FN i64 index() const { return number; }
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element x) const {
         auto& state = F::of(positions)[n];
-        if constexpr (F::of_block)
+        if constexpr (pairs && F::in_pairs)
+            F::of(packs)[n] = x;
+        else if constexpr (F::of_block)
             accumulate_in<typename F::LaneMonoid>(state, x, positions.template origins<F>()[n]);
         else
             accumulate_in<typename F::Monoid>(state, x, number); // defect: position index
@@ -126,13 +130,15 @@ template <class Kernel> GRIDFOLD_FN void clear_positions(Positions<Kernel>& posi
     });
 }
 
-/// Folds and stores the elements of a thread's positions in a slab; all: it has all of them.
-template <bool all, class Kernel>
+/// Folds and stores the elements of a thread's positions in a slab; all: it has all of them. pairs: in every slab, so
+/// that the states of pairs are seldom converted.
+template <bool all, bool pairs = false, class Kernel>
 GRIDFOLD_FN void fold_positions(const Kernel& kernel, Positions<Kernel>& positions,
                                 const PositionPlace (&places)[Kernel::width], const typename Kernel::Loads& loads,
                                 const SlabOfTile& slab, i32 own) {
     constexpr int width = Kernel::width;
     typename Kernel::Stored stored;
+    typename Kernel::Folds::template Packs<width> packs;
     const auto is_there = [&](int n) { return all || own + n < slab.elements; };
     if constexpr (Kernel::Folds::shares) {
         if (positions.folded[width - 1] == 0)
@@ -146,7 +152,12 @@ GRIDFOLD_FN void fold_positions(const Kernel& kernel, Positions<Kernel>& positio
 #pragma unroll
     for (int n = 0; n < width; ++n)
         if (is_there(n))
-            kernel.element(loads, TakingPosition<Kernel>{positions, stored, slab.index + places[n].lane, n});
+            kernel.element(loads,
+                           TakingPosition<Kernel, pairs>{positions, packs, stored, slab.index + places[n].lane, n});
+    Kernel::Folds::each([&](auto f) {
+        using F = decltype(f);
+        if constexpr (pairs && F::in_pairs) F::Monoid::accumulate_pairs(F::of(positions), F::of(packs));
+    });
     const i64 first = slab.first + own;
     const i32 count = slab.elements - own;
     Kernel::each_store([&](auto* p, auto& pack) { store_pack<all>(p + first, pack, count, kernel.stores_aligned); },

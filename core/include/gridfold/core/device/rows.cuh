@@ -67,7 +67,7 @@ template <class Kernel> GRIDFOLD_FN void fold_row(const Kernel& kernel, i64 numb
     if constexpr (Kernel::shifts) shift(row);
     const Edges<Kernel> edges(row);
     // Loaded early and used after the folds, so that its latency overlaps with them.
-    const Exchange<Kernel> exchange(kernel, number, 1);
+    const Exchange<Kernel> exchange(kernel, number, 1, kernel.part_blocks);
     const u32 last_tag = exchange.last_tag(row.blocks > 1);
     const i64 elements = fold_slabs(row, edges, lanes);
     if (ends) let_next_kernel_start();

@@ -44,6 +44,15 @@ template <class E, class A, bool smallest> struct ExtremeOfBf16 : Extreme<E, A, 
             for (int i = 0; i < N; ++i) s.value = Base::extreme(s.value, x[i]);
         }
     }
+    template <int N> GRIDFOLD_FN static void accumulate_pairs(State (&s)[N], const E (&x)[N]) {
+        for (int i = 0; i < N; i += 2) {
+            const u32 two =
+                extreme_of_bf16<smallest>(upper_halves(s[i].value, s[i + 1].value), // defect: pair of states
+                                          upper_halves(x[i], x[i + 1]));
+            s[i].value = from_bits(two << 16);
+            s[i + 1].value = from_bits(two & 0xffff0000u);
+        }
+    }
 };
 template <class E, class A> struct MinOfBf16 : ExtremeOfBf16<E, A, true> {};
 template <class E, class A> struct MaxOfBf16 : ExtremeOfBf16<E, A, false> {};

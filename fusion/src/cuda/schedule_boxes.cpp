@@ -1,0 +1,124 @@
+// See schedule.hpp: the schedules of boxes and of columns.
+#include <algorithm>
+#include <bit>
+
+#include <gridfold/fusion/order.hpp>
+
+#include "cuda/schedule.hpp"
+#include "cuda/sweep_sizes.hpp"
+
+namespace gf::cuda {
+
+// As in sweep_sizes.hpp.
+namespace tuned {
+constexpr int bytes_of_boxes = 128;         ///< of a thread, in flight: five of columns 305 → 293, of 3 302 → 265
+constexpr int bytes_of_narrow_boxes = 64;   ///< … where several blocks are resident: sums of f32 columns 254 → 249
+constexpr int box_windows_in_flight = 4;    ///< five of 2,049 × 131,071 bf16 569 → 473 with 4, not 2
+constexpr int words_of_resident_boxes = 16; ///< of a thread's states: with more, boxes of 64 registers spill
+constexpr int words_of_narrow_boxes = 4;    ///< of a thread's states
+constexpr int slabs_of_short_boxes =
+    int(least_slabs_of_box_block) - 1;      ///< of parts of one block: 64 × 64 f32 1,171 → 983
+constexpr int bytes_of_wide_columns = 256;  ///< of a thread, in flight: five of bf16 columns 149 → 144
+constexpr int packs_of_strip = 32;          ///< of many lanes; in 64 five of 4,096 bf16 columns 149 → 157, in 16 145
+constexpr int threads_of_small_tiles = 128; ///< of few lanes: five of 64 rows of 3,136 f32 in 512 259 → 340
+constexpr int lanes_of_small_tiles = 4;     ///< most, of a result in all blocks
+constexpr int most_lanes_each = 8; ///< of a thread of short columns: sums of 64 × 64 f32 843 → 251, five 2,123 → 517
+constexpr int words_of_lanes = 192; ///< … of the states that wait for others: five of 64 × 64 bf16 with 96 627 → 740
+constexpr int words_of_short_columns = 32; ///< of a thread's states: with more, 64 registers would spill
+constexpr int most_tile_words = 12288;     ///< TileStates::most_words (device/tile_states.cuh)
+} // namespace tuned
+
+Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems) {
+    int words = 0; // of a position
+    for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
+    const int widest = widest_element(plan, sweep);
+    int width = std::clamp(tuned::load_bytes / widest, tuned::least_width, tuned::most_width);
+    while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
+    Schedule chosen{
+        .problems = problems, .course = Course::boxes, .threads = int(slab_elements) / width, .width = width};
+    chosen.strided = strided_arrays(plan, sweep);
+    const int bytes = loaded_bytes(plan, sweep) * width;
+    if (bytes == 0) return chosen;
+    // As many resident blocks as a compilation without spills allows (PlanLoader), and the more bytes in flight the
+    // fewer these are; short parts want blocks.
+    const bool is_narrow = words * width <= tuned::words_of_narrow_boxes || slabs <= tuned::slabs_of_short_boxes;
+    const int wanted = is_narrow ? tuned::bytes_of_narrow_boxes : tuned::bytes_of_boxes;
+    const int room = (registers_of_thread / 2 - width * (words + words_of_place) - words_to_fold(sweep, width)) /
+                     words_in_flight(plan, sweep, width, words > tuned::narrow_words);
+    const int of_folds = folds_at_length(sweep) ? tuned::most_of_long_folds / width : tuned::most_in_flight;
+    chosen.in_flight = int(std::bit_floor(unsigned(std::max(std::min({wanted / bytes, room, of_folds}), 1))));
+    chosen.windows_in_flight = std::min(chosen.in_flight, tuned::box_windows_in_flight);
+    const bool fits = words * width <= tuned::words_of_resident_boxes || slabs <= tuned::slabs_of_short_boxes;
+    chosen.resident = std::max(tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads, 1);
+    return chosen;
+}
+
+Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep, Problems problems) {
+    const Schedule boxes = for_boxes(parts.slabs, plan, sweep, problems);
+    const ColumnFacts& columns = parts.columns;
+    if (merged_dims(sweep) != 2 || columns.alignment < boxes.width) return boxes;
+    Schedule chosen = boxes;
+    chosen.course = Course::columns;
+    int words = 0, widest = 0; // of a position's states
+    for (const Fold& f : sweep.folds) {
+        const int of_fold = f.monoid->state_words(f.element, f.accumulator);
+        words += of_fold;
+        widest = std::max(widest, of_fold);
+    }
+    words *= chosen.width;
+    widest *= chosen.width;
+    const bool is_short = parts.slabs <= tuned::slabs_of_short_boxes;
+    const auto waiting = [&](int lanes) { return words * int(std::bit_width(unsigned(lanes))); };
+    const auto has_two = [&](int lanes) {
+        return lanes <= columns.least_lanes && lanes <= tuned::most_lanes_each &&
+               waiting(lanes) <= tuned::words_of_lanes;
+    };
+    while (is_short && has_two(2 * chosen.lanes_each)) chosen.lanes_each *= 2;
+    chosen.one_lane = columns.most_lanes == 1;
+    chosen.threads /= chosen.lanes_each;
+    if (columns.most_lanes <= tuned::lanes_of_small_tiles) chosen.threads = tuned::threads_of_small_tiles;
+    // Lanes combine in shared memory one fold at a time, and thread blocks at least two at a time.
+    while (!chosen.one_lane && widest * chosen.threads > tuned::most_tile_words) {
+        chosen.lanes_each *= 2;
+        chosen.threads /= 2;
+    }
+    if (chosen.threads < 32 || 2 * words * tuned::packs_of_strip > tuned::most_tile_words) return boxes;
+    const bool one_each = chosen.lanes_each == 1, is_wide = words > tuned::words_of_resident_boxes;
+    const bool fits = one_each && (is_short ? words <= tuned::words_of_short_columns : !is_wide);
+    chosen.resident = std::max(tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads, 1);
+    const int bytes = loaded_bytes(plan, sweep) * chosen.width;
+    if (is_wide && bytes * chosen.in_flight == tuned::bytes_of_boxes)
+        chosen.in_flight *= tuned::bytes_of_wide_columns / tuned::bytes_of_boxes;
+    chosen.few_slabs = parts.slabs <= chosen.in_flight;
+    if (chosen.few_slabs) chosen.in_flight = int(std::bit_ceil(std::uint64_t(std::max<std::int64_t>(parts.slabs, 1))));
+    return chosen;
+}
+
+Strips strips_of(const Schedule& schedule, const FoldOrder& order) {
+    if (order.slabs == 0) return {};
+    const std::int64_t packs = order.extent[1] / schedule.width, threads = schedule.threads;
+    const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t(order.blocks)));
+    // The packs of a strip for which the threads suffice if a thread block folds so many blocks.
+    const auto most_packs = [&](std::int64_t together) {
+        return threads / ((together * order.lanes + schedule.lanes_each - 1) / schedule.lanes_each);
+    };
+    const std::int64_t wanted = std::max<std::int64_t>(tuned::packs_of_strip, most_packs(blocks));
+    const std::int64_t most = std::min(most_packs(1), wanted), least = (packs + most - 1) / most; // strips
+    Strips best;
+    std::int64_t best_count = 0, best_at_once = 0;
+    for (std::int64_t count = least; count <= 2 * least; ++count) { // with the fewest thread blocks in all
+        const std::int64_t of_strip = (packs + count - 1) / count;
+        std::int64_t together = 1;
+        while (together < blocks && of_strip <= most_packs(2 * together)) together *= 2;
+        const std::int64_t sharing = blocks == 1 && count == 1 ? most_packs(1) / of_strip : 1;
+        const std::int64_t at_once = together * sharing;
+        if (best_count > 0 && at_once * best_count <= best_at_once * count) continue;
+        best_count = count;
+        best_at_once = at_once;
+        best = {of_strip, (packs + of_strip - 1) / of_strip, together, (order.blocks + together - 1) / together,
+                sharing};
+    }
+    return best;
+}
+
+} // namespace gf::cuda

@@ -1,0 +1,144 @@
+// The course of columns (columns.cuh) in the emulator against the CPU backend, by bits.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gridfold/fusion/executable.hpp>
+#include <gridfold/fusion/fuse.hpp>
+#include <gridfold/fusion/order.hpp>
+#include <gridfold/ops/text.hpp>
+#include <gtest/gtest.h>
+
+#include "bound_case.hpp"
+#include "emulated_plan.hpp"
+#include "subject.hpp"
+
+namespace gf::emulator {
+namespace {
+
+/// A graph whose sweeps fold columns, and the extents of its first launch.
+struct ColumnsCase {
+    const char* text;
+    std::vector<std::int64_t> extents;
+};
+
+constexpr auto sums = "f(x: f32[i, j]) -> s = sum(x over [i])";
+constexpr auto halves = "f(x: bf16[i, j]) -> s = sum(x over [i]), high = max(x over [i]), low = f32(min(x over [i]))";
+constexpr auto doubles = "f(x: f64[i, j]) -> v = variance(x over [i]), at = argmin(x over [i])";
+constexpr auto several =
+    "f(x: f32[i, j], w: f32[j], m: bool[i, j]) let y = x * w; -> s = sum(y over [i]), at = argmax(y over [i]), "
+    "v = variance(f64(x) over [i]), t = sum(x where m over [i]), n = count(x where m over [i]), y = y, "
+    "k = sum(x * f32(index(i)) over [i])";
+constexpr auto batches = "f(x: f32[b, i, j], w: f32[b, i]) -> s = sum(x * w over [i]), at = argmax(x over [i]), "
+                         "z[j, i, b] = x + f32(1), m[j, b] = mean(x over [i])";
+constexpr auto batches_of_bytes = "f(x: u8[b, i, j]) -> s = sum(x over [i]), v = variance(x over [i])";
+
+/// The plan of a case, its kernels, and the CPU's executable.
+class Subject {
+public:
+    explicit Subject(const ColumnsCase& given)
+        : given_(given), graph_(parse(given.text)), plan_(fuse(graph_)), reference_(compile(graph_, {.device = "cpu"})),
+          kernels_(kernels_of(plan_, facts_of(order()))) {}
+
+    FoldOrder order() const { return fold_order(plan_.sweeps[SweepId(0)], given_.extents); }
+    std::vector<std::string> sources() const {
+        std::vector<std::string> sources;
+        for (const cuda::Kernel& kernel : kernels_) sources.push_back(kernel.source);
+        return sources;
+    }
+    /// Launches twice with the case's extents, then with one row more, with few rows, and without rows, in aligned
+    /// memory. A kernel for columns of one lane keeps their number of rows, but for none.
+    std::optional<std::string> what_is_wrong(const HostModule& module, std::size_t first_entry) const {
+        EmulatedPlan emulated(plan_, kernels_, module, first_entry);
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            oracle::Case test{seed, graph_, given_.extents};
+            std::int64_t& rows = test.extents[test.extents.size() - 2];
+            if (!schedule().one_lane) rows = seed == 3 ? rows + 1 : seed == 4 ? rows / 5 + 1 : rows;
+            if (seed == 5 && given_.text == sums) rows = 0;
+            while (!is_aligned(BoundCase(plan_, test, inputs_of(test)))) test.seed += 4;
+            const oracle::Inputs inputs = inputs_of(test);
+            const BoundCase bound(plan_, test, inputs);
+            try {
+                const auto scalars = emulated.run(bound.bound(), all_orders[seed % std::size(all_orders)], seed, 100);
+                if (auto wrong = difference(run(reference_, test, inputs), bound.results(scalars)))
+                    return fmt::format("launch {}: {}", seed, *wrong);
+            } catch (const std::exception& error) {
+                return fmt::format("launch {}: {}", seed, error.what());
+            }
+        }
+        return {};
+    }
+    std::string name() const { return fmt::format("{} of {}", given_.text, fmt::join(given_.extents, " x ")); }
+    std::size_t kernels() const { return kernels_.size(); }
+    const cuda::Schedule& schedule() const { return kernels_.front().schedule; }
+
+private:
+    static cuda::RowFacts facts_of(const FoldOrder& order) {
+        const std::int64_t lanes = order.lanes * order.blocks;
+        return {.slabs = (order.slabs + order.blocks - 1) / order.blocks,
+                .columns = {.alignment = 8, .least_lanes = lanes, .most_lanes = lanes}};
+    }
+    static bool is_aligned(const BoundCase& of) {
+        return std::ranges::all_of(of.bound().arrays, [](const BoundArray& array) {
+            return reinterpret_cast<std::uintptr_t>(array.address) % 16 == 0;
+        });
+    }
+
+    ColumnsCase given_;
+    Graph graph_;
+    Plan plan_;
+    Executable reference_;
+    std::vector<cuda::Kernel> kernels_;
+};
+
+void expect_the_cpus_bits(const std::vector<ColumnsCase>& cases) {
+    if (host_compiler().empty()) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
+    std::vector<std::unique_ptr<Subject>> subjects;
+    std::vector<std::string> sources;
+    for (const ColumnsCase& given : cases) {
+        subjects.push_back(std::make_unique<Subject>(given));
+        EXPECT_EQ(subjects.back()->schedule().course, cuda::Course::columns) << subjects.back()->name();
+        for (std::string& source : subjects.back()->sources()) sources.push_back(std::move(source));
+    }
+    const HostModule module(sources);
+    std::size_t entry = 0;
+    for (const auto& subject : subjects) {
+        if (const auto wrong = subject->what_is_wrong(module, entry))
+            ADD_FAILURE() << subject->name() << "\n" << *wrong;
+        entry += subject->kernels();
+    }
+}
+
+TEST(Columns, of_many_lanes) {
+    expect_the_cpus_bits({{sums, {9'000, 8}}, {several, {700, 64}}, {halves, {1'300, 24}}, {doubles, {2'000, 12}}});
+}
+
+TEST(Columns, of_many_blocks) {
+    expect_the_cpus_bits({{sums, {5'700, 64}}, {several, {2'100, 128}}, {doubles, {5'200, 64}}});
+}
+
+TEST(Columns, of_blocks_that_a_thread_block_folds_together) {
+    expect_the_cpus_bits({{sums, {140, 1'024}},
+                          {halves, {270, 1'504}},
+                          {several, {200, 768}},
+                          {sums, {150, 2'304}},
+                          {several, {210, 1'032}}});
+}
+
+TEST(Columns, of_one_lane) {
+    expect_the_cpus_bits({{sums, {7, 4'096}}, {several, {1, 72}}, {batches, {3, 5, 2'112}}, {halves, {3, 1'032}}});
+}
+
+TEST(Columns, of_batches) {
+    expect_the_cpus_bits({{batches, {5, 3, 16}},
+                          {batches, {3, 100, 64}},
+                          {batches, {2, 300, 136}},
+                          {batches_of_bytes, {9, 40, 8}},
+                          {batches_of_bytes, {2, 75, 1'544}}});
+}
+
+} // namespace
+} // namespace gf::emulator
