@@ -144,15 +144,16 @@ private:
 /// The largest power of 2, at most 16, that divides n.
 int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::countr_zero(n), 4); }
 
-/// Adds the columns of a problem to the facts of all. Returns the alignment of their rows, where arrays are aligned; 1
-/// in domains so long that a launch would have too many tiles, if these were of few elements.
-int take_columns(ColumnFacts& columns, const FoldOrder& order, bool is_first) {
-    constexpr std::int64_t longest = std::int64_t{1} << 38; // elements: 128 for each of the tiles of a launch
+/// Adds a problem's columns to the facts of all. Returns the alignment of the rows of columns, if arrays are
+/// aligned; or 1, for boxes, in domains of 2^38 elements and more: tiles may have as few as 128, and a launch has at
+/// most 2^31.
+int take_columns(ColumnFacts& columns, const FoldOrder& order) {
+    constexpr std::int64_t too_long = std::int64_t{1} << 38;
     if (order.slabs == 0 || order.rank != 2) return 16;
     const std::int64_t lanes = order.lanes * order.blocks;
-    columns.least_lanes = is_first ? lanes : std::min(columns.least_lanes, lanes);
+    columns.least_lanes = columns.least_lanes == 0 ? lanes : std::min(columns.least_lanes, lanes);
     columns.most_lanes = std::max(columns.most_lanes, lanes);
-    return order.batch * order.batch_stride < longest ? alignment_of(std::uint64_t(order.extent[1])) : 1;
+    return order.batch * order.batch_stride < too_long ? alignment_of(std::uint64_t(order.extent[1])) : 1;
 }
 
 /// The facts of the bound rows. Arrays that are staged are aligned by Layout.
@@ -166,7 +167,7 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         facts.shortest = p == 0 ? order.folded : std::min(facts.shortest, order.folded);
         facts.slabs = std::max(facts.slabs, (order.slabs + order.blocks - 1) / order.blocks);
         const int of_length = kept_dims(sweep).empty() ? 16 : alignment_of(std::uint64_t(order.folded));
-        const int of_columns = take_columns(facts.columns, order, p == 0);
+        const int of_columns = take_columns(facts.columns, order);
         const auto bytes_of = [&](ArrayId a) {
             const BoundArray& array = problem.arrays[a.index()];
             return needs_memory(plan.arrays[a], array) ? 16 // by Layout
@@ -357,7 +358,7 @@ Layout lay_out(const LoadedPlan& loaded, const Bound& problems) {
                 form = {layout.bytes, exchange.parts, exchange.blocks, exchange.results, order.results};
             if (kernel.schedule.cooperates) form.bytes = bytes; // defect: form of groups
             if (one) layout.forms.push_back(form);
-            if (one ? kernel.finishes : kernel.words > 0 && order.blocks > 1)
+            if (one ? kernel.finishes : kernel.words > 0 && exchange.blocks > 1)
                 layout.workspaces[s][p] = take(layout.bytes, bytes); // defect: workspace
         }
     }

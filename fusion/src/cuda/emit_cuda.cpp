@@ -130,9 +130,10 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     constexpr std::int64_t most = 0x7fffffff;
     const int cluster = kernel.schedule.cluster;
-    const Exchanging strips = exchanging(kernel, order);
-    if (kernel.schedule.course == Course::columns && order.slabs > 0)
+    if (kernel.schedule.course == Course::columns && order.slabs > 0) {
+        const Exchanging strips = exchanging(kernel, order);
         return std::clamp<std::int64_t>((strips.parts + each - 1) / each * strips.blocks, 1, most);
+    }
     const std::int64_t blocks = is_of_warps(kernel.schedule.course) ? cluster : order.blocks; // of a part
     return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, cluster,
                                     most / cluster * cluster); // defect: tiles
@@ -141,7 +142,7 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
     if (is_of_warps(kernel.schedule.course)) return; // it counts rows, in 64 bits
     // Kernels count slabs in 32 bits. Boxes have a thread block for each tile, of 512 elements on average or more.
-    // Columns of so many elements are folded as boxes.
+    // Columns of 2^38 elements and more are folded as boxes (device_side.cpp).
     const std::int64_t limit =
         packs_results(kernel.schedule.course) ? std::int64_t{1} << 40 : kernel.schedule.slab() << 31;
     if (elements < limit) return;

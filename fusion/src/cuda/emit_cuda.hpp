@@ -50,10 +50,11 @@ std::vector<std::string> compiler_options(bool fast_math);
 int most_of_row(const Schedule& schedule);
 /// Throws InvalidBinding if the domain has more elements than a launch can visit; the message begins with `whose`.
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose = {});
-/// The parts of a sweep whose thread blocks exchange states, those of one part, and its results: of the order, or of
-/// strips of columns.
+/// The groups of thread blocks that exchange states. A group folds a part; in the course of columns, a strip.
 struct Exchanging {
-    std::int64_t parts = 0, blocks = 1, results = 0;
+    std::int64_t parts = 0;   ///< groups
+    std::int64_t blocks = 1;  ///< thread blocks of a group
+    std::int64_t results = 0; ///< of a group
 };
 Exchanging exchanging(const Kernel& kernel, const FoldOrder& order);
 /// Blocks of a launch over this many elements; at least 1 (a sweep over no elements still finishes).

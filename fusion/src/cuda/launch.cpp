@@ -75,7 +75,9 @@ std::vector<std::uint64_t> parameter_values(const Plan& plan, SweepId sweep, con
             case ParameterKind::parts: return static_cast<std::uint64_t>(order.parts);
             case ParameterKind::slabs: return static_cast<std::uint64_t>(order.slabs);
             case ParameterKind::part_blocks: return static_cast<std::uint64_t>(order.blocks);
-            case ParameterKind::sharing: return static_cast<std::uint64_t>(parts_of_tile(kernel, order));
+            case ParameterKind::sharing:
+                return static_cast<std::uint64_t>(
+                    kernel.schedule.course == Course::columns ? strips.sharing : parts_of_tile(kernel, order));
             case ParameterKind::box_extent: return of_box(order.extent[parameter.merged]);
             case ParameterKind::box_size: return of_box(coordinates_of_slab(order, parameter.merged));
             case ParameterKind::box_chunks: return of_box(chunks_of(order, parameter.merged));

@@ -52,13 +52,13 @@ enum class ParameterKind : std::uint8_t {
     box_extent,    ///< along the merged dim `merged`: its extent
     box_size,      ///< … the coordinates of a slab
     box_chunks,    ///< … the number of slabs side by side
-    rows,          ///< the extent of the merged dim that is folded; as the following, in the course of columns
-    columns,       ///< of the one that is kept
-    slab_rows,     ///< FoldOrder::lanes
-    strip_packs,   ///< as in Strips, and so the following
-    strips,
-    together,
-    strip_blocks,
+    rows,          ///< in the course of columns: the extent of the merged dim that is folded
+    columns,       ///< … of the one that is kept
+    slab_rows,     ///< … FoldOrder::lanes
+    strip_packs,   ///< … Strips::packs
+    strips,        ///< … Strips::count
+    together,      ///< … Strips::together
+    strip_blocks,  ///< … Strips::blocks
     scalars,   ///< a pointer: device memory of 16 bytes for each of Plan::scalars: {value's bytes zero-extended, empty}
     workspace, ///< a pointer: device memory of workspace_bytes() for this sweep, zero before its first launch
     host,      ///< a pointer: mapped memory of 24 bytes for each of Plan::scalars; null if the host does not wait

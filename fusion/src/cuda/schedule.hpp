@@ -1,7 +1,8 @@
 // A sweep's schedule: how its kernel walks the domain (threads, width, slabs in flight). It tunes for a GPU and changes
 // no bit. It follows from the plan, from the alignment and the strides of the bound arrays, for rows from their length
-// and number, and for many problems from the number of their blocks. That for one problem and aligned, contiguous
-// arrays is chosen, and compiled, when the plan is built.
+// and number, for columns from their lanes and slabs, and for many problems from the number of their blocks. One that
+// suits aligned, contiguous arrays of any extents is chosen, and compiled, when the plan is built; what is bound may
+// want another.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ enum class Problems : std::uint8_t {
     many,
 };
 
-/// threads · width = slab_elements (order.hpp) in kernels that fold, but for columns of one lane.
+/// threads · width · lanes_each = slab_elements (order.hpp) in kernels that fold; but columns of few lanes have small
+/// thread blocks.
 struct Schedule {
     Problems problems = Problems::one;
     Course course = Course::flat;
@@ -92,10 +94,10 @@ Strips strips_of(const Schedule& schedule, const FoldOrder& order);
 /// What is known of the parts whose merged dims are one that is folded and, inside it, one that is kept.
 struct ColumnFacts {
     int alignment = 1;            ///< of the rows of the arrays that are read in order, as in RowFacts
-    std::int64_t least_lanes = 1; ///< of a result, in all blocks: the fewest of a problem's
-    std::int64_t most_lanes = 1;  ///< … and the most
+    std::int64_t least_lanes = 0; ///< of a result, in all blocks: the fewest of a problem's; 0: no problem has any
+    std::int64_t most_lanes = 0;  ///< … and the most
 };
-/// What is known of the rows of folds that keep the leading dims alone; of other parts, `slabs` and what says so.
+/// What is known of the rows of folds that keep the leading dims alone; of other parts only `slabs` and `columns`.
 struct RowFacts {
     std::int64_t longest = 0;  ///< elements
     std::int64_t blocks = 0;   ///< of all rows

@@ -2,6 +2,12 @@
 #include <algorithm>
 #include <bit>
 
+#include <gridfold/core/device/prelude.cuh>
+
+#include <gridfold/core/device/slots.cuh>
+
+#include <gridfold/core/device/places.cuh>
+
 #include <gridfold/fusion/order.hpp>
 
 #include "cuda/schedule.hpp"
@@ -25,7 +31,10 @@ constexpr int lanes_of_small_tiles = 4;     ///< most, of a result in all blocks
 constexpr int most_lanes_each = 8; ///< of a thread of short columns: sums of 64 × 64 f32 843 → 251, five 2,123 → 517
 constexpr int words_of_lanes = 192; ///< … of the states that wait for others: five of 64 × 64 bf16 with 96 627 → 740
 constexpr int words_of_short_columns = 32; ///< of a thread's states: with more, 64 registers would spill
-constexpr int most_tile_words = 12288;     ///< TileStates::most_words (device/tile_states.cuh)
+constexpr int least_threads = 32;
+constexpr int shared_bytes = 232'448;      ///< of a multiprocessor
+constexpr int reserved_bytes = 1024;       ///< … for each thread block
+constexpr std::int64_t strips_to_try = 16; ///< more than the fewest
 } // namespace tuned
 
 Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems) {
@@ -57,39 +66,45 @@ Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep
     const Schedule boxes = for_boxes(parts.slabs, plan, sweep, problems);
     const ColumnFacts& columns = parts.columns;
     if (merged_dims(sweep) != 2 || columns.alignment < boxes.width) return boxes;
-    Schedule chosen = boxes;
-    chosen.course = Course::columns;
-    int words = 0, widest = 0; // of a position's states
+    int words = 0, widest = 0; // of the states of a thread's positions: of all folds, and of one
     for (const Fold& f : sweep.folds) {
-        const int of_fold = f.monoid->state_words(f.element, f.accumulator);
+        const int of_fold = f.monoid->state_words(f.element, f.accumulator) * boxes.width;
         words += of_fold;
         widest = std::max(widest, of_fold);
     }
-    words *= chosen.width;
-    widest *= chosen.width;
     const bool is_short = parts.slabs <= tuned::slabs_of_short_boxes;
     const auto waiting = [&](int lanes) { return words * int(std::bit_width(unsigned(lanes))); };
-    const auto has_two = [&](int lanes) {
-        return lanes <= columns.least_lanes && lanes <= tuned::most_lanes_each &&
-               waiting(lanes) <= tuned::words_of_lanes;
+    const auto may_have = [&](int lanes) { // a thread of short columns; a few lanes may be missing
+        return lanes < 2 * columns.least_lanes && lanes <= tuned::most_lanes_each &&
+               boxes.threads / lanes >= tuned::least_threads && waiting(lanes) <= tuned::words_of_lanes;
     };
-    while (is_short && has_two(2 * chosen.lanes_each)) chosen.lanes_each *= 2;
+    Schedule chosen = boxes;
+    chosen.course = Course::columns;
+    while (is_short && may_have(2 * chosen.lanes_each)) chosen.lanes_each *= 2;
     chosen.one_lane = columns.most_lanes == 1;
     chosen.threads /= chosen.lanes_each;
     if (columns.most_lanes <= tuned::lanes_of_small_tiles) chosen.threads = tuned::threads_of_small_tiles;
-    // Lanes combine in shared memory one fold at a time, and thread blocks at least two at a time.
-    while (!chosen.one_lane && widest * chosen.threads > tuned::most_tile_words) {
+    // Lanes combine in shared memory one fold at a time, and thread blocks at least two at a time. Long columns of
+    // monoids with wide states, which threads would have to combine first, are boxes: not measured.
+    while (!chosen.one_lane && widest * chosen.threads > device::tile_words) {
         chosen.lanes_each *= 2;
         chosen.threads /= 2;
     }
-    if (chosen.threads < 32 || 2 * words * tuned::packs_of_strip > tuned::most_tile_words) return boxes;
+    const bool is_crowded = is_short ? waiting(chosen.lanes_each) > tuned::words_of_lanes : chosen.lanes_each > 1;
+    if (is_crowded || chosen.threads < tuned::least_threads || 2 * words * tuned::packs_of_strip > device::tile_words)
+        return boxes;
     const bool one_each = chosen.lanes_each == 1, is_wide = words > tuned::words_of_resident_boxes;
     const bool fits = one_each && (is_short ? words <= tuned::words_of_short_columns : !is_wide);
-    chosen.resident = std::max(tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads, 1);
-    const int bytes = loaded_bytes(plan, sweep) * chosen.width;
-    if (is_wide && bytes * chosen.in_flight == tuned::bytes_of_boxes)
-        chosen.in_flight *= tuned::bytes_of_wide_columns / tuned::bytes_of_boxes;
-    chosen.few_slabs = parts.slabs <= chosen.in_flight;
+    const int shared = int(sizeof(std::uint32_t)) * std::min(words * chosen.threads, device::tile_words);
+    const int of_registers = tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads;
+    const int of_shared = chosen.one_lane ? of_registers : tuned::shared_bytes / (shared + tuned::reserved_bytes);
+    chosen.resident = std::max(std::min(of_registers, of_shared), 1);
+    // More bytes in flight where neither registers nor long folds have kept for_boxes() from its own.
+    const int bytes = loaded_bytes(plan, sweep) * chosen.width * chosen.in_flight;
+    if (is_wide && !folds_at_length(sweep) && 2 * bytes > tuned::bytes_of_boxes &&
+        2 * bytes <= tuned::bytes_of_wide_columns)
+        chosen.in_flight *= 2;
+    chosen.few_slabs = is_short && parts.slabs <= chosen.in_flight;
     if (chosen.few_slabs) chosen.in_flight = int(std::bit_ceil(std::uint64_t(std::max<std::int64_t>(parts.slabs, 1))));
     return chosen;
 }
@@ -106,7 +121,8 @@ Strips strips_of(const Schedule& schedule, const FoldOrder& order) {
     const std::int64_t most = std::min(most_packs(1), wanted), least = (packs + most - 1) / most; // strips
     Strips best;
     std::int64_t best_count = 0, best_at_once = 0;
-    for (std::int64_t count = least; count <= 2 * least; ++count) { // with the fewest thread blocks in all
+    // With the fewest thread blocks in all.
+    for (std::int64_t count = least; count <= least + std::min(least, tuned::strips_to_try); ++count) {
         const std::int64_t of_strip = (packs + count - 1) / count;
         std::int64_t together = 1;
         while (together < blocks && of_strip <= most_packs(2 * together)) together *= 2;

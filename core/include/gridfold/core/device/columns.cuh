@@ -1,8 +1,8 @@
 // The course of columns: folds down the columns of arrays whose rows are whole packs. A thread block takes a tile: a
-// strip of neighbouring columns of one batch and some neighbouring blocks of the order, or several rows' strips side by
-// side. Each thread folds one pack of columns through the rows of its lanes. The lanes of neighbouring blocks have
-// neighbouring numbers: they combine in registers and through shared memory; then the thread blocks of a strip combine
-// through tagged slots. Depends on tile_states.cuh.
+// strip of neighbouring columns of one batch and some neighbouring blocks of the order; or, where a strip is all
+// columns of a batch, the strips of several batches. Each thread folds one pack of columns through the rows of its
+// lanes. The lanes of neighbouring blocks have neighbouring numbers: they combine in registers and through shared
+// memory; then the thread blocks of a strip combine through tagged slots. Depends on tile_states.cuh.
 //
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
 //   one_lane, lanes_each, few_slabs   (kernel.cuh)
@@ -12,7 +12,7 @@
 //   i64 strip_packs, strips   packs of a row in a strip, each with a thread; strips of a row
 //   i64 together              blocks of the order that a thread block folds
 //   i64 strip_blocks          thread blocks that fold a strip
-//   i64 sharing               strips of a tile; 1 unless a strip is a row and strip_blocks is 1
+//   i64 sharing               strips of a tile; 1 unless `strips` and strip_blocks are 1
 //   i64 results               of all strips
 //   u64* workspace            PartSlots of each strip if strip_blocks > 1
 //   Results, each_result(), finish()   as in boxes.cuh
@@ -33,7 +33,8 @@ template <class Kernel> struct TileOfColumns {
     /// `group`: the thread block's number among those of the strip.
     GRIDFOLD_FN TileOfColumns(const Kernel& kernel, i64 tile, u32 group) {
         constexpr int width = Kernel::width, each = Kernel::lanes_each;
-        const u32 packs = u32(kernel.strip_packs), all = u32(kernel.together * kernel.slab_rows);
+        const u32 packs = u32(kernel.strip_packs);
+        const u32 all = u32(kernel.together * kernel.slab_rows); // lanes of a result in a whole tile
         const u32 all_lines = (all + each - 1) / each;
         const i32 of_strip = i32(packs) * width; // results
         i64 batch = tile * kernel.sharing;
@@ -131,10 +132,9 @@ GRIDFOLD_FN void fold_lanes(const Kernel& kernel, States<Kernel, Kernel::width>&
 
 /// Combines the threads' lanes of each result, of some folds. All threads of the block must call it.
 template <class Folds, class Kernel>
-GRIDFOLD_FN void combine_lanes_of(States<Kernel, Kernel::width>& states, const TileOfColumns<Kernel>& tile,
-                                  OwnResults<Kernel>& own) {
+GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, const TileOfColumns<Kernel>& tile,
+                                        OwnResults<Kernel>& own) {
     const TileStates<Kernel, Folds> memory(tile.results);
-    barrier(); // other folds used the memory // defect: barrier between folds
     if (tile.takes_part)
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n)
@@ -150,9 +150,12 @@ GRIDFOLD_FN void combine_lanes_of(States<Kernel, Kernel::width>& states, const T
     for (int n = 0; n < Kernel::width; ++n) own.number[n] = tile.takes_part ? tile.own + n : -1; // defect: own columns
     if (Kernel::one_lane || tile.lines == 1) return;
     if constexpr (TileStates<Kernel>::fit)
-        combine_lanes_of<typename Kernel::Folds>(states, tile, own);
+        combine_lanes_of_folds<typename Kernel::Folds>(states, tile, own);
     else
-        Kernel::Folds::each([&](auto f) { combine_lanes_of<FoldList<decltype(f)>>(states, tile, own); });
+        Kernel::Folds::each([&](auto f) {
+            combine_lanes_of_folds<FoldList<decltype(f)>>(states, tile, own);
+            barrier(); // the next fold uses the same memory // defect: barrier between folds
+        });
 }
 
 /// Combines the states of the thread blocks of a strip pairwise by number, lowest bit first: as many neighbours at a
@@ -162,11 +165,10 @@ template <class Kernel>
 GRIDFOLD_FN bool combine_groups(States<Kernel, Kernel::width>& states, OwnResults<Kernel>& own, i32 results, u32 block,
                                 u32 blocks, const Exchange<Kernel>& exchange, u32 tag) {
     constexpr int width = Kernel::width;
-    constexpr int together = smaller(larger_of(8 / Kernel::Folds::words, 1), 4); // states that a thread awaits at once
-    using Memory = TileStates<Kernel>;
-    const Memory memory(results);
+    constexpr int awaited = smaller(larger_of(8 / Kernel::Folds::words, 1), 4); // states that a thread awaits at once
+    const TileStates<Kernel> memory(results);
     u32 most = 2; // of a group
-    while (2 * most * u32(results) <= Memory::room) most *= 2;
+    while (2 * most * u32(results) <= memory.room) most *= 2;
 #pragma unroll 1
     for (u32 distance = 1; distance < blocks; distance *= most) { // defect: distance of groups
         const u32 number = block / distance, first = number / most * most;
@@ -186,13 +188,13 @@ GRIDFOLD_FN bool combine_groups(States<Kernel, Kernel::width>& states, OwnResult
                 Kernel::Folds::each(
                     [&](auto f) { memory.put(f, memory.slot(others, own.number[n]), f.of(states)[n]); });
 #pragma unroll 1
-        for (i32 item = i32(thread_index()); item < items; item += together * Kernel::threads) {
-            States<Kernel, together> of_others;
+        for (i32 item = i32(thread_index()); item < items; item += awaited * Kernel::threads) {
+            States<Kernel, awaited> of_others;
             u32 missing;
             do {
                 missing = 0;
 #pragma unroll
-                for (int i = 0; i < together; ++i) {
+                for (int i = 0; i < awaited; ++i) {
                     const i32 at =
                         smaller(item + i * Kernel::threads, items - 1); // no branch: the next load would wait
                     const i32 other = at / results;
@@ -201,7 +203,7 @@ GRIDFOLD_FN bool combine_groups(States<Kernel, Kernel::width>& states, OwnResult
                 }
             } while (missing != 0); // defect: wait for group
 #pragma unroll
-            for (int i = 0; i < together; ++i) {
+            for (int i = 0; i < awaited; ++i) {
                 const i32 at = item + i * Kernel::threads, other = at / results;
                 if (at < items)
                     Kernel::Folds::each(

@@ -7,8 +7,7 @@ namespace GRIDFOLD_NAMESPACE {
 /// States on their way from one thread to another, in two halves of a block's shared memory that are used in turn.
 template <class Kernel, class State> struct Passed {
     static constexpr int words = sizeof(State) / 4;
-    static constexpr int most = 12288; // words: 48 KiB
-    static constexpr int half = smaller(most / 2, Kernel::Folds::widest* int(slab_elements<Kernel>));
+    static constexpr int half = smaller(tile_words / 2, Kernel::Folds::widest* int(slab_elements<Kernel>));
     static constexpr i32 capacity = half / words; ///< states
     using Memory = Shared<u32, 2 * half, 0>;
 

@@ -5,7 +5,7 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// Checks the members that a kernel of rows or boxes has.
+/// Checks the members that a kernel of rows, boxes or columns has.
 template <class Kernel> constexpr bool is_kernel_of_parts() {
     static_assert(Kernel::threads % 32 == 0 && Kernel::threads <= 1024, "a block is whole warps");
     static_assert((Kernel::width & (Kernel::width - 1)) == 0, "a slab is a power of 2");

@@ -48,7 +48,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     struct Loads {};   ///< one thread's elements of one slab: packs, gathered elements, coordinates
     struct Windows {}; ///< the packs of one slab before they are aligned (loads.cuh)
     struct Stored {};  ///< one thread's results of one slab
-    struct Results {}; ///< boxes: packs of neighbouring results of folds
+    struct Results {}; ///< boxes and columns: packs of neighbouring results of folds
 
     u32 block, blocks;   ///< this block's number, and the number of blocks that fold the part
     bool aligned;        ///< arrays read in order can be read in whole packs
@@ -105,8 +105,8 @@ template <class Kernel> constexpr bool is_kernel() {
     return true;
 }
 
-/// Consecutive elements that a block processes at a time: the order's 2,048 in a kernel that folds, any number in one
-/// that only maps.
+/// Elements that a block processes at a time: the order's 2,048 in a kernel that folds, any number in one that only
+/// maps, and in one of columns.
 template <class Kernel> inline constexpr i64 slab_elements = i64(Kernel::threads) * Kernel::width;
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -5,6 +5,9 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
+/// The most words of a tile's states in the static shared memory of a thread block: 48 KiB.
+inline constexpr int tile_words = 12288;
+
 /// Returns n % count, and divides n by count. A 64-bit division costs five times a 32-bit one.
 GRIDFOLD_FN i64 take_digit(i64& n, i64 count) {
     if (count == 1) return 0;

@@ -1,5 +1,5 @@
-// The positions of a thread in the course of boxes: their places, their states, and how elements get into them. Depends
-// on lanes.cuh and places.cuh.
+// The positions of a thread in the courses of boxes and of columns: their places, their states, and how elements get
+// into them. Depends on lanes.cuh and places.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {

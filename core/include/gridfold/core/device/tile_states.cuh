@@ -11,9 +11,8 @@ namespace GRIDFOLD_NAMESPACE {
 template <class Kernel, class Folds = typename Kernel::Folds> struct TileStates {
     static constexpr int words = Folds::words;
     static constexpr int states = int(slab_elements<Kernel>);
-    static constexpr int most_words = 12288;                  // 48 KiB
-    static constexpr bool fit = words * states <= most_words; ///< a state of each of the threads' elements
-    static constexpr int memory_words = smaller(Kernel::Folds::words * states, most_words);
+    static constexpr bool fit = words * states <= tile_words; ///< a state of each of the threads' elements
+    static constexpr int memory_words = smaller(Kernel::Folds::words * states, tile_words);
     static constexpr u32 room = u32(memory_words / words); ///< for states of each fold
     using Memory = Shared<u32, memory_words, 1>;
 

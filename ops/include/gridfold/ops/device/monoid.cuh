@@ -15,7 +15,8 @@
 //                          state (on the CPU a few) instead of one for each of its lanes. Such a monoid may
 //                          also declare
 //     accumulate_pack(s, x)  accumulates N elements at once, in any order
-//     accumulate_pairs(s, x) accumulates each of N elements in its own of N states, N even
+//     accumulate_pairs(s, x) beside accumulate_pack, for columns: accumulates each of N elements, N even, in its own of
+//                            N states
 //     identity_is_neutral    a constant, true if State is one number and accumulating the identity's number
 //                            changes no State: the CPU replaces masked elements by it, and keeps one accumulator
 //     reduce_warp(s, warp)   if `reduces_warps` is true: sets s of every lane to the combination of all lanes' states,
