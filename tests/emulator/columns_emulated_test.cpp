@@ -1,6 +1,5 @@
 // The course of columns (columns.cuh) in the emulator against the CPU backend, by bits.
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +11,7 @@
 #include <gridfold/ops/text.hpp>
 #include <gtest/gtest.h>
 
-#include "bound_case.hpp"
-#include "emulated_plan.hpp"
-#include "subject.hpp"
+#include "against_cpu.hpp"
 
 namespace gf::emulator {
 namespace {
@@ -60,16 +57,8 @@ public:
             std::int64_t& rows = test.extents[test.extents.size() - 2];
             if (!schedule().one_lane) rows = seed == 3 ? rows + 1 : seed == 4 ? rows / 5 + 1 : rows;
             if (seed == 5 && given_.text == sums) rows = 0;
-            while (!is_aligned(BoundCase(plan_, test, inputs_of(test)))) test.seed += 4;
-            const oracle::Inputs inputs = inputs_of(test);
-            const BoundCase bound(plan_, test, inputs);
-            try {
-                const auto scalars = emulated.run(bound.bound(), all_orders[seed % std::size(all_orders)], seed, 100);
-                if (auto wrong = difference(run(reference_, test, inputs), bound.results(scalars)))
-                    return fmt::format("launch {}: {}", seed, *wrong);
-            } catch (const std::exception& error) {
-                return fmt::format("launch {}: {}", seed, error.what());
-            }
+            align(test, plan_);
+            if (auto wrong = emulator::what_is_wrong(emulated, plan_, reference_, test, seed, 100)) return wrong;
         }
         return {};
     }
@@ -85,11 +74,6 @@ private:
                             .least_lanes = lanes,
                             .most_lanes = lanes}};
     }
-    static bool is_aligned(const BoundCase& of) {
-        return std::ranges::all_of(of.bound().arrays, [](const BoundArray& array) {
-            return reinterpret_cast<std::uintptr_t>(array.address) % 16 == 0;
-        });
-    }
 
     ColumnsCase given_;
     Graph graph_;
@@ -99,21 +83,11 @@ private:
 };
 
 void expect_the_cpus_bits(const std::vector<ColumnsCase>& cases) {
-    if (host_compiler().empty()) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
-    std::vector<std::unique_ptr<Subject>> subjects;
-    std::vector<std::string> sources;
     for (const ColumnsCase& given : cases) {
-        subjects.push_back(std::make_unique<Subject>(given));
-        EXPECT_EQ(subjects.back()->schedule().course, cuda::Course::columns) << subjects.back()->name();
-        for (std::string& source : subjects.back()->sources()) sources.push_back(std::move(source));
+        const Subject subject(given);
+        EXPECT_EQ(subject.schedule().course, cuda::Course::columns) << subject.name();
     }
-    const HostModule module(sources);
-    std::size_t entry = 0;
-    for (const auto& subject : subjects) {
-        if (const auto wrong = subject->what_is_wrong(module, entry))
-            ADD_FAILURE() << subject->name() << "\n" << *wrong;
-        entry += subject->kernels();
-    }
+    expect_the_cpus_bits_of<Subject>(cases);
 }
 
 TEST(Columns, of_many_lanes) {

@@ -2,7 +2,6 @@
 // sweeps one by one, by bits.
 #include <algorithm>
 #include <bit>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,10 +12,8 @@
 #include <gridfold/ops/text.hpp>
 #include <gtest/gtest.h>
 
-#include "bound_case.hpp"
-#include "emulated_plan.hpp"
+#include "against_cpu.hpp"
 #include "plan/join_phases.hpp"
-#include "subject.hpp"
 
 namespace gf::emulator {
 namespace {
@@ -119,19 +116,10 @@ public:
                 test.extents.back() = !of.cooperates && !given_.whole_slabs
                                           ? 12'000
                                           : shorter(test.extents.back(), test.extents.back() / 8);
-            if (given_.aligned || schedule().whole_packs)
-                while (!is_aligned(BoundCase(plan_, test, inputs_of(test)))) test.seed += 4;
-            const oracle::Inputs inputs = inputs_of(test);
-            const BoundCase bound(plan_, test, inputs);
-            try {
-                const std::int64_t most_clusters = seed == 1 ? 100 : 1; // one has rows after its first
-                const auto scalars =
-                    emulated.run(bound.bound(), all_orders[seed % std::size(all_orders)], seed, most_clusters);
-                if (auto wrong = difference(run(reference_, test, inputs), bound.results(scalars)))
-                    return fmt::format("launch {}: {}", seed, *wrong);
-            } catch (const std::exception& error) {
-                return fmt::format("launch {}: {}", seed, error.what());
-            }
+            if (given_.aligned || schedule().whole_packs) align(test, plan_);
+            const std::int64_t most_clusters = seed == 1 ? 100 : 1; // one has rows after its first
+            if (auto wrong = emulator::what_is_wrong(emulated, plan_, reference_, test, seed, most_clusters))
+                return wrong;
         }
         return {};
     }
@@ -142,11 +130,6 @@ public:
     const cuda::Schedule& schedule() const { return kernels_.front().schedule; }
 
 private:
-    static bool is_aligned(const BoundCase& of) {
-        return std::ranges::all_of(of.bound().arrays, [](const BoundArray& array) {
-            return reinterpret_cast<std::uintptr_t>(array.address) % 16 == 0;
-        });
-    }
     /// The length less `by`, in whole slabs or packs if kernels are for such rows; unchanged if nothing would be left,
     /// or if kernels are for rows of this length.
     std::int64_t shorter(std::int64_t length, std::int64_t by) const {
@@ -164,22 +147,7 @@ private:
     std::vector<cuda::Kernel> kernels_;
 };
 
-void expect_the_cpus_bits(const std::vector<HeldCase>& cases) {
-    if (host_compiler().empty()) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
-    std::vector<std::unique_ptr<Subject>> subjects;
-    std::vector<std::string> sources;
-    for (const HeldCase& given : cases) {
-        subjects.push_back(std::make_unique<Subject>(given));
-        for (std::string& source : subjects.back()->sources()) sources.push_back(std::move(source));
-    }
-    const HostModule module(sources);
-    std::size_t entry = 0;
-    for (const auto& subject : subjects) {
-        if (const auto wrong = subject->what_is_wrong(module, entry))
-            ADD_FAILURE() << subject->name() << "\n" << *wrong;
-        entry += subject->kernels();
-    }
-}
+void expect_the_cpus_bits(const std::vector<HeldCase>& cases) { expect_the_cpus_bits_of<Subject>(cases); }
 
 TEST(HeldRows, of_part_of_a_warp) {
     expect_the_cpus_bits(
