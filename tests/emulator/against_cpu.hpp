@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <gridfold/fusion/executable.hpp>
+#include <gridfold/ops/text.hpp>
 #include <gtest/gtest.h>
 
 #include "bound_case.hpp"
@@ -46,8 +47,29 @@ inline std::optional<std::string> what_is_wrong(EmulatedPlan& emulated, const Pl
     return {};
 }
 
-/// Compiles the kernels of all subjects together, and expects that nothing is wrong with any of them. A Subject has
-/// sources(), kernels(), name(), and what_is_wrong(module, the number of its first kernel).
+/// A graph, its plan, the kernels of the plan, and the CPU's executable.
+class SubjectOfCourse {
+public:
+    std::vector<std::string> sources() const {
+        std::vector<std::string> sources;
+        for (const cuda::Kernel& kernel : kernels_) sources.push_back(kernel.source);
+        return sources;
+    }
+    std::size_t kernels() const { return kernels_.size(); }
+    const cuda::Schedule& schedule() const { return kernels_.front().schedule; }
+
+protected:
+    SubjectOfCourse(const char* text, Plan (*plan_of)(const Graph&))
+        : graph_(parse(text)), plan_(plan_of(graph_)), reference_(compile(graph_, {.device = "cpu"})) {}
+
+    Graph graph_;
+    Plan plan_;
+    Executable reference_;
+    std::vector<cuda::Kernel> kernels_;
+};
+
+/// Compiles the kernels of all subjects together, and expects that nothing is wrong with any of them. A Subject is a
+/// SubjectOfCourse with name() and what_is_wrong(module, the number of its first kernel).
 template <class Subject, class Given> void expect_the_cpus_bits_of(const std::vector<Given>& cases) {
     if (host_compiler().empty()) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
     std::vector<std::unique_ptr<Subject>> subjects;

@@ -36,18 +36,14 @@ constexpr auto sums_of_bytes = "f(x: u8[b, i, j]) -> s = sum(x over [i]), high =
 constexpr auto batches_of_bytes = "f(x: u8[b, i, j]) -> s = sum(x over [i]), v = variance(x over [i])";
 
 /// The plan of a case, its kernels, and the CPU's executable.
-class Subject {
+class Subject : public SubjectOfCourse {
 public:
     explicit Subject(const ColumnsCase& given)
-        : given_(given), graph_(parse(given.text)), plan_(fuse(graph_)), reference_(compile(graph_, {.device = "cpu"})),
-          kernels_(kernels_of(plan_, facts_of(order()))) {}
+        : SubjectOfCourse(given.text, [](const Graph& graph) { return fuse(graph); }), given_(given) {
+        kernels_ = kernels_of(plan_, facts_of(order()));
+    }
 
     FoldOrder order() const { return fold_order(plan_.sweeps[SweepId(0)], given_.extents); }
-    std::vector<std::string> sources() const {
-        std::vector<std::string> sources;
-        for (const cuda::Kernel& kernel : kernels_) sources.push_back(kernel.source);
-        return sources;
-    }
     /// Launches three times with the case's extents, the last block first in the third; then with one row more, with
     /// few rows, and without rows, in aligned memory. A kernel for columns of one lane keeps their number of rows, or
     /// has none.
@@ -64,8 +60,6 @@ public:
         return {};
     }
     std::string name() const { return fmt::format("{} of {}", given_.text, fmt::join(given_.extents, " x ")); }
-    std::size_t kernels() const { return kernels_.size(); }
-    const cuda::Schedule& schedule() const { return kernels_.front().schedule; }
 
 private:
     static cuda::RowFacts facts_of(const FoldOrder& order) {
@@ -77,10 +71,6 @@ private:
     }
 
     ColumnsCase given_;
-    Graph graph_;
-    Plan plan_;
-    Executable reference_;
-    std::vector<cuda::Kernel> kernels_;
 };
 
 void expect_the_cpus_bits(const std::vector<ColumnsCase>& cases) {

@@ -80,11 +80,10 @@ constexpr auto half_layer_norm = "f(x: bf16[i, k], g: bf16[k], b: f32[k]) let d 
                                  "-> y = bf16(d / sqrt(mean(d * d over [k]) + 0.001) * f32(g) + b)";
 
 /// The joined plan of a case, its kernels, and the CPU's executable.
-class Subject {
+class Subject : public SubjectOfCourse {
 public:
     explicit Subject(const HeldCase& given)
-        : given_(given), graph_(parse(given.text)), plan_(joined(fuse(graph_))),
-          reference_(compile(graph_, {.device = "cpu"})) {
+        : SubjectOfCourse(given.text, [](const Graph& graph) { return joined(fuse(graph)); }), given_(given) {
         const std::int64_t row = fold_order(plan_.sweeps[SweepId(0)], given.extents).folded;
         const FoldOrder order = fold_order(row);
         kernels_ = kernels_of(plan_,
@@ -96,12 +95,6 @@ public:
                                              .stored_alignment = given.aligned ? given.alignment : 1,
                                              .packs_aligned = given.aligned},
                               given.sharing);
-    }
-
-    std::vector<std::string> sources() const {
-        std::vector<std::string> sources;
-        for (const cuda::Kernel& kernel : kernels_) sources.push_back(kernel.source);
-        return sources;
     }
 
     /// Launches with the case's rows, with one more, and with shorter ones, at several alignments of memory. Where
@@ -126,8 +119,6 @@ public:
     std::string name() const {
         return fmt::format("{} rows of {}: {}", given_.extents[0], given_.extents.back(), given_.text);
     }
-    std::size_t kernels() const { return kernels_.size(); }
-    const cuda::Schedule& schedule() const { return kernels_.front().schedule; }
 
 private:
     /// The length less `by`, in whole slabs or packs if kernels are for such rows; unchanged if nothing would be left,
@@ -141,10 +132,6 @@ private:
     static Plan joined(const Plan& plan) { return join_phases(plan, find_chains(plan, Folded::rows_or_all)); }
 
     HeldCase given_;
-    Graph graph_;
-    Plan plan_;
-    Executable reference_;
-    std::vector<cuda::Kernel> kernels_;
 };
 
 void expect_the_cpus_bits(const std::vector<HeldCase>& cases) { expect_the_cpus_bits_of<Subject>(cases); }

@@ -107,7 +107,6 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
             return schedule.threads / 32 / (order.blocks * schedule.slab_warps);
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);
     }
-    if (schedule.course == Course::columns) return strips_of(schedule, order).sharing;
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
     const std::int64_t parts = std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing
     // A tile has a multiple of `step` parts, so that each tile begins at a multiple of a thread's elements. Where fewer
@@ -125,15 +124,16 @@ Exchanging exchanging(const Kernel& kernel, const FoldOrder& order) {
 
 std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     if (!folds_parts(kernel.schedule.course)) return grid(kernel, order.folded);
-    // A block has an item of its own wherever blocks wait for each other, and in boxes: check_elements() leaves fewer
-    // than 2^31 of them. Without elements a thread writes a result.
-    const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
+    // A block has an item of its own wherever blocks wait for each other, in boxes and in columns: longer domains
+    // than a launch has room for are refused, or are boxes. Without elements a thread writes a result.
     constexpr std::int64_t most = 0x7fffffff;
-    const int cluster = kernel.schedule.cluster;
     if (kernel.schedule.course == Course::columns && order.slabs > 0) {
-        const Exchanging strips = exchanging(kernel, order);
-        return std::clamp<std::int64_t>((strips.parts + each - 1) / each * strips.blocks, 1, most);
+        const Strips strips = strips_of(kernel.schedule, order);
+        const std::int64_t tiles = (order.batch * strips.count + strips.sharing - 1) / strips.sharing;
+        return std::clamp<std::int64_t>(tiles * strips.blocks, 1, most);
     }
+    const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
+    const int cluster = kernel.schedule.cluster;
     const std::int64_t blocks = is_of_warps(kernel.schedule.course) ? cluster : order.blocks; // of a part
     return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, cluster,
                                     most / cluster * cluster); // defect: tiles

@@ -36,12 +36,7 @@ namespace {
 
 /// The most blocks whose states one thread of the last block collects.
 int blocks_to_collect(const Sweep& sweep, int threads) {
-    int words = 0, largest = 0;
-    for (const Fold& f : sweep.folds) {
-        const int of_fold = f.monoid->state_words(f.element, f.accumulator);
-        words += of_fold;
-        largest = std::max(largest, of_fold);
-    }
+    const auto [words, largest] = words_of_states(sweep);
     // One warp collects states of up to two words from all blocks. Of wider states a thread collects two blocks', which
     // fit into registers besides the loop's values; only one block's if the sweep has one State of many words (argmax),
     // whose combine is long code, or if two would spill.

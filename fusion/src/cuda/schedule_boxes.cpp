@@ -32,14 +32,11 @@ constexpr int most_lanes_each = 8; ///< of a thread of short columns: sums of 64
 constexpr int words_of_lanes = 192; ///< … of the states that wait for others: five of 64 × 64 bf16 with 96 627 → 740
 constexpr int words_of_short_columns = 32; ///< of a thread's states: with more, 64 registers would spill
 constexpr int least_threads = 32;
-constexpr int shared_bytes = 232'448;      ///< of a multiprocessor
-constexpr int reserved_bytes = 1024;       ///< … for each thread block
 constexpr std::int64_t strips_to_try = 16; ///< more than the fewest
 } // namespace tuned
 
 Schedule for_boxes(std::int64_t slabs, const Plan& plan, const Sweep& sweep, Problems problems) {
-    int words = 0; // of a position
-    for (const Fold& f : sweep.folds) words += f.monoid->state_words(f.element, f.accumulator);
+    const int words = words_of_states(sweep).all; // of a position
     const int widest = widest_element(plan, sweep);
     int width = std::clamp(tuned::load_bytes / widest, tuned::least_width, tuned::most_width);
     while (width > tuned::least_width && words * width > tuned::most_state_words) width /= 2;
@@ -66,12 +63,8 @@ Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep
     const Schedule boxes = for_boxes(parts.slabs, plan, sweep, problems);
     const ColumnFacts& columns = parts.columns;
     if (merged_dims(sweep) != 2 || columns.alignment < boxes.width) return boxes;
-    int words = 0, widest = 0; // of the states of a thread's positions: of all folds, and of one
-    for (const Fold& f : sweep.folds) {
-        const int of_fold = f.monoid->state_words(f.element, f.accumulator) * boxes.width;
-        words += of_fold;
-        widest = std::max(widest, of_fold);
-    }
+    const StateWords of_position = words_of_states(sweep);
+    const int words = of_position.all * boxes.width, widest = of_position.widest * boxes.width; // of a thread's
     const bool is_short = parts.slabs <= tuned::slabs_of_short_boxes;
     const auto waiting = [&](int lanes) { return words * int(std::bit_width(unsigned(lanes))); };
     const auto may_have = [&](int lanes) { // a thread of short columns; a few lanes may be missing
@@ -97,7 +90,7 @@ Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep
     const bool fits = one_each && (is_short ? words <= tuned::words_of_short_columns : !is_wide);
     const int shared = int(sizeof(std::uint32_t)) * std::min(words * chosen.threads, device::tile_words);
     const int of_registers = tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads;
-    const int of_shared = chosen.one_lane ? of_registers : tuned::shared_bytes / (shared + tuned::reserved_bytes);
+    const int of_shared = chosen.one_lane ? of_registers : shared_bytes_of_multiprocessor / (shared + reserved_bytes);
     chosen.resident = std::max(std::min(of_registers, of_shared), 1);
     // More bytes in flight where neither registers nor long folds have kept for_boxes() from its own.
     const int bytes = loaded_bytes(plan, sweep) * chosen.width * chosen.in_flight;
@@ -113,7 +106,7 @@ Strips strips_of(const Schedule& schedule, const FoldOrder& order) {
     if (order.slabs == 0) return {};
     const std::int64_t packs = order.extent[1] / schedule.width, threads = schedule.threads;
     const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t(order.blocks)));
-    // The packs of a strip for which the threads suffice if a thread block folds so many blocks.
+    // The most packs of a strip for which a thread block that folds `together` blocks has enough threads.
     const auto most_packs = [&](std::int64_t together) {
         return threads / ((together * order.lanes + schedule.lanes_each - 1) / schedule.lanes_each);
     };

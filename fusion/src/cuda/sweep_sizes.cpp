@@ -47,6 +47,16 @@ int parameter_words(const Plan& plan, const Sweep& sweep, Course course) {
     return 2 * (tuned::computed_parameters + int(kernel_parameters(plan, sweep, course).size()));
 }
 
+StateWords words_of_states(const Sweep& sweep) {
+    StateWords words;
+    for (const Fold& f : sweep.folds) {
+        const int of_fold = f.monoid->state_words(f.element, f.accumulator);
+        words.all += of_fold;
+        words.widest = std::max(words.widest, of_fold);
+    }
+    return words;
+}
+
 int state_words(const Sweep& sweep, int width) {
     int words = 0;
     for (const Fold& f : sweep.folds)

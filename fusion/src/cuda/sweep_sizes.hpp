@@ -27,6 +27,9 @@ inline constexpr int own_registers = 16; ///< counters and addresses; an estimat
 // A multiprocessor's registers, and a thread's.
 inline constexpr int registers_of_multiprocessor = 65536;
 inline constexpr int registers_of_thread = 255;
+/// Bytes of a multiprocessor's shared memory, without what it reserves for one thread block, and what that is.
+inline constexpr int shared_bytes_of_multiprocessor = 232'448;
+inline constexpr int reserved_bytes = 1024;
 /// Words of a position of a box, and of a slab or pack in flight, besides states and elements.
 inline constexpr int words_of_place = 3;
 
@@ -42,6 +45,11 @@ bool is_elementary(const Instruction& i);
 bool calls_functions(const Sweep& sweep);
 /// Words of the parameters and of values computed from them, in kernels whose parameters are not in constant memory.
 int parameter_words(const Plan& plan, const Sweep& sweep, Course course);
+/// Words of one State of every fold, and of the widest.
+struct StateWords {
+    int all = 0, widest = 0;
+};
+StateWords words_of_states(const Sweep& sweep);
 /// Words of a thread's states: `width` lanes for folds that are not exact in any order, else one.
 int state_words(const Sweep& sweep, int width);
 /// The same for the phase that has the most.
