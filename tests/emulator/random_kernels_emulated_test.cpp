@@ -78,7 +78,18 @@ std::int64_t longest_row_of(const Plan& plan, const oracle::Case& test) {
     return longest;
 }
 
-/// The facts of the rows of a plan's sweeps in the launches of a case, whose longest one `rows` has.
+/// The most elements, a power of 2 and at most 16, of which every row of an array of a launch begins at a multiple.
+int alignment_of(const BoundArray& array, const FoldOrder& order, DType type) {
+    const auto power = [](std::uint64_t n) {
+        return std::uint64_t{1} << std::min(n == 0 ? 4 : std::countr_zero(n), 4);
+    };
+    const std::uint64_t bytes = power(reinterpret_cast<std::uintptr_t>(array.address));
+    const std::uint64_t of_memory = bytes < 16 ? std::max<std::uint64_t>(bytes / size_of(type), 1) : 16;
+    return int(std::min(of_memory, power(std::uint64_t(order.folded))));
+}
+
+/// The facts of the rows of a plan's sweeps in the launches of a case, whose longest one `rows` has, and which may be
+/// less aligned than `rows` says.
 cuda::RowFacts facts_of_rows(const Plan& plan, const oracle::Case& test, cuda::RowFacts rows) {
     rows.shortest = rows.longest;
     for (const oracle::Case& launched : {test, resized(test)}) {
@@ -89,6 +100,9 @@ cuda::RowFacts facts_of_rows(const Plan& plan, const oracle::Case& test, cuda::R
             const FoldOrder order = fold_order(sweep, bound.bound().extents);
             rows.shortest = std::min(rows.shortest, order.folded);
             rows.slabs = std::max(rows.slabs, (order.slabs + order.blocks - 1) / order.blocks);
+            for (const ArrayId a : cuda::loaded_arrays(sweep))
+                rows.alignment =
+                    std::min(rows.alignment, alignment_of(bound.bound().arrays[a.index()], order, plan.arrays[a].type));
         }
     }
     return rows;

@@ -1,6 +1,7 @@
 #include "shared_memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -16,11 +17,12 @@ constexpr std::size_t word_bytes = 4;
 
 void* SharedMemory::access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count,
                            bool writes, Accessor accessor) {
-    if (offset + count > bytes || offset % word_bytes != 0 || count % word_bytes != 0)
+    const std::size_t alignment = std::has_single_bit(count) ? std::min<std::size_t>(count, 16) : word_bytes;
+    if (offset + count > bytes || offset % alignment != 0)
         throw std::runtime_error(fmt::format("emulator: thread {} accesses bytes {} to {} of {} of shared memory",
                                              accessor.thread, offset, offset + count, bytes));
     Array& accessed = array(declaration, bytes);
-    for (std::size_t word = offset / word_bytes; word < (offset + count) / word_bytes; ++word)
+    for (std::size_t word = offset / word_bytes; word * word_bytes < offset + count; ++word)
         note(accessed.words[word], writes, accessor);
     return reinterpret_cast<std::byte*>(accessed.memory.data()) + offset;
 }

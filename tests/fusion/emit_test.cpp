@@ -459,8 +459,8 @@ TEST(EmitCuda, what_folds_nothing_takes_tiles_where_an_array_runs_across_the_row
     EXPECT_EQ(both.across_arrays, 2u);
 }
 
-/// The sweep's schedules: of rows of any length, of two a warp, of one a warp, and of several warps a row; and with
-/// windows. Of two merged dims, of columns that are long, short, and of one lane.
+/// The sweep's schedules: of rows of any length, of two a warp, of one a warp, of one a thread, of several warps a row,
+/// and of runs; and with windows. Of two merged dims, of columns that are long, short, and of one lane.
 std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::SweepId id, Problems problems) {
     const gf::plan::Sweep& sweep = plan.sweeps[id];
     const gf::cuda::Schedule chosen = gf::cuda::choose_schedule(plan, sweep, problems, 5000);
@@ -473,7 +473,8 @@ std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::Swe
                 all.push_back(of);
     }
     for (const gf::cuda::RowFacts& rows :
-         {gf::cuda::RowFacts{40, 1, 16}, gf::cuda::RowFacts{1500, 300, 2}, gf::cuda::RowFacts{20'000, 5000, 16}}) {
+         {gf::cuda::RowFacts{40, 1, 16}, gf::cuda::RowFacts{1500, 300, 2}, gf::cuda::RowFacts{20'000, 5000, 16},
+          gf::cuda::RowFacts{129, 1 << 20, 1}, gf::cuda::RowFacts{30'001, 1 << 20, 1, 1, 2}}) {
         const auto of_short = gf::cuda::for_rows(rows, plan, sweep, chosen);
         if (of_short == chosen) continue;
         all.push_back(of_short);

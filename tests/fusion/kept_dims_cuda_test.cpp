@@ -1,6 +1,7 @@
 // Folds that keep dims on a CUDA device, through the public interface: rows have the bits that they have alone, every
 // kept set gives what counting gives, and workspaces follow the extents that are bound.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <gridfold/core/buffer.hpp>
 #include <gridfold/core/device.hpp>
 #include <gridfold/core/stream.hpp>
 #include <gridfold/gridfold.hpp>
@@ -136,6 +138,60 @@ TEST_F(KeptDims, rows_have_the_bits_that_they_have_alone) {
                 }
             }
         }
+}
+
+/// The upper halves of floats, as bfloat16 numbers.
+std::vector<std::uint16_t> halves_of(const std::vector<float>& numbers) {
+    std::vector<std::uint16_t> halves;
+    halves.reserve(numbers.size());
+    for (const float x : numbers) halves.push_back(std::uint16_t(std::bit_cast<std::uint32_t>(x) >> 16));
+    return halves;
+}
+
+/// Expects that rows of such elements have the CPU's bits, wherever in memory they begin.
+template <class T> void expect_the_cpus_rows(const std::vector<T>& x, gf::DType type, const I64s& extents) {
+    const gf::CurrentDevice current(0);
+    const gf::DeviceBuffer there(0, x.size() * sizeof(T));
+    const gf::Stream stream(0, gf::StreamKind::ordered_with_default);
+    gf::copy_to_device(there.address(), x.data(), there.bytes(), stream);
+    stream.wait();
+    for (const auto& [name, fold] : {std::pair{"sum", "sum(x over [j])"},
+                                     {"max", "max(x over [j])"},
+                                     {"variance", "variance(x over [j])"},
+                                     {"at", "argmin(x over [j])"},
+                                     {"hot", "sum(x where x > 20 over [j])"}}) {
+        const gf::Graph graph = gf::parse(
+            fmt::format("r(x: {}[i, j]) -> {} = f64({}), n = count(x > 0 over [j])", gf::to_text(type), name, fold));
+        const gf::Executable on_device = gf::compile(graph, {.device = "cuda"});
+        const gf::Executable on_host = gf::compile(graph, {.device = "cpu"});
+        for (const std::int64_t first : {0, 1}) {
+            const auto results = [&](const gf::Executable& exe, const void* p, gf::Memory memory) {
+                auto* const from = const_cast<T*>(static_cast<const T*>(p)) + first;
+                const gf::Results r = exe.run({{"x", gf::View(from, type, gf::Extents(extents), memory, true)}});
+                return std::pair(r.to_vector<double>(name), r.to_vector<std::int64_t>("n"));
+            };
+            EXPECT_EQ(results(on_device, there.address(), gf::Memory::device),
+                      results(on_host, x.data(), gf::Memory::host))
+                << name << " of " << extents[0] << " rows of " << extents[1] << " from " << first;
+        }
+    }
+}
+
+// Warps and threads fold rows only if there are many.
+TEST_F(KeptDims, many_rows_have_the_cpus_bits) {
+    for (const I64s& extents : std::vector<I64s>{{20'000, 3},
+                                                 {20'000, 24},
+                                                 {17'000, 127},
+                                                 {17'000, 300},
+                                                 {5'000, 1'001},
+                                                 {1'100, 5'001},
+                                                 {1'100, 8'192},
+                                                 {1'030, 50'257}}) {
+        if (is_emulated() && product(extents) > 500'000) continue;
+        const std::vector<float> x = numbers(std::size_t(product(extents) + 1));
+        expect_the_cpus_rows(x, gf::DType::f32, extents);
+        expect_the_cpus_rows(halves_of(x), gf::DType::bf16, extents);
+    }
 }
 
 TEST_F(KeptDims, every_kept_set_gives_what_counting_gives) {

@@ -198,9 +198,11 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
 
 /// The schedule for the bound extents and addresses: rows have two courses, and so have columns; boxes two numbers of
 /// slabs in flight.
-Schedule for_parts_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound) {
+Schedule for_parts_of(const Plan& plan, const Sweep& sweep, const Schedule& chosen, const Bound& bound,
+                      const RowSharing& sharing) {
     if (packs_results(chosen.course)) return for_columns(row_facts(plan, sweep, bound), plan, sweep, chosen.problems);
-    return chosen.course == Course::rows ? for_rows(row_facts(plan, sweep, bound), plan, sweep, chosen) : chosen;
+    if (chosen.course != Course::rows) return chosen;
+    return for_rows(row_facts(plan, sweep, bound), plan, sweep, chosen, sharing);
 }
 
 /// tile_facts() for what is bound: also with strides, and none if rows or columns are short in every problem.
@@ -282,7 +284,7 @@ Schedule for_sweep_of(const Plan& plan, const Sweep& sweep, Problems problems, s
                       const RowSharing& sharing) {
     if (phase_count(sweep) > 1) return *for_held_rows(row_facts(plan, sweep, bound), plan, sweep, problems, sharing);
     const Schedule chosen = choose_schedule(plan, sweep, problems, blocks);
-    return for_tiles_of(plan, sweep, for_parts_of(plan, sweep, chosen, bound), bound);
+    return for_tiles_of(plan, sweep, for_parts_of(plan, sweep, chosen, bound, sharing), bound);
 }
 
 } // namespace

@@ -29,6 +29,8 @@ std::string course_text(Course course) {
     case Course::flat: return "";
     case Course::rows: return detail::rows_course_text();
     case Course::warp_rows: return detail::warp_rows_course_text();
+    case Course::thread_rows: return detail::thread_rows_course_text();
+    case Course::run_rows: return detail::run_rows_course_text();
     case Course::held_rows: return detail::held_rows_course_text();
     case Course::boxes: return detail::boxes_course_text();
     case Course::columns: return detail::columns_course_text();
@@ -102,7 +104,12 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     const Schedule& schedule = kernel.schedule;
     if (is_of_warps(schedule.course) && order.slabs > 0) {
+        const auto is_loaded = [](const KernelParameter& p) { return p.kind == ParameterKind::loaded; };
+        const int arrays = int(std::ranges::count_if(kernel.parameters, is_loaded));
         if (schedule.cluster > 1) return 1;
+        if (schedule.course == Course::run_rows) return schedule.row_blocks > 1 ? 1 : schedule.threads / 32;
+        if (schedule.course == Course::thread_rows)
+            return schedule.threads * rows_of_thread(schedule, order.folded, kernel.loaded_bytes, arrays);
         if (schedule.several_blocks || schedule.slab_warps > 1)
             return schedule.threads / 32 / (order.blocks * schedule.slab_warps);
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);

@@ -29,6 +29,8 @@ std::string_view sweep_function(Course course) {
     case Course::flat: return "sweep";
     case Course::rows: return "sweep_rows";
     case Course::warp_rows: return "sweep_warp_rows";
+    case Course::thread_rows: return "sweep_thread_rows";
+    case Course::run_rows: return "sweep_run_rows";
     case Course::held_rows: return "sweep_held_rows";
     case Course::boxes: return "sweep_boxes";
     case Course::columns: return "sweep_columns";
@@ -150,9 +152,12 @@ void Emitter::constants() {
     number("rank", by_coordinates_ && !holds ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
     if (by_coordinates_ && is_of_warps(schedule_.course)) number("kept_dims", int(leading_kept_dims(sweep_)), 0);
     number("lanes_each", schedule_.lanes_each, 1);
+    number("unit", schedule_.unit, 1);
+    number("tile_bytes", schedule_.tile_bytes, 0);
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
     number("cluster", schedule_.cluster, 1);
+    if (schedule_.course == Course::run_rows) number("most_blocks", schedule_.row_blocks, 1);
     if (schedule_.cooperates) {
         number("most_blocks", most_of_row(schedule_), 1);
         number("state_words", kernel_.words, 0);

@@ -127,6 +127,7 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
         for (const ParameterKind kind :
              {rows, columns, slab_rows, strip_packs, strips, together, strip_blocks, sharing})
             all.push_back({.kind = kind});
+    if (course == Course::thread_rows) all.push_back({.kind = sharing});
     if (folds_parts(course))
         for (const ParameterKind kind : {results, part_blocks}) all.push_back({.kind = kind});
     if (by_coordinates(plan, sweep)) {

@@ -11,22 +11,28 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, held_rows.cuh, boxes.cuh, columns.cuh,
+/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, thread_rows.cuh, run_rows.cuh,
+/// held_rows.cuh, boxes.cuh, columns.cuh,
 /// tiles.cuh).
 enum class Course : std::uint8_t {
-    flat,      ///< folds everything, or nothing
-    rows,      ///< folds that keep the leading dims alone: a thread block folds each block of a row
-    warp_rows, ///< the same: a warp folds each block of a row, or several short rows
-    held_rows, ///< several phases of such folds: threads hold the rows' elements
-    boxes,     ///< folds that keep any dims
-    columns,   ///< the same, of two merged dims: threads fold packs of columns
-    tiles,     ///< folds nothing, and accesses an array whose memory runs across the domain's rows
+    flat,        ///< folds everything, or nothing
+    rows,        ///< folds that keep the leading dims alone: a thread block folds each block of a row
+    warp_rows,   ///< the same: a warp folds each block of a row, or several short rows
+    thread_rows, ///< the same: a thread folds each of several short rows
+    run_rows,    ///< the same: a warp folds each block of a row, its threads neighbouring lanes
+    held_rows,   ///< several phases of such folds: threads hold the rows' elements
+    boxes,       ///< folds that keep any dims
+    columns,     ///< the same, of two merged dims: threads fold packs of columns
+    tiles,       ///< folds nothing, and accesses an array whose memory runs across the domain's rows
 };
 
 /// True for the courses of folds that keep dims.
 constexpr bool folds_parts(Course course) { return course != Course::flat && course != Course::tiles; }
-/// True for the courses whose warps fold rows.
-constexpr bool is_of_warps(Course course) { return course == Course::warp_rows || course == Course::held_rows; }
+/// True for the courses of rows whose blocks, if there are several, are of one thread block, cluster or grid.
+constexpr bool is_of_warps(Course course) {
+    return course == Course::warp_rows || course == Course::thread_rows || course == Course::run_rows ||
+           course == Course::held_rows;
+}
 /// True for the courses of rows.
 constexpr bool is_of_rows(Course course) { return course == Course::rows || is_of_warps(course); }
 /// True where the thread blocks of one part exchange states, in memory of the part's own (device/exchange.cuh).

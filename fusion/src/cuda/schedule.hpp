@@ -49,6 +49,11 @@ struct Schedule {
     bool counts_slabs = false; ///< … of whole packs, and few slabs: a block has them unrolled, all whole but the last
     bool even_blocks = false;  ///< whole slabs, and each of their blocks has `slabs` of them
     bool several_blocks = false; ///< rows have several blocks
+    // Of rows by threads (device/thread_rows.cuh), besides `packs`.
+    int unit = 1;       ///< every row begins at a multiple of so many elements
+    int tile_bytes = 0; ///< shared memory of a warp
+    // Of rows by runs (device/run_rows.cuh), besides `packs`, `slabs` and `tile_bytes`.
+    int row_blocks = 1; ///< most of a row; a power of 2
     // Of columns (device/columns.cuh).
     int lanes_each = 1;     ///< lanes of a thread
     bool few_slabs = false; ///< a block has at most `in_flight` slabs
@@ -121,8 +126,6 @@ struct TileFacts {
 TileFacts tile_facts(const Plan& plan, const Sweep& sweep);
 /// The schedule of such tiles; without `across`, of the flat course.
 Schedule for_tiles(const Plan& plan, const Sweep& sweep, const TileFacts& tiles, Problems problems);
-/// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
-Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule);
 /// The thread blocks that may share a held row.
 struct RowSharing {
     int cluster = 1;            ///< the most of a cluster
@@ -131,6 +134,17 @@ struct RowSharing {
     int warps = 64;             ///< … resident on a multiprocessor
     friend bool operator==(const RowSharing&, const RowSharing&) = default;
 };
+/// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
+Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule,
+                  const RowSharing& sharing = {});
+/// … or threads, if they are short and many: then the schedule, else nothing.
+std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
+                                        int most_shared);
+/// … or warps whose threads fold runs of lanes.
+std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
+                                     int most_shared);
+/// The rows of a thread of rows by threads, of `elements` elements each. An element has `bytes` bytes in all of its `arrays` arrays.
+std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int bytes, int arrays);
 /// The schedule of a joined sweep (plan/join_phases.hpp), if a warp, a thread block, or the thread blocks that may
 /// share a row can hold such rows; for whole arrays, if that takes less time than several sweeps.
 std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,

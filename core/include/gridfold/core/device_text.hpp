@@ -27,6 +27,9 @@ std::string_view exchange_text();
 std::string_view rows_text();
 std::string_view row_place_text();
 std::string_view warp_rows_text();
+std::string_view runs_text();
+std::string_view thread_rows_text();
+std::string_view run_rows_text();
 std::string_view divisor_text();
 std::string_view row_blocks_text();
 std::string_view held_packs_text();
@@ -66,6 +69,12 @@ inline std::string device_text() {
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
 inline std::string warp_rows_course_text() {
     return joined({places_text(), exchange_text(), row_place_text(), warp_rows_text()});
+}
+inline std::string thread_rows_course_text() {
+    return joined({places_text(), exchange_text(), runs_text(), thread_rows_text()});
+}
+inline std::string run_rows_course_text() {
+    return joined({places_text(), exchange_text(), runs_text(), run_rows_text()});
 }
 inline std::string held_rows_course_text() {
     return warp_rows_course_text() + joined({divisor_text(), row_blocks_text(), held_packs_text(), held_rows_text()});

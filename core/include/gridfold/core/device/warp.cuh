@@ -175,6 +175,19 @@ template <int bytes> struct DynamicShared {
 #pragma unroll
         for (int i = 0; i < N; ++i) w[i] = from.word[i];
     }
+    /// The same from a number of a byte on, which the compiler need not prove to be of a word.
+    template <int N> GRIDFOLD_FN static void get_from(i32 byte, u32 (&w)[N]) {
+        const Words<N> from = element<Words<N>>(byte);
+#pragma unroll
+        for (int i = 0; i < N; ++i) w[i] = from.word[i];
+    }
+    /// The T that begins at a byte; and its assignment.
+    template <class T> GRIDFOLD_FN static T element(i32 byte) {
+        return *reinterpret_cast<const T*>(dynamic_shared + byte);
+    }
+    template <class T> GRIDFOLD_FN static void put_element(i32 byte, T value) {
+        *reinterpret_cast<T*>(dynamic_shared + byte) = value;
+    }
 
     /// Copies N words from p, a multiple of their bytes, to a place and a distance from it, which an instruction has as
     /// an offset. The thread may get them after await_copies().
@@ -247,11 +260,24 @@ template <int bytes> struct DynamicShared {
         __builtin_memcpy(w, at<N, false>(word), sizeof(w));
     }
 
-    GRIDFOLD_FN static u32 place(i32 word) { return u32(word); }
+    template <int N> GRIDFOLD_FN static void get_from(i32 byte, u32 (&w)[N]) {
+        __builtin_memcpy(w, emulator::shared(&declaration, bytes, byte, sizeof(w), false), sizeof(w));
+    }
+    template <class T> GRIDFOLD_FN static T element(i32 byte) {
+        T value;
+        __builtin_memcpy(&value, emulator::shared(&declaration, bytes, byte, sizeof(T), false), sizeof(T));
+        return value;
+    }
+    template <class T> GRIDFOLD_FN static void put_element(i32 byte, T value) {
+        __builtin_memcpy(emulator::shared(&declaration, bytes, byte, sizeof(T), true), &value, sizeof(T));
+    }
+
+    /// In bytes, as on a device: a copy's place advances by bytes.
+    GRIDFOLD_FN static u32 place(i32 word) { return u32(4 * word); }
     template <int N> GRIDFOLD_FN static void copy(u32 place, i32 words, const void* p) {
         u32 w[N];
         emulator::load_bytes(w, p, sizeof(w));
-        put(i32(place) + words, w);
+        put(i32(place) / 4 + words, w);
     }
 
 private:

@@ -1,0 +1,131 @@
+// The course of rows by threads: folds that keep the leading dims alone, of short rows. A warp copies the memory of
+// neighbouring rows, its tile, to shared memory. Then each thread folds rows of its own, so that no thread passes on a
+// state. Depends on runs.cuh and exchange.cuh.
+//
+// The generated text defines the Kernel (kernel.cuh, runs.cuh), with these members besides:
+//   i64 elements, results    elements of a row, and the number of rows
+//   i64 sharing              rows of a thread block's tiles, as many of each warp
+//   finish(states, result)   writes a row's result
+// A thread gets `unit` elements of a pack at a time: every row begins at a multiple of them.
+#pragma once
+
+namespace GRIDFOLD_NAMESPACE {
+
+/// The rows of a warp's tile.
+template <class Kernel> struct ThreadRows {
+    using Loads = typename Kernel::Loads;
+    using OfWarp = RunMemory<Kernel, 16>;
+    static constexpr int width = Kernel::width, unit = Kernel::unit;
+
+    const Kernel& kernel;
+    i64 first; ///< the tile's first row
+    i32 rows;  ///< of the tile
+
+    /// Copies the tile's rows of every array.
+    GRIDFOLD_FN void copy() const {
+        i32 place = OfWarp::first_byte();
+        Kernel::each_array(
+            [&](const auto* p) {
+                OfWarp::copy(p, kernel.results * kernel.elements, first * kernel.elements, rows * i32(kernel.elements),
+                             place);
+                place += bytes_of(p);
+            },
+            kernel);
+        await_copies();
+        reconverge(); // other threads have copied what this one gets // defect: copied rows
+    }
+    /// Folds and finishes row number `number` of the tile.
+    GRIDFOLD_FN void fold_row(i32 number) const {
+        const i32 elements = i32(kernel.elements), begin = number * elements;
+        Lanes<Kernel> lanes, head; // of no element: its origins are those of the row
+        clear<Kernel>(head);
+        if constexpr (Kernel::Folds::shares) {
+            Loads loads;
+            get<false>(loads, begin, 1);
+            share(kernel, head, loads, 0);
+        }
+        RunStates<Kernel> states;
+        i32 from = 0, packs = 0;
+        const auto fold_pack = [&](auto whole) {
+            Loads loads;
+            const i32 count = whole() ? width : elements - from; // defect: elements of the last pack
+            get<whole()>(loads, begin + from, count);
+            lanes = head;
+            fold_elements<whole()>(kernel, lanes, loads, from, count, 0);
+            end<Kernel>(lanes, whole(), whole() ? 0 : count, from, 0);
+            Kernel::Folds::each([&](auto f) {
+                using F = decltype(f);
+                reduce_thread<typename F::LaneMonoid>(F::of(lanes), F::joins ? 1 : count);
+            });
+            states.add(lanes, packs++);
+        };
+#pragma unroll 1
+        for (; from + width <= elements; from += width) fold_pack(Constant<true>{}); // defect: packs of a row
+        if (from < elements) fold_pack(Constant<false>{});
+        states.take(lanes, packs);
+        States<Kernel, 1> closed;
+        close<Kernel>(lanes, closed, elements);
+        kernel.finish(closed, first + number); // defect: result of row
+    }
+
+private:
+    /// The bytes of an array's rows in the tile, where the first piece has others before them.
+    template <class T> GRIDFOLD_FN i32 bytes_of(const T*) const {
+        const i32 of_warp = i32(kernel.sharing) / (Kernel::threads / 32) * i32(kernel.elements) * i32(sizeof(T));
+        return (of_warp + 2 * OfWarp::piece - 1) / OfWarp::piece * OfWarp::piece; // defect: bytes of an array
+    }
+    /// Gets `count` elements of every array, from number `begin` of the tile on.
+    template <bool whole> GRIDFOLD_FN void get(Loads& loads, i32 begin, i32 count) const {
+        i32 place = OfWarp::first_byte();
+        Kernel::each_array(
+            [&](const auto* p, auto& of) {
+                get_pack<whole>(of, place + OfWarp::before(p + first * kernel.elements) + begin * i32(sizeof(*p)),
+                                count);
+                place += bytes_of(p);
+            },
+            kernel, loads);
+    }
+    template <bool whole, class T> GRIDFOLD_FN static void get_pack(Pack<T, width>& of, i32 byte, i32 count) {
+        using Memory = typename OfWarp::Memory;
+        constexpr int size = sizeof(T), bytes = unit * size;
+        static_assert(bytes <= OfWarp::piece && width % unit == 0);
+        if constexpr (whole && bytes < 4 && width * size >= 4) {
+            const i32 moved = byte % 4;
+            OfWarp::template get_moved<1>(of, byte - moved, 8 * u32(moved), byte - moved + width * size);
+        } else {
+#pragma unroll
+            for (int n = 0; n < width; n += unit) {
+                if (!whole && n >= count) break;
+                if constexpr (bytes >= 4)
+                    Memory::get_from(byte + n * size, reinterpret_cast<u32(&)[bytes / 4]>(of.word[n * size / 4]));
+                else
+#pragma unroll
+                    for (int i = n; i < n + unit; ++i) of.element[i] = Memory::template element<T>(byte + i * size);
+            }
+        }
+    }
+};
+
+/// The whole kernel. Each warp takes the rows of its tiles.
+template <class Kernel> GRIDFOLD_FN void sweep_thread_rows(Kernel& kernel) {
+    static_assert(Kernel::threads % 32 == 0 && Kernel::tile_bytes % 16 == 0);
+    static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::sharing) == 8);
+    kernel.prologue();
+    wait_for_previous_kernel();
+    kernel.read_scalars();
+    if (kernel.elements == 0)
+        return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
+    constexpr i64 warps = Kernel::threads / 32;
+    const i64 each = kernel.sharing / warps;
+    i64 first = (kernel.block * warps + warp_index()) * each;
+#pragma unroll 1
+    for (; first < kernel.results; first += kernel.blocks * warps * each) { // defect: next tile
+        const ThreadRows<Kernel> tile{kernel, first, i32(smaller(each, kernel.results - first))};
+        tile.copy();
+#pragma unroll 1
+        for (i32 row = i32(warp_lane()); row < tile.rows; row += 32) tile.fold_row(row);
+        reconverge(); // all have folded what the next tile overwrites // defect: next tile's memory
+    }
+}
+
+} // namespace GRIDFOLD_NAMESPACE
