@@ -1,4 +1,4 @@
-// Folds over some dims on a GPU: workloads sum_over_AxBxC, max_over_… and five_over_… of arrays of A × B × C elements,
+// Folds over some dims on a GPU: workloads sum_over_AxBxC, max_over_…, variance_over_… and five_over_… of arrays of A × B × C elements,
 // of which B are folded, and …_over_AxBxCxD, of which B and D are. Rows have C = 1; columns A = 1. CUB folds rows only.
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ struct Shape {
     }
 };
 
-/// 2^28 elements each, or nearly; then those that others are slow at.
+/// 2^28 elements each, or nearly; then those that others are slow at, and rows of no power of 2.
 constexpr Shape shapes[] = {
     {1 << 25, 8, 1},       {1 << 22, 64, 1},      {1 << 20, 256, 1},      {1 << 18, 1'024, 1},   {1 << 16, 4'096, 1},
     {1 << 14, 1 << 14, 1}, {2'049, 131'071, 1},   {256, 1 << 20, 1},      {8, 1 << 25, 1},       {1, 1 << 25, 8},
@@ -36,10 +36,11 @@ constexpr Shape shapes[] = {
     {1, 256, 1 << 20},     {1, 8, 1 << 25},       {1'024, 64, 3'136},     {1 << 16, 64, 64},     {100'000'000, 2, 1},
     {80'000'000, 3, 1},    {2'113'664, 127, 1},   {2'080'768, 129, 1},    {5'341, 50'257, 1},    {1'000, 10'000, 1},
     {1'000, 1'000, 1},     {1, 25'088 * 448, 24}, {1, 87'381 * 1'024, 3}, {1, 1'024, 64, 49},    {1, 1'024, 64, 196},
-    {1, 1'024, 64, 3'136},
+    {1, 1'024, 64, 3'136}, {13'421'773, 20, 1},   {2'684'355, 100, 1},    {894'785, 300, 1},     {268'167, 1'001, 1},
+    {53'676, 5'001, 1},
 };
 
-constexpr std::string_view statistics[] = {"sum", "max", "five"};
+constexpr std::string_view statistics[] = {"sum", "max", "variance", "five"};
 
 /// The names of a statistic's results.
 std::vector<std::string> results_of(std::string_view statistic) {
@@ -59,7 +60,10 @@ template <class T> gf::Graph graph(std::string_view statistic, const Shape& shap
     const gf::Value x = g.input("x", gf::dtype_of<Gridfold>, dims);
     const gf::ReduceOptions over{.over = over_dims};
     if (statistic != "five") {
-        g.output(std::string(statistic), gf::cast<float>(statistic == "sum" ? gf::sum(x, over) : gf::max(x, over)));
+        const gf::Value result = statistic == "sum"   ? gf::sum(x, over)
+                                 : statistic == "max" ? gf::max(x, over)
+                                                      : gf::variance(x, over);
+        g.output(std::string(statistic), gf::cast<float>(result));
         return g;
     }
     g.output("sum", gf::cast<float>(gf::sum(x, over)));
@@ -78,6 +82,8 @@ std::vector<std::int64_t> sample(const Shape& shape) {
     for (std::int64_t i = 0; i < count; ++i) numbers.push_back(count == 1 ? 0 : last * i / (count - 1));
     return numbers;
 }
+
+double count_of(const Shape& shape) { return double(shape.folded * shape.innermost); }
 
 /// The expected results of the sample, statistic by statistic, from the digits.
 std::vector<Expected> expected_of(std::string_view statistic, const Shape& shape) {
@@ -99,6 +105,7 @@ std::vector<Expected> expected_of(std::string_view statistic, const Shape& shape
             }
             all.push_back(name == "sum"        ? about(sum, absolute)
                           : name == "squares"  ? about(squares)
+                          : name == "variance" ? about(squares / count_of(shape) - std::pow(sum / count_of(shape), 2))
                           : name == "least"    ? exactly(least)
                           : name == "positive" ? about(positive)
                                                : exactly(most));
@@ -153,6 +160,18 @@ template <class T> Contender cub_over(std::string_view statistic, const Shape& s
     return contender;
 }
 
+/// Kernels that read the elements, and write as much as the results if that is more than a hundredth of them.
+template <class T>
+std::vector<Contender> ceilings(std::string_view statistic, const Shape& shape, const Input<T>& x, int copies) {
+    const auto from = [x](int copy) { return x.copy(copy); };
+    const std::int64_t bytes = x.bytes() / 16 * 16, arrays = std::int64_t(results_of(statistic).size());
+    const std::int64_t each = shape.results() * 4 / 16 * 16; // bytes
+    if (100 * arrays * each < bytes) return read_ceilings(from, bytes);
+    const auto out = device_array<char>(arrays * each * copies);
+    return read_and_write_ceilings(
+        from, bytes, [=](int copy) { return out.get() + copy * arrays * each; }, arrays, each);
+}
+
 template <class T> Make make_dims(std::string_view statistic, const Shape& shape) {
     return [statistic, shape](Case& made) {
         const Input<T> x(shape.elements(), made.copies());
@@ -160,7 +179,7 @@ template <class T> Make make_dims(std::string_view statistic, const Shape& shape
         if (made.wants("gridfold")) made.add(gridfold_over<T>(statistic, shape, x, made.copies()), expected);
         if constexpr (!std::is_same_v<T, __nv_bfloat16>)
             if (made.wants("cub")) made.add(cub_over<T>(statistic, shape, x, made.copies()), expected);
-        if (made.wants("ceiling")) made.add(read_ceilings([x](int copy) { return x.copy(copy); }, x.bytes() / 16 * 16));
+        if (made.wants("ceiling")) made.add(ceilings(statistic, shape, x, made.copies()));
     };
 }
 
@@ -169,7 +188,8 @@ template <class T> void add_dims_of(Suite& suite) {
     for (const std::string_view statistic : statistics)
         for (const Shape& shape : shapes) {
             std::vector<std::string> contenders{"gridfold", "ceiling"};
-            if (cub_has_type && shape.inner == 1 && statistic != "five") contenders.push_back("cub");
+            const bool is_cubs = statistic == "sum" || statistic == "max";
+            if (cub_has_type && shape.inner == 1 && is_cubs) contenders.push_back("cub");
             const double written = 4.0 * double(shape.results()) * double(results_of(statistic).size());
             suite.add(graph_case({.workload = fmt::format("{}_over_{}", statistic, shape.name()),
                                   .type = Element<T>::name,

@@ -43,6 +43,33 @@ template <int unroll> void enqueue_copy(cudaStream_t stream, const void* from, v
     check(cudaGetLastError());
 }
 
+/// The same for what it reads; it writes a share of `each` words of every array.
+template <int unroll>
+__global__ void __launch_bounds__(256)
+    read_and_write_words(const uint4* from, std::int64_t words, uint4* to, std::int64_t arrays, std::int64_t each) {
+    const std::int64_t first = std::int64_t{blockIdx.x} * (256 * unroll) + threadIdx.x;
+    uint4 w[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+        if (first + u * 256 < words) w[u] = __ldg(from + first + u * 256);
+    std::uint32_t all = 0;
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+        if (first + u * 256 < words) all ^= w[u].x ^ w[u].y ^ w[u].z ^ w[u].w;
+    const std::int64_t begin = each * blockIdx.x / gridDim.x, end = each * (blockIdx.x + 1) / gridDim.x;
+    for (std::int64_t a = 0; a < arrays; ++a)
+        for (std::int64_t i = begin + threadIdx.x; i < end; i += 256) to[a * each + i] = uint4{all, all, all, all};
+}
+
+template <int unroll>
+void enqueue_read_and_write(cudaStream_t stream, const void* from, std::int64_t bytes, void* to, std::int64_t arrays,
+                            std::int64_t each) {
+    const std::int64_t words = bytes / 16, a_block = 256 * unroll;
+    read_and_write_words<unroll><<<unsigned((words + a_block - 1) / a_block), 256, 0, stream>>>(
+        static_cast<const uint4*>(from), words, static_cast<uint4*>(to), arrays, each / 16);
+    check(cudaGetLastError());
+}
+
 void enqueue_memcpy(cudaStream_t stream, const void* from, void* to, std::int64_t bytes) {
     check(cudaMemcpyAsync(to, from, std::size_t(bytes), cudaMemcpyDeviceToDevice, stream));
 }
@@ -51,6 +78,13 @@ struct CopyShape {
     const char* name;
     void (*enqueue)(cudaStream_t, const void*, void*, std::int64_t);
 };
+struct ReadAndWriteShape {
+    const char* name;
+    void (*enqueue)(cudaStream_t, const void*, std::int64_t, void*, std::int64_t, std::int64_t);
+};
+const ReadAndWriteShape read_and_write_shapes[] = {{"256 threads, 2 words", enqueue_read_and_write<2>},
+                                                   {"256 threads, 4 words", enqueue_read_and_write<4>},
+                                                   {"256 threads, 8 words", enqueue_read_and_write<8>}};
 const CopyShape copy_shapes[] = {{"cudaMemcpyAsync", enqueue_memcpy},
                                  {"256 threads, 1 word", enqueue_copy<1>},
                                  {"256 threads, 4 words", enqueue_copy<4>}};
@@ -72,6 +106,20 @@ std::vector<Contender> read_ceilings(const Address& from, std::int64_t bytes) {
                                 },
                             .variant = shape.name});
     }
+    return variants;
+}
+
+std::vector<Contender> read_and_write_ceilings(const Address& from, std::int64_t bytes,
+                                               const std::function<void*(int)>& to, std::int64_t arrays,
+                                               std::int64_t each) {
+    std::vector<Contender> variants;
+    for (const ReadAndWriteShape& shape : read_and_write_shapes)
+        variants.push_back({.name = "ceiling",
+                            .enqueue =
+                                [=, enqueue = shape.enqueue](cudaStream_t stream, int copy) {
+                                    enqueue(stream, from(copy), bytes, to(copy), arrays, each);
+                                },
+                            .variant = shape.name});
     return variants;
 }
 
