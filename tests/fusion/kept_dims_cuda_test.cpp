@@ -181,6 +181,7 @@ template <class T> void expect_the_cpus_rows(const std::vector<T>& x, gf::DType 
 TEST_F(KeptDims, many_rows_have_the_cpus_bits) {
     for (const I64s& extents : std::vector<I64s>{{20'000, 3},
                                                  {20'000, 24},
+                                                 {17'000, 64},
                                                  {17'000, 127},
                                                  {17'000, 300},
                                                  {5'000, 1'001},

@@ -61,32 +61,45 @@ int bank_conflicts(std::int64_t row_bytes, int access_bytes) {
                     tuned::banks * tuned::bank_bytes / access_bytes);
 }
 
+constexpr int apart = 16;       ///< bytes between runs
 constexpr int beside_rows = 31; ///< bytes of an array's first piece and of its last that may be of other rows
+
+/// The bytes of a row for each thread of a warp. An element has `bytes` bytes in all arrays.
+std::int64_t bytes_of_tile(const Schedule& schedule, std::int64_t elements, int bytes, int arrays) {
+    return 32 * (elements * bytes + (schedule.whole_packs ? apart * arrays : 0));
+}
 
 } // namespace
 
 std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                         int most_shared) {
-    // Rows of a power of 2 of elements leave no thread of a warp without a pack.
     if (!only_folds_in_order(plan, sweep) || rows.blocks < tuned::rows_for_threads) return {};
-    if (std::has_single_bit(std::uint64_t(rows.longest)) || rows.longest > tuned::most_of_threads) return {};
+    if (rows.longest > tuned::most_of_threads) return {};
+    Schedule chosen{.problems = problems, .course = Course::thread_rows};
+    // Rows of a power of 2 of elements leave no thread of a warp without a pack: warps fold what is narrow.
+    if (std::has_single_bit(std::uint64_t(rows.longest))) {
+        chosen.whole_packs = rows.shortest == rows.longest && rows.alignment == 16 && problems == Problems::one;
+        if (!chosen.whole_packs || state_words(sweep, 1) <= tuned::wide_fold) return {};
+    }
     const int arrays = int(loaded_arrays(sweep).size()), widest = widest_element(plan, sweep);
-    const std::int64_t bytes = 32 * rows.longest * loaded_bytes(plan, sweep) + beside_rows * arrays;
+    const std::int64_t bytes =
+        bytes_of_tile(chosen, rows.longest, loaded_bytes(plan, sweep), arrays) + beside_rows * arrays;
     const int steps = int(std::max<std::int64_t>((bytes + tuned::tile_step - 1) / tuned::tile_step, tuned::least_tile));
     if (bytes > tuned::most_tile * tuned::tile_step) return {};
-    Schedule chosen{.problems = problems, .course = Course::thread_rows};
     chosen.tile_bytes = steps * tuned::tile_step;
     const int warps = std::clamp(tuned::tile_of_block / steps, 1, tuned::runs_of_block);
     chosen.threads = 32 * warps;
     chosen.shared_bytes = warps * chosen.tile_bytes;
     if (chosen.shared_bytes > most_shared || !set_run(chosen, plan, sweep, rows.longest, 1)) return {};
     chosen.unit = std::min({rows.alignment, chosen.width, std::max(tuned::load_bytes / widest, 1)});
-    if (bank_conflicts(rows.longest * widest, chosen.unit * widest) > tuned::most_conflicts) return {};
+    if (!chosen.whole_packs && bank_conflicts(rows.longest * widest, chosen.unit * widest) > tuned::most_conflicts)
+        return {};
     return chosen;
 }
 
 std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int bytes, int arrays) {
-    return std::max<std::int64_t>((schedule.tile_bytes - beside_rows * arrays) / (32 * elements * bytes), 1);
+    const std::int64_t a_tile = bytes_of_tile(schedule, elements, bytes, arrays);
+    return std::max<std::int64_t>((schedule.tile_bytes - beside_rows * arrays) / a_tile, 1);
 }
 
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
@@ -99,7 +112,6 @@ std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, con
     if (rows.alignment * widest >= tuned::load_bytes && !is_wide) return {};
     Schedule chosen{.problems = problems, .course = Course::run_rows};
     const std::int64_t run = longest.slabs > 1 ? slab_elements / 32 : (rows.longest + 31) / 32;
-    constexpr int apart = 16; // bytes between runs, and at a slab's end
     for (const ArrayId a : loaded_arrays(sweep))
         chosen.tile_bytes +=
             int(rows.slabs) *

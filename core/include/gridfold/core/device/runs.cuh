@@ -84,7 +84,6 @@ template <class Kernel, int piece_bytes, int run_bytes = 0> struct RunMemory {
     static constexpr i32 piece = piece_bytes, of_warp = 32 * piece;
     static_assert(run_bytes == 0 || of_warp % run_bytes == 0 || run_bytes % of_warp == 0);
 
-    GRIDFOLD_FN static i32 first_byte() { return i32(warp_index()) * Kernel::tile_bytes; }
     template <class T> GRIDFOLD_FN static i32 before(const T* p) { return i32(u64(p) % piece); }
     /// Where a byte is that has so many before it.
     GRIDFOLD_FN static constexpr i32 place_of(i32 byte) {

@@ -14,8 +14,10 @@ namespace GRIDFOLD_NAMESPACE {
 /// The rows of a warp's tile.
 template <class Kernel> struct ThreadRows {
     using Loads = typename Kernel::Loads;
-    using OfWarp = RunMemory<Kernel, 16>;
     static constexpr int width = Kernel::width, unit = Kernel::unit;
+    /// Rows that fill their packs are apart in shared memory.
+    static constexpr bool fills = Kernel::whole_packs;
+    template <class T> using OfWarp = RunMemory<Kernel, 16, fills ? width * Kernel::packs* int(sizeof(T)) : 0>;
 
     const Kernel& kernel;
     i64 first; ///< the tile's first row
@@ -23,11 +25,10 @@ template <class Kernel> struct ThreadRows {
 
     /// Copies the tile's rows of every array.
     GRIDFOLD_FN void copy() const {
-        i32 place = OfWarp::first_byte();
+        i32 place = first_byte();
         Kernel::each_array(
             [&](const auto* p) {
-                OfWarp::copy(p, kernel.results * kernel.elements, first * kernel.elements, rows * i32(kernel.elements),
-                             place);
+                copy_rows(p, place);
                 place += bytes_of(p);
             },
             kernel);
@@ -61,7 +62,8 @@ template <class Kernel> struct ThreadRows {
         };
 #pragma unroll 1
         for (; from + width <= elements; from += width) fold_pack(Constant<true>{}); // defect: packs of a row
-        if (from < elements) fold_pack(Constant<false>{});
+        if constexpr (!fills)
+            if (from < elements) fold_pack(Constant<false>{});
         states.take(lanes, packs);
         States<Kernel, 1> closed;
         close<Kernel>(lanes, closed, elements);
@@ -69,29 +71,35 @@ template <class Kernel> struct ThreadRows {
     }
 
 private:
+    GRIDFOLD_FN static i32 first_byte() { return i32(warp_index()) * Kernel::tile_bytes; }
     /// The bytes of an array's rows in the tile, where the first piece has others before them.
     template <class T> GRIDFOLD_FN i32 bytes_of(const T*) const {
         const i32 of_warp = i32(kernel.sharing) / (Kernel::threads / 32) * i32(kernel.elements) * i32(sizeof(T));
-        return (of_warp + 2 * OfWarp::piece - 1) / OfWarp::piece * OfWarp::piece; // defect: bytes of an array
+        return (OfWarp<T>::place_of(of_warp) + 31) / 16 * 16; // defect: bytes of an array
+    }
+    template <class T> GRIDFOLD_FN void copy_rows(const T* p, i32 place) const {
+        OfWarp<T>::copy(p, kernel.results * kernel.elements, first * kernel.elements, rows * i32(kernel.elements),
+                        place);
     }
     /// Gets `count` elements of every array, from number `begin` of the tile on.
     template <bool whole> GRIDFOLD_FN void get(Loads& loads, i32 begin, i32 count) const {
-        i32 place = OfWarp::first_byte();
+        i32 place = first_byte();
         Kernel::each_array(
             [&](const auto* p, auto& of) {
-                get_pack<whole>(of, place + OfWarp::before(p + first * kernel.elements) + begin * i32(sizeof(*p)),
-                                count);
+                get_pack<whole>(of, p + first * kernel.elements, place, begin, count);
                 place += bytes_of(p);
             },
             kernel, loads);
     }
-    template <bool whole, class T> GRIDFOLD_FN static void get_pack(Pack<T, width>& of, i32 byte, i32 count) {
-        using Memory = typename OfWarp::Memory;
+    template <bool whole, class T>
+    GRIDFOLD_FN static void get_pack(Pack<T, width>& of, const T* p, i32 place, i32 begin, i32 count) {
+        using Memory = typename OfWarp<T>::Memory;
         constexpr int size = sizeof(T), bytes = unit * size;
-        static_assert(bytes <= OfWarp::piece && width % unit == 0);
+        static_assert(bytes <= 16 && width % unit == 0);
+        const i32 byte = place + OfWarp<T>::place_of((fills ? 0 : OfWarp<T>::before(p)) + begin * size);
         if constexpr (whole && bytes < 4 && width * size >= 4) {
             const i32 moved = byte % 4;
-            OfWarp::template get_moved<1>(of, byte - moved, 8 * u32(moved), byte - moved + width * size);
+            OfWarp<T>::template get_moved<1>(of, byte - moved, 8 * u32(moved), byte - moved + width * size);
         } else {
 #pragma unroll
             for (int n = 0; n < width; n += unit) {
