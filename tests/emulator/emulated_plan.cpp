@@ -99,7 +99,7 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
         const FoldOrder order_of_folds = fold_order(plan_.sweeps[s], bound.extents);
         std::int64_t blocks = cuda::grid(kernels_[s], order_of_folds);
-        if (cuda::is_of_warps(kernels_[s].schedule.course))
+        if (cuda::has_whole_rows(kernels_[s].schedule.course))
             blocks = std::min(blocks, most_clusters * kernels_[s].schedule.cluster);
         fit_workspace(s, order_of_folds, blocks);
         std::vector<u64> values = cuda::parameter_values(plan_, SweepId(s), kernels_[s], problem_of(plan_, bound, 0),

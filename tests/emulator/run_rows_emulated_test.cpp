@@ -30,6 +30,7 @@ constexpr auto halves = "f(x: bf16[i, k]) -> s = sum(x over [k]), high = max(x o
                         "n = count(x > 0 over [k])";
 constexpr auto doubles = "f(x: f64[i, k]) -> v = variance(x over [k]), at = argmin(x over [k])";
 constexpr auto bytes = "f(x: u8[i, k]) -> s = sum(x over [k]), high = max(x over [k])";
+constexpr auto bytes_and_more = "f(b: u8[i, k], x: f64[i, k]) -> s = sum(x * f64(b) over [k]), at = argmin(x over [k])";
 constexpr auto several = "f(x: f32[i, k], h: bf16[i, k], m: bool[i, k]) let y = x * f32(h); -> s = sum(y over [k]), at "
                          "= argmax(x over [k]), "
                          "t = sum(x where m over [k]), n = count(x where m over [k])";
@@ -104,7 +105,7 @@ TEST(RunRows, of_a_thread_that_fill_their_packs) {
     expect_the_cpus_bits({{halves, {100, 64}, 16, by_threads},
                           {doubles, {70, 16}, 16, by_threads},
                           {doubles, {33, 128}, 16, by_threads},
-                          {several, {40, 32}, 16, by_threads}});
+                          {bytes_and_more, {40, 32}, 16, by_threads}});
 }
 
 TEST(RunRows, of_a_warp) {
@@ -114,6 +115,7 @@ TEST(RunRows, of_a_warp) {
                           {spreads, {4, 700}, 1, by_runs},
                           {pairs, {4, 900}, 1, by_runs},
                           {bytes, {6, 1'501}, 1, by_runs},
+                          {bytes_and_more, {7, 1'201}, 1, by_runs},
                           {doubles, {5, 1'400}, 16, by_runs}});
 }
 

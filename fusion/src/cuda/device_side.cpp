@@ -48,7 +48,7 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
                        loaded.problems == Problems::one ? "" : fmt::format("problem {} of {}: ", p, problems.count));
         const FoldOrder order = order_of(loaded, sweep, problems, p);
         std::int64_t blocks = grid(kernel, order);
-        const bool may_loop = kernel.words == 0 || is_of_warps(kernel.schedule.course) ||
+        const bool may_loop = kernel.words == 0 || has_whole_rows(kernel.schedule.course) ||
                               (kernel.schedule.course == Course::rows && order.blocks == 1);
         if (loaded.problems == Problems::many && may_loop) {
             const int cluster = kernel.schedule.cluster;
@@ -71,11 +71,11 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
 /// to have slabs that are neither its first nor its last.
 bool rows_need_windows(const Plan& plan, const Sweep& sweep, Course course, const Bound& bound, std::size_t element,
                        std::size_t pack) {
-    if (is_of_warps(course) && kept_dims(sweep).empty()) return false; // whole arrays: the first row alone
+    if (has_whole_rows(course) && kept_dims(sweep).empty()) return false; // whole arrays: the first row alone
     for (std::size_t p = 0; p < bound.count; ++p) {
         const FoldOrder order = fold_order(sweep, problem_of(plan, bound, p).extents);
         if (std::size_t(order.folded) * element % pack == 0) continue;
-        if (is_of_warps(course) || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
+        if (has_whole_rows(course) || (order.results > 1 && order.folded > 2 * slab_elements)) return true;
     }
     return false;
 }

@@ -103,11 +103,12 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     const Schedule& schedule = kernel.schedule;
-    if (is_of_warps(schedule.course) && order.slabs > 0) {
+    if (has_whole_rows(schedule.course) && order.slabs > 0) {
         const auto is_loaded = [](const KernelParameter& p) { return p.kind == ParameterKind::loaded; };
         const int arrays = int(std::ranges::count_if(kernel.parameters, is_loaded));
         if (schedule.cluster > 1) return 1;
-        if (schedule.course == Course::run_rows) return schedule.row_blocks > 1 ? 1 : schedule.threads / 32;
+        if (schedule.course == Course::run_rows)
+            return schedule.most_blocks > 1 ? 1 : schedule.threads / schedule.row_threads;
         if (schedule.course == Course::thread_rows)
             return schedule.threads * rows_of_thread(schedule, order.folded, kernel.loaded_bytes, arrays);
         if (schedule.several_blocks || schedule.slab_warps > 1)
@@ -141,13 +142,13 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     }
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     const int cluster = kernel.schedule.cluster;
-    const std::int64_t blocks = is_of_warps(kernel.schedule.course) ? cluster : order.blocks; // of a part
+    const std::int64_t blocks = has_whole_rows(kernel.schedule.course) ? cluster : order.blocks; // of a part
     return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, cluster,
                                     most / cluster * cluster); // defect: tiles
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {
-    if (is_of_warps(kernel.schedule.course)) return; // it counts rows, in 64 bits
+    if (has_whole_rows(kernel.schedule.course)) return; // it counts rows, in 64 bits
     // Kernels count slabs in 32 bits. Boxes have a thread block for each tile, of 512 elements on average or more.
     // Columns of 2^38 elements and more are folded as boxes (device_side.cpp).
     const std::int64_t limit =

@@ -150,14 +150,14 @@ void Emitter::constants() {
         number("collects", schedule_.collects, 1);
     }
     number("rank", by_coordinates_ && !holds ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
-    if (by_coordinates_ && is_of_warps(schedule_.course)) number("kept_dims", int(leading_kept_dims(sweep_)), 0);
+    if (by_coordinates_ && has_whole_rows(schedule_.course)) number("kept_dims", int(leading_kept_dims(sweep_)), 0);
     number("lanes_each", schedule_.lanes_each, 1);
     number("unit", schedule_.unit, 1);
     number("tile_bytes", schedule_.tile_bytes, 0);
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
     number("cluster", schedule_.cluster, 1);
-    if (schedule_.course == Course::run_rows) number("most_blocks", schedule_.row_blocks, 1);
+    if (schedule_.course == Course::run_rows) number("most_blocks", schedule_.most_blocks, 1);
     if (schedule_.cooperates) {
         number("most_blocks", most_of_row(schedule_), 1);
         number("state_words", kernel_.words, 0);

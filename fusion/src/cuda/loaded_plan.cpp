@@ -118,7 +118,7 @@ std::shared_ptr<const LoadedPlan> PlanLoader::load(Problems problems, const Sche
         const auto serves = [&](const Entry& e) {
             const bool serves_all = std::ranges::none_of(e.plan->kernels, [](const auto& k) {
                 const Course course = k->emitted.schedule.course;
-                return is_of_warps(course) || course == Course::columns;
+                return has_whole_rows(course) || course == Course::columns;
             });
             if (e.plan->problems != problems || !serves_all) return false; // defect: serves long rows
             return std::ranges::equal(e.schedules.of_sweeps, schedules.of_sweeps, {}, strided,

@@ -145,7 +145,7 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
             for (const DimId d : plan.arrays[s.array].dims) all.push_back({.kind = stride, .array = s.array, .dim = d});
     const bool yields = !sweep.yields.empty() || (course == Course::flat && finishes(sweep));
     if (yields || std::ranges::any_of(sweep.code, reads_scalar)) all.push_back({.kind = scalars});
-    if (yields || cooperates || (finishes(sweep) && !is_of_warps(course))) all.push_back({.kind = workspace});
+    if (yields || cooperates || (finishes(sweep) && !has_whole_rows(course))) all.push_back({.kind = workspace});
     if (yields) all.push_back({.kind = host});
     return all;
 }

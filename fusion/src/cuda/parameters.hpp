@@ -11,9 +11,8 @@ namespace gf::cuda {
 
 using namespace plan;
 
-/// The device text that runs a kernel (device/flat.cuh, rows.cuh, warp_rows.cuh, thread_rows.cuh, run_rows.cuh,
-/// held_rows.cuh, boxes.cuh, columns.cuh,
-/// tiles.cuh).
+/// The device text that runs a kernel: flat.cuh, rows.cuh, warp_rows.cuh, thread_rows.cuh, run_rows.cuh, held_rows.cuh,
+/// boxes.cuh, columns.cuh, tiles.cuh.
 enum class Course : std::uint8_t {
     flat,        ///< folds everything, or nothing
     rows,        ///< folds that keep the leading dims alone: a thread block folds each block of a row
@@ -28,15 +27,15 @@ enum class Course : std::uint8_t {
 
 /// True for the courses of folds that keep dims.
 constexpr bool folds_parts(Course course) { return course != Course::flat && course != Course::tiles; }
-/// True for the courses of rows whose blocks, if there are several, are of one thread block, cluster or grid.
-constexpr bool is_of_warps(Course course) {
+/// True for the courses where a warp, a thread block, a cluster or a grid has whole rows.
+constexpr bool has_whole_rows(Course course) {
     return course == Course::warp_rows || course == Course::thread_rows || course == Course::run_rows ||
            course == Course::held_rows;
 }
 /// True for the courses of rows.
-constexpr bool is_of_rows(Course course) { return course == Course::rows || is_of_warps(course); }
+constexpr bool is_of_rows(Course course) { return course == Course::rows || has_whole_rows(course); }
 /// True where the thread blocks of one part exchange states, in memory of the part's own (device/exchange.cuh).
-constexpr bool exchanges_by_part(Course course) { return folds_parts(course) && !is_of_warps(course); }
+constexpr bool exchanges_by_part(Course course) { return folds_parts(course) && !has_whole_rows(course); }
 /// True for the courses whose threads have neighbouring results, and finish them in packs.
 constexpr bool packs_results(Course course) { return course == Course::boxes || course == Course::columns; }
 

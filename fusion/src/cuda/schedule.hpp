@@ -53,7 +53,7 @@ struct Schedule {
     int unit = 1;       ///< every row begins at a multiple of so many elements
     int tile_bytes = 0; ///< shared memory of a warp
     // Of rows by runs (device/run_rows.cuh), besides `packs`, `slabs` and `tile_bytes`.
-    int row_blocks = 1; ///< most of a row; a power of 2
+    int most_blocks = 1; ///< most of a row; a power of 2
     // Of columns (device/columns.cuh).
     int lanes_each = 1;     ///< lanes of a thread
     bool few_slabs = false; ///< a block has at most `in_flight` slabs
@@ -134,7 +134,7 @@ struct RowSharing {
     int warps = 64;             ///< … resident on a multiprocessor
     friend bool operator==(const RowSharing&, const RowSharing&) = default;
 };
-/// The same for such rows: warps fold them if they are short, or if they are many and have few blocks.
+/// The same for such rows: threads or warps fold them if they are short, or if they are many and have few blocks.
 Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule,
                   const RowSharing& sharing = {});
 /// … or threads, if they are short and many: then the schedule, else nothing.

@@ -2,6 +2,12 @@
 #include <algorithm>
 #include <bit>
 
+#include <gridfold/core/device/prelude.cuh>
+
+#include <gridfold/core/device/slots.cuh>
+
+#include <gridfold/core/device/places.cuh>
+
 #include <gridfold/fusion/order.hpp>
 
 #include "cuda/schedule.hpp"
@@ -16,9 +22,12 @@ constexpr int words_of_runs = 128;                 ///< most of a thread's pack 
 constexpr int bank_bytes = 4, banks = 32;          ///< of shared memory
 constexpr int most_conflicts = 4;                  ///< threads that access a bank; 8: sums of 64 f32 256 → 305 us
 constexpr int tile_step = 32 * (128 + 4);          ///< bytes; four hold rows of 129 f32
-constexpr int least_tile = 2, most_tile = 16;      ///< in steps
+constexpr std::int64_t least_tile = 2;             ///< in steps
+constexpr std::int64_t most_tile = 16;             ///< …
 constexpr int tile_of_block = 8;                   ///< … of a thread block's warps, together, if more than one
+constexpr int most_of_states = 8192;               ///< bytes of static shared memory, of a row's blocks
 constexpr std::int64_t rows_for_threads = 1 << 14; ///< a thread each: fewer leave multiprocessors idle
+constexpr int bytes_of_short_run = 512;            ///< five of 1,001 f32 in 128 390 → 334 us, sums 266 → 281
 constexpr std::int64_t blocks_for_runs = 1024;     ///< thread blocks; rows of fewer are folded as before
 constexpr int runs_of_block = 4;                   ///< warps; 1, 2, 8: five of 50,257 bf16 194 → 211, 202, 232 us
 constexpr int bytes_of_runs = 76'000;              ///< of a thread block: three are resident
@@ -35,6 +44,26 @@ bool only_folds_in_order(const Plan& plan, const Sweep& sweep) {
            !folds_at_length(sweep);
 }
 
+bool is_wide(const Sweep& sweep) { return state_words(sweep, 1) > tuned::wide_fold; }
+/// True if warps that fold short aligned rows take longer to pass on their states than to read. Five of 256 f32 take
+/// 266 us by warps, 284 by threads, but of bf16 170 and 156.
+bool is_slow_by_warps(const Plan& plan, const Sweep& sweep) {
+    return is_wide(sweep) && widest_element(plan, sweep) != 4;
+}
+
+/// Sets the warps of a thread block, each with a tile of so many bytes, and the most resident blocks. They have at most
+/// `of_block` bytes together, and besides `of_states` bytes. False if not even one fits.
+bool set_warps(Schedule& chosen, std::int64_t tile, int of_block, int of_states, int most_shared) {
+    const std::int64_t most = std::min(of_block, most_shared - of_states);
+    if (of_states > tuned::most_of_states || tile > most) return false;
+    const int warps = int(std::bit_floor(std::uint64_t(std::min<std::int64_t>(most / tile, tuned::runs_of_block))));
+    chosen.tile_bytes = int(tile);
+    chosen.threads = 32 * warps;
+    chosen.shared_bytes = warps * chosen.tile_bytes;
+    chosen.resident = shared_bytes_of_multiprocessor / (chosen.shared_bytes + of_states + reserved_bytes);
+    return true;
+}
+
 /// Sets the elements of a pack and the packs of a run of so many lanes, so that registers hold a pack and its states.
 /// False if they do not hold `least` elements.
 bool set_run(Schedule& chosen, const Plan& plan, const Sweep& sweep, std::int64_t lanes, int least) {
@@ -47,8 +76,7 @@ bool set_run(Schedule& chosen, const Plan& plan, const Sweep& sweep, std::int64_
                           state_words(sweep, std::bit_width(unsigned(chosen.packs)));
         if (words > tuned::words_of_runs) continue;
         const int registers = 2 * tuned::own_registers + words;
-        const int of_shared = shared_bytes_of_multiprocessor / (chosen.shared_bytes + reserved_bytes);
-        chosen.resident = std::clamp(registers_of_multiprocessor / (chosen.threads * registers), 1, of_shared);
+        chosen.resident = std::clamp(registers_of_multiprocessor / (chosen.threads * registers), 1, chosen.resident);
         return true;
     }
     return false;
@@ -56,17 +84,17 @@ bool set_run(Schedule& chosen, const Plan& plan, const Sweep& sweep, std::int64_
 
 /// The threads of a warp that access one bank at a time, each a row behind the one before it.
 int bank_conflicts(std::int64_t row_bytes, int access_bytes) {
-    if (access_bytes < tuned::bank_bytes) return 1; // rows are an odd number of such accesses long
+    access_bytes = std::max(access_bytes, tuned::bank_bytes);
+    if (row_bytes % access_bytes != 0) return 1;
     return std::min(1 << std::countr_zero(std::uint64_t(row_bytes / access_bytes)),
                     tuned::banks * tuned::bank_bytes / access_bytes);
 }
 
-constexpr int apart = 16;       ///< bytes between runs
-constexpr int beside_rows = 31; ///< bytes of an array's first piece and of its last that may be of other rows
+using device::RunPlaces;
 
 /// The bytes of a row for each thread of a warp. An element has `bytes` bytes in all arrays.
 std::int64_t bytes_of_tile(const Schedule& schedule, std::int64_t elements, int bytes, int arrays) {
-    return 32 * (elements * bytes + (schedule.whole_packs ? apart * arrays : 0));
+    return 32 * (elements * bytes + (schedule.whole_packs ? RunPlaces::apart * arrays : 0));
 }
 
 } // namespace
@@ -79,18 +107,17 @@ std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, 
     // Rows of a power of 2 of elements leave no thread of a warp without a pack: warps fold what is narrow.
     if (std::has_single_bit(std::uint64_t(rows.longest))) {
         chosen.whole_packs = rows.shortest == rows.longest && rows.alignment == 16 && problems == Problems::one;
-        if (!chosen.whole_packs || state_words(sweep, 1) <= tuned::wide_fold) return {};
+        if (!chosen.whole_packs || !is_slow_by_warps(plan, sweep)) return {};
     }
     const int arrays = int(loaded_arrays(sweep).size()), widest = widest_element(plan, sweep);
     const std::int64_t bytes =
-        bytes_of_tile(chosen, rows.longest, loaded_bytes(plan, sweep), arrays) + beside_rows * arrays;
-    const int steps = int(std::max<std::int64_t>((bytes + tuned::tile_step - 1) / tuned::tile_step, tuned::least_tile));
-    if (bytes > tuned::most_tile * tuned::tile_step) return {};
-    chosen.tile_bytes = steps * tuned::tile_step;
-    const int warps = std::clamp(tuned::tile_of_block / steps, 1, tuned::runs_of_block);
-    chosen.threads = 32 * warps;
-    chosen.shared_bytes = warps * chosen.tile_bytes;
-    if (chosen.shared_bytes > most_shared || !set_run(chosen, plan, sweep, rows.longest, 1)) return {};
+        bytes_of_tile(chosen, rows.longest, loaded_bytes(plan, sweep), arrays) + RunPlaces::beside * arrays;
+    const std::int64_t steps = std::max((bytes + tuned::tile_step - 1) / tuned::tile_step, tuned::least_tile);
+    const int of_block = std::max(int(std::min(steps, tuned::most_tile)), tuned::tile_of_block);
+    if (steps > tuned::most_tile ||
+        !set_warps(chosen, steps * tuned::tile_step, of_block * tuned::tile_step, 0, most_shared))
+        return {};
+    if (!set_run(chosen, plan, sweep, rows.longest, 1)) return {};
     chosen.unit = std::min({rows.alignment, chosen.width, std::max(tuned::load_bytes / widest, 1)});
     if (!chosen.whole_packs && bank_conflicts(rows.longest * widest, chosen.unit * widest) > tuned::most_conflicts)
         return {};
@@ -99,7 +126,7 @@ std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, 
 
 std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int bytes, int arrays) {
     const std::int64_t a_tile = bytes_of_tile(schedule, elements, bytes, arrays);
-    return std::max<std::int64_t>((schedule.tile_bytes - beside_rows * arrays) / a_tile, 1);
+    return std::max<std::int64_t>((schedule.tile_bytes - RunPlaces::beside * arrays) / a_tile, 1);
 }
 
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
@@ -107,26 +134,26 @@ std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, con
     if (!only_folds_in_order(plan, sweep) || rows.longest <= tuned::most_of_threads) return {};
     const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
     const FoldOrder longest = fold_order(rows.longest);
-    const bool is_wide = state_words(sweep, 1) > tuned::wide_fold && rows.slabs <= tuned::slabs_of_aligned &&
-                         (longest.slabs > 1 || widest == 8);
-    if (rows.alignment * widest >= tuned::load_bytes && !is_wide) return {};
+    if (rows.alignment * widest >= tuned::load_bytes) {
+        const bool is_slow = longest.slabs == 1 ? is_slow_by_warps(plan, sweep) : is_wide(sweep);
+        if (!is_slow || rows.slabs > tuned::slabs_of_aligned) return {};
+    }
     Schedule chosen{.problems = problems, .course = Course::run_rows};
-    const std::int64_t run = longest.slabs > 1 ? slab_elements / 32 : (rows.longest + 31) / 32;
+    // Several rows of one slab are a warp's.
+    const bool is_short = longest.slabs == 1;
+    const int run = is_short ? tuned::bytes_of_short_run / widest : int(slab_elements) / 32;
+    chosen.row_threads = is_short ? int(std::bit_ceil(std::uint64_t(rows.longest + run - 1) / run)) : 32;
+    std::int64_t tile = 0;
     for (const ArrayId a : loaded_arrays(sweep))
-        chosen.tile_bytes +=
-            int(rows.slabs) *
-            (32 * (int(std::bit_ceil(std::uint64_t(run))) * int(size_of(plan.arrays[a].type)) + apart) + apart);
-    int warps = tuned::runs_of_block;
-    while (warps > 1 && warps * chosen.tile_bytes > tuned::bytes_of_runs) warps /= 2;
-    chosen.threads = 32 * warps;
-    chosen.shared_bytes = warps * chosen.tile_bytes;
-    const std::int64_t blocks = rows.blocks / (longest.blocks > 1 ? longest.blocks : warps); // thread blocks
-    if (chosen.shared_bytes > tuned::bytes_of_runs || blocks < tuned::blocks_for_runs) return {};
-    chosen.slabs = int(rows.slabs);
-    chosen.row_blocks = int(std::bit_ceil(std::uint64_t(longest.blocks)));
-    const int of_blocks = 4 * words_of_states(sweep).all * chosen.row_blocks + apart * int(sweep.folds.size());
-    if (chosen.shared_bytes + of_blocks > most_shared) return {};
+        tile += rows.slabs * 32 / chosen.row_threads *
+                RunPlaces::of_threads(chosen.row_threads, run * std::int64_t(size_of(plan.arrays[a].type)));
+    chosen.most_blocks = int(std::bit_ceil(std::uint64_t(longest.blocks)));
+    const int of_blocks = 4 * words_of_states(sweep).all * chosen.most_blocks;
+    if (!set_warps(chosen, tile, tuned::bytes_of_runs, of_blocks, most_shared)) return {};
+    const int units = longest.blocks > 1 ? int(longest.blocks) : chosen.threads / chosen.row_threads;
+    if (rows.blocks / units < tuned::blocks_for_runs) return {};
     if (!set_run(chosen, plan, sweep, run, tuned::load_bytes / narrowest)) return {};
+    chosen.slabs = int(rows.slabs);
     return chosen;
 }
 

@@ -65,7 +65,8 @@ inline std::string device_text() {
                    parts_text(), combine_text(), publish_text(), flat_text()});
 }
 
-/// The texts that follow in kernels that fold some dims: rows, rows by warps, held rows, boxes, or columns.
+/// The texts that follow in kernels that fold some dims: rows, rows by warps, threads or runs, held rows,
+/// boxes, or columns.
 inline std::string rows_course_text() { return joined({places_text(), exchange_text(), rows_text()}); }
 inline std::string warp_rows_course_text() {
     return joined({places_text(), exchange_text(), row_place_text(), warp_rows_text()});

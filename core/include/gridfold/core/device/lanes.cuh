@@ -55,6 +55,7 @@ template <class... F> struct FoldList {
         return most;
     }();
     static constexpr bool shares = (false || ... || F::of_block);
+    /// A thread keeps one state of each fold for all its lanes.
     static constexpr bool joins = (true && ... && F::joins);
     static constexpr bool ends = (false || ... || F::in_steps);
     static constexpr bool shifts = (true && ... && F::shifts);

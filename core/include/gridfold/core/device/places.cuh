@@ -5,6 +5,16 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
+/// The shared memory of a warp whose threads fold runs (runs.cuh), an array after the other.
+struct RunPlaces {
+    static constexpr i32 apart = 16;  ///< bytes between runs, so that threads access different banks
+    static constexpr i32 beside = 31; ///< at most, of an array's first and last 16 bytes, that are of no run
+    /// The bytes of the runs of `threads` threads side by side, which may begin within their first piece.
+    GRIDFOLD_FN static constexpr i64 of_threads(i64 threads, i64 run_bytes) {
+        return threads * (run_bytes + apart) + apart;
+    }
+};
+
 /// The most words of a tile's states in the static shared memory of a thread block: 48 KiB.
 inline constexpr int tile_words = 12288;
 

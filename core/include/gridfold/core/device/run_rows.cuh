@@ -1,80 +1,94 @@
-// The course of rows by runs: folds that keep the leading dims alone. A warp copies the slabs of a block of a row to
-// shared memory, wherever the row begins. Then each thread folds a run of neighbouring lanes, so that threads pass on
-// one state each. Depends on runs.cuh and exchange.cuh.
+// The course of rows by runs: folds that keep the leading dims alone. A warp copies the slabs of a block of a row, or
+// several rows of one slab, to shared memory, wherever rows begin. Then each thread folds a run of neighbouring lanes,
+// so that threads pass on one state each. Depends on runs.cuh, and on exchange.cuh for rows without elements.
 //
 // The generated text defines the Kernel (kernel.cuh, runs.cuh), with these members besides:
 //   i64 elements, results    elements of a row, and the number of rows
 //   i64 part_blocks          blocks that fold a row, at most most_blocks
 //   finish(states, result)   writes a row's result
-// A run is of `packs` packs of `width` elements. A block has at most `slabs` slabs; rows of several blocks or slabs have
-// slabs of 2,048 elements, which are 32 runs.
+// A run is of `packs` packs of `width` elements; a slab is of `row_threads` runs. A block has at most `slabs` slabs. Rows
+// of several blocks or slabs have slabs of 2,048 elements and 32 runs.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// A block of a row.
-template <class Kernel> struct RunOfRow {
+/// A thread's run in a block of its row.
+template <class Kernel> struct RunInRow {
     using Loads = typename Kernel::Loads;
     static constexpr int width = Kernel::width, packs = Kernel::packs, run = width * packs;
-    static constexpr i32 slab = 32 * run; ///< elements
+    static constexpr int threads = Kernel::row_threads, rows = 32 / threads; ///< of a row; of the warp
+    static constexpr i32 slab = threads * run;                               ///< elements
     /// Unaligned rows are copied by words, or by elements that are larger, so that packs are aligned in shared memory.
     template <class T>
-    using OfWarp = RunMemory<Kernel, Kernel::realigns ? larger_of(int(sizeof(T)), 4) : 16, run* int(sizeof(T))>;
+    using OfWarp = TileMemory<Kernel, Kernel::realigns ? larger_of(int(sizeof(T)), 4) : 16, run* int(sizeof(T))>;
 
     const Kernel& kernel;
-    i64 row;
+    i64 first; ///< the warp's first row
     i32 block;
 
-    /// Copies the block's slabs of every array.
+    /// The thread's number among those of its row, and the row.
+    GRIDFOLD_FN i32 thread() const { return i32(warp_lane()) % threads; }
+    GRIDFOLD_FN i64 row() const { return first + row_of_warp(); }
+    /// True for the thread that has the states of its row's block, if the row is there.
+    GRIDFOLD_FN bool has_states() const { return thread() == 0 && row() < kernel.results; } // defect: states of a row
+
+    /// Copies the slabs of the warp's rows of every array.
     GRIDFOLD_FN void copy() const {
-        i32 place = i32(warp_index()) * Kernel::tile_bytes;
+        i32 place = first_byte();
         Kernel::each_array(
             [&](const auto* p) {
-                i32 to = place;
-                for_slabs([&](i32 from, i32 count, i32) {
-                    copy_slab(p, from, count, to);
-                    to += bytes_of_slab(p);
-                });
-                place += Kernel::slabs * bytes_of_slab(p);
+                for (i32 r = 0; r < rows && first + r < kernel.results; ++r) // defect: rows of a warp
+                    for_slabs(kernel.elements, [&](i32 from, i32 count, i32 turn) {
+                        copy_slab(p, first + r, from, count, place + place_of_slab(p, r, turn));
+                    });
+                place += place_of_slab(p, rows, 0);
             },
             kernel);
         await_copies();
         reconverge(); // other threads have copied what this one gets
     }
-    /// Folds the thread's run, and combines those of the warp: its first thread gets the block's states.
+    /// Folds the thread's run, and combines those of its row: the first thread of the row gets the block's states.
     GRIDFOLD_FN void fold(States<Kernel, 1>& closed) const {
         const i64 last = block + (Kernel::slabs - 1) * kernel.part_blocks; // slab
-        if ((last + 1) * slab <= kernel.elements)                          // defect: whole block
+        const bool all_there = rows == 1 || first + rows <= kernel.results;
+        if (all_there && (last + 1) * slab <= kernel.elements) // defect: whole block
             fold_runs<true>(closed);
         else
             fold_runs<false>(closed);
     }
 
 private:
-    /// Calls visit(its first element of the row, its elements, its number) for each slab of the block.
-    template <class Visit> GRIDFOLD_FN void for_slabs(const Visit& visit) const {
-        const i32 all = i32(kernel.elements), step = i32(kernel.part_blocks) * slab;
+    GRIDFOLD_FN static i32 first_byte() { return i32(warp_index()) * Kernel::tile_bytes; }
+    GRIDFOLD_FN i32 row_of_warp() const { return i32(warp_lane()) / threads; }
+    /// Calls visit(its first element of the row, its elements, its number) for each slab of the block of a row of so
+    /// many elements.
+    template <class Visit> GRIDFOLD_FN void for_slabs(i64 elements, const Visit& visit) const {
+        const i32 all = i32(elements), step = i32(kernel.part_blocks) * slab;
         i32 turn = 0;
 #pragma unroll 1
         for (i32 from = block * slab; from < all; from += step)
             visit(from, smaller(slab, all - from), turn++); // defect: slab
     }
-    /// `whole`: the block has `slabs` slabs, all whole.
+    /// The elements of the thread's row.
+    GRIDFOLD_FN i64 row_elements() const { return rows == 1 || row() < kernel.results ? kernel.elements : 0; }
+    /// `whole`: the block has `slabs` slabs, all whole, in all rows.
     template <bool whole> GRIDFOLD_FN void fold_runs(States<Kernel, 1>& closed) const {
         Lanes<Kernel> lanes, head;
         clear<Kernel>(head);
         if constexpr (Kernel::Folds::shares) {
             Loads loads;
-            get_part(loads, 0, 0, 1);
-            share(kernel, head, loads, 0);
+            if (whole || row_elements() > 0) {
+                get_part(loads, 0, 0, 1);
+                share(kernel, head, loads, 0);
+            }
         }
         RunStates<Kernel> states;
         const i32 step = i32(kernel.part_blocks) * slab;
 #pragma unroll 1
         for (i32 pack = 0; pack < packs; ++pack) {
             lanes = head;
-            const i32 own = i32(warp_lane()) * run + pack * width; // within the slab
-            i32 turns = 0, more = 0;                               // whole slabs of the pack; elements of another
+            const i32 own = thread() * run + pack * width; // within the slab
+            i32 turns = 0, more = 0;                       // whole slabs of the pack; elements of another
             if constexpr (whole) {
                 constexpr int unrolled = Kernel::Folds::words <= 8 && Kernel::slabs <= 2 ? Kernel::slabs : 1;
 #pragma unroll(unrolled)
@@ -84,7 +98,7 @@ private:
                     fold_elements<true>(kernel, lanes, loads, block * slab + turns * step + own, width, turns);
                 }
             } else {
-                for_slabs([&](i32 from, i32 count, i32 turn) {
+                for_slabs(row_elements(), [&](i32 from, i32 count, i32 turn) {
                     Loads loads;
                     if (own + width <= count) { // defect: pack of slab
                         get_whole(loads, own, pack, turn);
@@ -105,39 +119,53 @@ private:
             states.add(lanes, pack);
         }
         states.take(lanes, packs);
-        reduce_lanes<Kernel, 32, true>(lanes, i32(warp_lane()), 32, 1);
+        if constexpr (rows == 1)
+            reduce_lanes<Kernel, 32, true>(lanes, i32(warp_lane()), 32, 1);
+        else
+#pragma unroll
+            for (int distance = 1; distance < threads; distance *= 2) // defect: threads of a row
+                Kernel::Folds::each([&](auto f) {
+                    combine_lanes<typename decltype(f)::LaneMonoid>(decltype(f)::of(lanes)[0], distance, true);
+                });
         close<Kernel>(lanes, closed, whole ? i64(Kernel::slabs) * slab : elements());
     }
     /// The elements of the block.
     GRIDFOLD_FN i64 elements() const {
         i64 all = 0;
-        for_slabs([&](i32, i32 count, i32) { all += count; });
+        for_slabs(row_elements(), [&](i32, i32 count, i32) { all += count; });
         return all;
     }
-    template <class T> GRIDFOLD_FN static constexpr i32 bytes_of_slab(const T*) {
-        return 32 * (run * i32(sizeof(T)) + 16) + 16; // it may begin behind the first byte of a piece
+    /// Where slab number `turn` of row number r of the warp is among an array's.
+    template <class T> GRIDFOLD_FN static constexpr i32 place_of_slab(const T*, i32 r, i32 turn) {
+        constexpr i32 bytes = RunPlaces::of_threads(threads, run * i32(sizeof(T)));
+        return (r * Kernel::slabs + turn) * bytes; // defect: slabs of a row
     }
-    template <class T> GRIDFOLD_FN void copy_slab(const T* p, i32 from, i32 count, i32 place) const {
-        OfWarp<T>::copy(p, kernel.results * kernel.elements, row * kernel.elements + from, count, place);
+    template <class T> GRIDFOLD_FN void copy_slab(const T* p, i64 of, i32 from, i32 count, i32 place) const {
+        OfWarp<T>::copy(p, kernel.results * kernel.elements, of * kernel.elements + from, count, place);
     }
-    /// Gets a whole pack of every array, number `pack` of the thread's run, whose first element has number `own` of
-    /// the slab.
-    GRIDFOLD_FN void get_whole(Loads& loads, i32 own, i32 pack, i32 turn) const {
-        i32 place = i32(warp_index()) * Kernel::tile_bytes;
+    /// Calls get(pack of loads, the row of its array, where the row's slab number `turn` is) for every array.
+    template <class Get> GRIDFOLD_FN void get_loads(Loads& loads, i32 turn, const Get& get) const {
+        i32 place = first_byte();
         Kernel::each_array(
             [&](const auto* p, auto& of) {
-                get_pack(of, p + row * kernel.elements, place + turn * bytes_of_slab(p), own, pack);
-                place += Kernel::slabs * bytes_of_slab(p);
+                get(of, p + row() * kernel.elements, place + place_of_slab(p, row_of_warp(), turn));
+                place += place_of_slab(p, rows, 0);
             },
             kernel, loads);
+    }
+    /// Gets a whole pack of every array, number `pack` of the thread's run, whose first element has number `own` of
+    /// the slab. If rows are aligned, so is the pack in shared memory.
+    GRIDFOLD_FN void get_whole(Loads& loads, i32 own, i32 pack, i32 turn) const {
+        get_loads(loads, turn, [&](auto& of, const auto* p, i32 place) { get_pack(of, p, place, own, pack); });
     }
     template <class T> GRIDFOLD_FN static void get_pack(Pack<T, width>& of, const T* p, i32 place, i32 own, i32 pack) {
         constexpr i32 bytes = width * i32(sizeof(T));
         static_assert(bytes % 16 == 0);
         const i32 begin = place + OfWarp<T>::place_of(own * i32(sizeof(T)));
         if constexpr (Kernel::realigns && sizeof(T) < 4)
-            OfWarp<T>::template get_moved<4>(of, begin, 8 * u32(OfWarp<T>::before(p)),
-                                             begin + (pack + 1 < packs ? bytes : bytes + 16)); // or in the next run
+            OfWarp<T>::template get_moved<4>(
+                of, begin, 8 * u32(OfWarp<T>::before(p)),
+                begin + (pack + 1 < packs ? bytes : bytes + RunPlaces::apart)); // or in the next run
         else
 #pragma unroll
             for (int i = 0; i < bytes; i += 16)
@@ -145,13 +173,7 @@ private:
     }
     /// Gets `count` elements of every array, from number `own` of a slab on.
     GRIDFOLD_FN void get_part(Loads& loads, i32 own, i32 turn, i32 count) const {
-        i32 place = i32(warp_index()) * Kernel::tile_bytes;
-        Kernel::each_array(
-            [&](const auto* p, auto& of) {
-                get_elements(of, p + row * kernel.elements, place + turn * bytes_of_slab(p), own, count);
-                place += Kernel::slabs * bytes_of_slab(p);
-            },
-            kernel, loads);
+        get_loads(loads, turn, [&](auto& of, const auto* p, i32 place) { get_elements(of, p, place, own, count); });
     }
     template <class T>
     GRIDFOLD_FN static void get_elements(Pack<T, width>& of, const T* p, i32 place, i32 own, i32 count) {
@@ -212,29 +234,32 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
         return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
     constexpr i64 warps = Kernel::threads / 32;
     constexpr bool several = Kernel::most_blocks > 1;
+    static_assert(!several || Kernel::row_threads == 32, "a warp has a block of a row");
     States<Kernel, 1> closed;
-    const auto fold = [&](i64 row, i32 block) {
-        const RunOfRow<Kernel> of_row{kernel, row, block};
-        of_row.copy();
-        of_row.fold(closed);
+    const auto fold = [&](const RunInRow<Kernel>& run) {
+        run.copy();
+        run.fold(closed);
     };
     if constexpr (several) {
 #pragma unroll 1
         for (i64 row = kernel.block; row < kernel.results; row += kernel.blocks) { // defect: next rows by runs
 #pragma unroll 1
             for (i32 block = i32(warp_index()); block < i32(kernel.part_blocks); block += i32(warps)) {
-                fold(row, block);
+                fold({kernel, row, block});
                 BlocksOfRow<Kernel>::put(closed, block);
                 reconverge(); // all have folded what the next block overwrites // defect: next block's memory
             }
             BlocksOfRow<Kernel>::finish(kernel, row);
         }
     } else {
+        constexpr i64 each = RunInRow<Kernel>::rows;
+        i64 first = (kernel.block * warps + warp_index()) * each;
 #pragma unroll 1
-        for (i64 row = kernel.block * warps + warp_index(); row < kernel.results; row += kernel.blocks * warps) {
-            fold(row, 0);
-            if (warp_lane() == 0) kernel.finish(closed, row); // defect: result of a run's row
-            reconverge();                                     // defect: next row's memory
+        for (; first < kernel.results; first += kernel.blocks * warps * each) {
+            const RunInRow<Kernel> run{kernel, first, 0};
+            fold(run);
+            if (run.has_states()) kernel.finish(closed, run.row());
+            reconverge(); // all have folded what the next rows overwrite // defect: next row's memory
         }
     }
 }

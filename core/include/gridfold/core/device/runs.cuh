@@ -1,6 +1,6 @@
 // What the courses share whose threads fold runs of neighbouring lanes, out of shared memory: how a warp copies the
 // memory of rows to it, wherever they begin, and how a thread combines the states of a run's packs. Depends on
-// lanes.cuh and combine.cuh.
+// lanes.cuh, combine.cuh and places.cuh.
 //
 // The Kernel of such a course has, besides what kernel.cuh says:
 //   packs         the most packs, of `width` elements, of a run; a power of 2
@@ -79,7 +79,7 @@ private:
 /// The shared memory of this warp. Memory is copied in pieces, whose first bytes are where they are aligned in device
 /// memory. With `run_bytes`, 16 bytes are left free after as many, so that threads that get from runs next to each other
 /// access different banks.
-template <class Kernel, int piece_bytes, int run_bytes = 0> struct RunMemory {
+template <class Kernel, int piece_bytes, int run_bytes = 0> struct TileMemory {
     using Memory = DynamicShared<Kernel::tile_bytes*(Kernel::threads / 32)>;
     static constexpr i32 piece = piece_bytes, of_warp = 32 * piece;
     static_assert(run_bytes == 0 || of_warp % run_bytes == 0 || run_bytes % of_warp == 0);
@@ -88,7 +88,7 @@ template <class Kernel, int piece_bytes, int run_bytes = 0> struct RunMemory {
     /// Where a byte is that has so many before it.
     GRIDFOLD_FN static constexpr i32 place_of(i32 byte) {
         if constexpr (run_bytes == 0) return byte;
-        return byte + byte / larger_of(run_bytes, 1) * 16; // defect: place of byte
+        return byte + byte / larger_of(run_bytes, 1) * RunPlaces::apart; // defect: place of byte
     }
 
     /// Copies elements [begin, begin + count) of an array of `all` elements, to `place`. What else their pieces have is
@@ -96,6 +96,7 @@ template <class Kernel, int piece_bytes, int run_bytes = 0> struct RunMemory {
     /// piece is read and not used, even if another thread writes it.
     template <class T> GRIDFOLD_FN static void copy(const T* array, i64 all, i64 begin, i32 count, i32 place) {
         constexpr i32 batch = 8;
+        static_assert(run_bytes == 0 || batch * of_warp % run_bytes == 0, "batches are whole runs");
         const T* const p = array + begin;
         const char* const from = reinterpret_cast<const char*>(p) - before(p);
         const i32 pieces = (before(p) + count * i32(sizeof(T)) + piece - 1) / piece;

@@ -1,6 +1,6 @@
 // The course of rows by threads: folds that keep the leading dims alone, of short rows. A warp copies the memory of
 // neighbouring rows, its tile, to shared memory. Then each thread folds rows of its own, so that no thread passes on a
-// state. Depends on runs.cuh and exchange.cuh.
+// state. Depends on runs.cuh, and on exchange.cuh for rows without elements.
 //
 // The generated text defines the Kernel (kernel.cuh, runs.cuh), with these members besides:
 //   i64 elements, results    elements of a row, and the number of rows
@@ -17,7 +17,7 @@ template <class Kernel> struct ThreadRows {
     static constexpr int width = Kernel::width, unit = Kernel::unit;
     /// Rows that fill their packs are apart in shared memory.
     static constexpr bool fills = Kernel::whole_packs;
-    template <class T> using OfWarp = RunMemory<Kernel, 16, fills ? width * Kernel::packs* int(sizeof(T)) : 0>;
+    template <class T> using OfWarp = TileMemory<Kernel, 16, fills ? width * Kernel::packs* int(sizeof(T)) : 0>;
 
     const Kernel& kernel;
     i64 first; ///< the tile's first row
@@ -75,7 +75,7 @@ private:
     /// The bytes of an array's rows in the tile, where the first piece has others before them.
     template <class T> GRIDFOLD_FN i32 bytes_of(const T*) const {
         const i32 of_warp = i32(kernel.sharing) / (Kernel::threads / 32) * i32(kernel.elements) * i32(sizeof(T));
-        return (OfWarp<T>::place_of(of_warp) + 31) / 16 * 16; // defect: bytes of an array
+        return (OfWarp<T>::place_of(of_warp) + RunPlaces::beside) / 16 * 16; // defect: bytes of an array
     }
     template <class T> GRIDFOLD_FN void copy_rows(const T* p, i32 place) const {
         OfWarp<T>::copy(p, kernel.results * kernel.elements, first * kernel.elements, rows * i32(kernel.elements),
