@@ -186,6 +186,7 @@ TEST_F(KeptDims, many_rows_have_the_cpus_bits) {
                                                  {17'000, 300},
                                                  {5'000, 1'001},
                                                  {1'100, 5'001},
+                                                 {1'100, 4'096},
                                                  {1'100, 8'192},
                                                  {1'030, 50'257}}) {
         if (is_emulated() && product(extents) > 500'000) continue;
@@ -193,6 +194,43 @@ TEST_F(KeptDims, many_rows_have_the_cpus_bits) {
         expect_the_cpus_rows(x, gf::DType::f32, extents);
         expect_the_cpus_rows(halves_of(x), gf::DType::bf16, extents);
     }
+}
+
+TEST_F(KeptDims, many_rows_of_several_problems_have_the_cpus_bits) {
+    if (is_emulated()) return; // millions of elements
+    const gf::Graph graph = gf::parse("f(x: f32[i, j]) -> s = sum(x over [j]), n = count(x > 0 over [j])");
+    const gf::Executable on_host = gf::compile(graph, {.device = "cpu"});
+    for (const std::vector<I64s>& all : {std::vector<I64s>{{17'000, 129}, {40, 3}, {3, 100}},
+                                         std::vector<I64s>{{1'100, 5'001}, {30, 20'000}, {7, 700}}}) {
+        std::vector<std::vector<float>> x;
+        std::vector<gf::Bindings> problems;
+        for (const I64s& extents : all) x.push_back(numbers(std::size_t(product(extents)), std::uint32_t(x.size())));
+        for (std::size_t p = 0; p < all.size(); ++p)
+            problems.push_back({{"x", gf::host_view(x[p].data(), {all[p][0], all[p][1]})}});
+        const auto many = gf::compile(graph, {.device = "cuda"}).run_many(problems);
+        for (std::size_t p = 0; p < all.size(); ++p) {
+            const gf::Results expected = on_host.run(problems[p]);
+            EXPECT_EQ(many[p].to_vector<float>("s"), expected.to_vector<float>("s")) << all[p][1];
+            EXPECT_EQ(many[p].to_vector<std::int64_t>("n"), expected.to_vector<std::int64_t>("n")) << all[p][1];
+        }
+    }
+}
+
+TEST_F(KeptDims, many_rows_are_bound_to_other_lengths_and_addresses_and_back) {
+    if (is_emulated()) return; // millions of elements
+    const std::string text = "f(x: f32[i, j]) -> s = sum(x over [j])";
+    const std::vector<float> x = numbers(6'000'001);
+    const DeviceArray on_device(x);
+    const gf::Executable on_host = gf::compile(gf::parse(text), {.device = "cpu"});
+    gf::Prepared prepared = compile(text).prepare({{"x", gf::device_view(on_device.pointer(), {20'000, 20})}});
+    for (const I64s& extents : std::vector<I64s>{{20'000, 20}, {20'000, 129}, {1'100, 5'001}, {20'000, 20}})
+        for (const std::int64_t first : {0, 1}) {
+            prepared.rebind("x", gf::device_view(on_device.pointer() + first, {extents[0], extents[1]}));
+            EXPECT_EQ(
+                prepared.run().to_vector<float>("s"),
+                on_host.run({{"x", gf::host_view(x.data() + first, {extents[0], extents[1]})}}).to_vector<float>("s"))
+                << extents[1] << " from " << first;
+        }
 }
 
 TEST_F(KeptDims, every_kept_set_gives_what_counting_gives) {

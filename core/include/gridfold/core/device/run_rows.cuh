@@ -37,7 +37,8 @@ template <class Kernel> struct RunInRow {
         i32 place = first_byte();
         Kernel::each_array(
             [&](const auto* p) {
-                for (i32 r = 0; r < rows && first + r < kernel.results; ++r) // defect: rows of a warp
+#pragma unroll 1
+                for (i32 r = 0; r < rows && first + r < kernel.results; ++r)
                     for_slabs(kernel.elements, [&](i32 from, i32 count, i32 turn) {
                         copy_slab(p, first + r, from, count, place + place_of_slab(p, r, turn));
                     });
