@@ -1,5 +1,6 @@
-// Folds over some dims on a GPU: workloads sum_over_AxBxC, max_over_…, variance_over_… and five_over_… of arrays of A × B × C elements,
-// of which B are folded, and …_over_AxBxCxD, of which B and D are. Rows have C = 1; columns A = 1. CUB folds rows only.
+// Folds over some dims on a GPU: workloads sum_over_AxBxC, max_over_…, variance_over_… and five_over_… of arrays of
+// A × B × C elements, of which B are folded, and …_over_AxBxCxD, of which B and D are. Rows have C = 1; columns A = 1.
+// CUB folds rows only.
 #include <algorithm>
 #include <cmath>
 #include <string>

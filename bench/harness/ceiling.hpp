@@ -1,5 +1,5 @@
-// Ceilings: fixed best-effort kernels that only read, only copy, or read and write, the bytes of a contender. Several shapes run as
-// variants; the best at a size is the ceiling.
+// Ceilings: fixed best-effort kernels that only read, only copy, or read and write, the bytes of a contender. Several
+// shapes run as variants; the best at a size is the ceiling.
 #pragma once
 
 #include <cstdint>

@@ -143,7 +143,8 @@ std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, 
 /// … or warps whose threads fold runs of lanes.
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                      int most_shared);
-/// The rows of a thread of rows by threads, of `elements` elements each. An element has `bytes` bytes in all of its `arrays` arrays.
+/// The rows of a thread of rows by threads, of `elements` elements each. An element has `bytes` bytes in all of its
+/// `arrays` arrays.
 std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int bytes, int arrays);
 /// The schedule of a joined sweep (plan/join_phases.hpp), if a warp, a thread block, or the thread blocks that may
 /// share a row can hold such rows; for whole arrays, if that takes less time than several sweeps.

@@ -27,6 +27,7 @@ constexpr std::int64_t most_tile = 16;             ///< …
 constexpr int tile_of_block = 8;                   ///< … of a thread block's warps, together, if more than one
 constexpr int most_of_states = 8192;               ///< bytes of static shared memory, of a row's blocks
 constexpr std::int64_t rows_for_threads = 1 << 14; ///< a thread each: fewer leave multiprocessors idle
+constexpr int most_of_short_run = 128;             ///< elements; five of 1,024 bf16 in 256 158 → 177 us
 constexpr int bytes_of_short_run = 512;            ///< five of 1,001 f32 in 128 390 → 334 us, sums 266 → 281
 constexpr std::int64_t blocks_for_runs = 1024;     ///< thread blocks; rows of fewer are folded as before
 constexpr int runs_of_block = 4;                   ///< warps; 1, 2, 8: five of 50,257 bf16 194 → 211, 202, 232 us
@@ -46,9 +47,10 @@ bool only_folds_in_order(const Plan& plan, const Sweep& sweep) {
 
 bool is_wide(const Sweep& sweep) { return state_words(sweep, 1) > tuned::wide_fold; }
 /// True if warps that fold short aligned rows take longer to pass on their states than to read. Five of 256 f32 take
-/// 266 us by warps, 284 by threads, but of bf16 170 and 156.
+/// 266 us by warps, 284 by threads, but of bf16 170 and 156; variance of f64 497 and 523, but five of 64 940 and 628.
 bool is_slow_by_warps(const Plan& plan, const Sweep& sweep) {
-    return is_wide(sweep) && widest_element(plan, sweep) != 4;
+    const int widest = widest_element(plan, sweep);
+    return widest != 4 && 4 * state_words(sweep, 1) > 2 * widest;
 }
 
 /// Sets the warps of a thread block, each with a tile of so many bytes, and the most resident blocks. They have at most
@@ -141,7 +143,8 @@ std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, con
     Schedule chosen{.problems = problems, .course = Course::run_rows};
     // Several rows of one slab are a warp's.
     const bool is_short = longest.slabs == 1;
-    const int run = is_short ? tuned::bytes_of_short_run / widest : int(slab_elements) / 32;
+    const int run =
+        is_short ? std::min(tuned::bytes_of_short_run / widest, tuned::most_of_short_run) : int(slab_elements) / 32;
     chosen.row_threads = is_short ? int(std::bit_ceil(std::uint64_t(rows.longest + run - 1) / run)) : 32;
     std::int64_t tile = 0;
     for (const ArrayId a : loaded_arrays(sweep))

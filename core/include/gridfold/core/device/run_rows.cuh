@@ -6,8 +6,8 @@
 //   i64 elements, results    elements of a row, and the number of rows
 //   i64 part_blocks          blocks that fold a row, at most most_blocks
 //   finish(states, result)   writes a row's result
-// A run is of `packs` packs of `width` elements; a slab is of `row_threads` runs. A block has at most `slabs` slabs. Rows
-// of several blocks or slabs have slabs of 2,048 elements and 32 runs.
+// A run is of `packs` packs of `width` elements; a slab is of `row_threads` runs. A block has at most `slabs` slabs.
+// Rows of several blocks or slabs have slabs of 2,048 elements and 32 runs.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {

@@ -77,7 +77,7 @@ private:
 };
 
 /// The shared memory of this warp. Memory is copied in pieces, whose first bytes are where they are aligned in device
-/// memory. With `run_bytes`, 16 bytes are left free after as many, so that threads that get from runs next to each other
+/// memory. With `run_bytes`, some bytes are left free after as many, so that threads that get from neighbouring runs
 /// access different banks.
 template <class Kernel, int piece_bytes, int run_bytes = 0> struct TileMemory {
     using Memory = DynamicShared<Kernel::tile_bytes*(Kernel::threads / 32)>;
