@@ -36,6 +36,8 @@ constexpr auto several = "f(x: f32[i, k], h: bf16[i, k], m: bool[i, k]) let y = 
                          "t = sum(x where m over [k]), n = count(x where m over [k])";
 constexpr auto spreads = "f(x: f64[i, k]) -> v = variance(x where x > 0.0 over [k])";
 constexpr auto pairs = "f(x: f32[i, k], h: f32[i, k]) -> c = covariance(x, h over [k])";
+constexpr auto wide = "f(d: f64[i, k], u: u8[i, k]) -> v = variance(d over [k]), w = mean(u over [k]), c = "
+                      "covariance(d, f64(u) over [k])";
 
 /// The plan of a case, its kernel, and the CPU's executable.
 class Subject : public SubjectOfCourse {
@@ -133,6 +135,9 @@ TEST(RunRows, of_several_blocks) {
                           {halves, {2, 131'072}, 16, by_runs},
                           {sums, {2, 300'003}, 1, by_runs}});
 }
+
+// The states of runs would not fit in registers.
+TEST(RunRows, of_wide_folds) { expect_the_cpus_bits({{wide, {2, 10'241}, 1, cuda::Course::rows}}); }
 
 } // namespace
 } // namespace gf::emulator
