@@ -16,34 +16,13 @@
 #include <gridfold/ops/text.hpp>
 
 #include "cuda/emit_cuda.hpp"
+#include "fusion/emitted.hpp"
 
 namespace {
 
 using gf::cuda::Problems;
-
-gf::cuda::Kernel emit(std::string_view graph, int sweep = 0, Problems problems = Problems::one) {
-    return gf::cuda::emit_cuda(gf::fuse(gf::parse(graph)), gf::plan::SweepId(sweep), problems);
-}
-
-gf::cuda::Schedule schedule(std::string_view graph, Problems problems = Problems::one, std::int64_t blocks = 0) {
-    const gf::Plan plan = gf::fuse(gf::parse(graph));
-    return gf::cuda::choose_schedule(plan, plan.sweeps.at(0), problems, blocks);
-}
-
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
-constexpr std::string_view cubes = "c(x: f32[n]) -> c = sum(x * x * x)";
-constexpr std::string_view dozen =
-    "s(x: f32[n]) -> sum = sum(x), squares = sum_of_squares(x), l2 = l2_norm(x), mean = mean(x), variance = "
-    "variance(x), "
-    "stddev = stddev(x), low = min(x), high = max(x), positive = count(x > 0), some = any(x), every = all(x), "
-    "product = product(x)";
-
-/// The text after the library, which differs between kernels.
-std::string sweep_of(std::string_view graph, int sweep = 0, Problems problems = Problems::one) {
-    const std::string text = emit(graph, sweep, problems).source;
-    return text.substr(text.find("struct Sweep : "));
-}
+using gf::test::cubes, gf::test::dozen, gf::test::emit, gf::test::holds, gf::test::kept, gf::test::schedule,
+    gf::test::sweep_of;
 
 TEST(EmitCuda, a_kernel_includes_nothing_and_holds_only_what_it_uses) {
     const std::string text = emit(cubes).source;
@@ -376,16 +355,6 @@ TEST(EmitCuda, kernels_compile_for_every_architecture) {
     }
 }
 
-constexpr std::string_view kept[]{
-    "rows(x: f32[i, j]) -> s = sum(x over [j])",
-    "rows(x: f16[i, j, k], w: f32[i, k], m: bool[j]) -> v = variance(f32(x) * w over [j, k]), at = argmax(x over "
-    "[j, k]), t = sum(x * f16(2) where m over [j, k], accumulate = f64), y = x * f16(2)",
-    "rows(x: i8[i, j]) -> s = sum(x over [j]), low = min(x over [j]), c = count(x > 0 over [j])",
-    "columns(x: f32[i, j]) -> s = sum(x over [i]), v = variance(x over [i]), at = argmin(x over [i])",
-    "channels(x: u8[n, c, h, w], b: f64[c]) -> m = mean(f64(x) * b over [n, h, w]), y = x * u8(3)",
-    "middle(x: f64[i, j, k], y: f64[k, j, i]) -> d = sum(x * y over [j]), p = product(x over [j])",
-    "comb(x: bf16[a, b, c, d, e]) -> l = logsumexp(x over [a, c, e]), high = max(x over [a, c, e])"};
-
 TEST(EmitCuda, kernels_that_read_by_strides_compile) {
     if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     for (const std::string_view graph :
@@ -457,91 +426,6 @@ TEST(EmitCuda, what_folds_nothing_takes_tiles_where_an_array_runs_across_the_row
     const auto both = of("t([a, b, c], x: f32[c, b, a], w: f32[a, c, b]) -> y[a, c, b] = x * w");
     EXPECT_EQ(both.across, 1);
     EXPECT_EQ(both.across_arrays, 2u);
-}
-
-/// The sweep's schedules: of rows of any length, of two a warp, of one a warp, of one a thread, of several warps a row,
-/// and of runs; and with windows. Of two merged dims, of columns that are long, short, and of one lane.
-std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::SweepId id, Problems problems) {
-    const gf::plan::Sweep& sweep = plan.sweeps[id];
-    const gf::cuda::Schedule chosen = gf::cuda::choose_schedule(plan, sweep, problems, 5000);
-    std::vector<gf::cuda::Schedule> all{chosen, gf::cuda::for_unaligned(plan, sweep, chosen)};
-    for (const auto& [slabs, lanes] : {std::pair{1000, 512}, {2, 32}, {1, 1}}) {
-        const gf::cuda::RowFacts parts{.slabs = slabs,
-                                       .columns = {.alignment = 16, .least_lanes = lanes, .most_lanes = lanes}};
-        if (chosen.course == gf::cuda::Course::boxes)
-            if (const auto of = gf::cuda::for_columns(parts, plan, sweep, problems); of.course != chosen.course)
-                all.push_back(of);
-    }
-    for (const gf::cuda::RowFacts& rows :
-         {gf::cuda::RowFacts{40, 1, 16}, gf::cuda::RowFacts{1500, 300, 2}, gf::cuda::RowFacts{20'000, 5000, 16},
-          gf::cuda::RowFacts{129, 1 << 20, 1}, gf::cuda::RowFacts{30'001, 1 << 20, 1, 1, 2}}) {
-        const auto of_short = gf::cuda::for_rows(rows, plan, sweep, chosen);
-        if (of_short == chosen) continue;
-        all.push_back(of_short);
-        all.push_back(gf::cuda::for_unaligned(plan, sweep, of_short));
-    }
-    return all;
-}
-
-// Devices after sm_90 see its text: they are tried with one schedule of each graph. Those before take turns, so that
-// each sees schedules with windows and without.
-TEST(EmitCuda, kernels_of_folds_that_keep_dims_compile_for_every_architecture) {
-    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    for (const std::string_view graph : kept) {
-        const gf::Plan plan = gf::fuse(gf::parse(graph));
-        int number = 0;
-        for (const gf::plan::SweepId sweep : plan.sweeps.ids())
-            for (const Problems problems : {Problems::one, Problems::many})
-                for (const gf::cuda::Schedule& schedule : schedules_of(plan, sweep, problems)) {
-                    const std::string source = gf::cuda::emit_cuda(plan, sweep, schedule).source;
-                    std::vector<const char*> targets{"sm_90"};
-                    if (problems == Problems::one)
-                        targets.push_back((number + number / 2) % 2 == 0 ? "sm_75" : "sm_80");
-                    if (number++ == 0) targets.insert(targets.end(), {"sm_80", "sm_100", "sm_120"});
-                    for (const char* target : targets)
-                        EXPECT_FALSE(
-                            gf::nvrtc::compile(source, target, gf::cuda::compiler_options(false)).image.empty())
-                            << graph << " for " << target;
-                }
-    }
-}
-
-TEST(EmitCuda, folds_that_keep_dims_take_the_course_of_their_kept_dims) {
-    using gf::cuda::Course;
-    EXPECT_EQ(schedule(cubes).course, Course::flat);
-    EXPECT_EQ(schedule(kept[0]).course, Course::rows);
-    EXPECT_EQ(schedule(kept[3]).course, Course::boxes);
-    EXPECT_TRUE(holds(emit(kept[0]).source, "sweep_rows(kernel);"));
-    EXPECT_FALSE(holds(emit(kept[0]).source, "void sweep_boxes("));
-    EXPECT_TRUE(holds(emit(kept[3]).source, "sweep_boxes(kernel);"));
-    EXPECT_FALSE(holds(emit(kept[3]).source, "void sweep_rows("));
-    EXPECT_FALSE(holds(emit(cubes).source, "sweep_boxes"));
-    EXPECT_TRUE(holds(sweep_of("f(x: f32[a, b, c, d]) -> s = sum(x over [b, d])"), "dims = 3;")); // a is the batch
-    EXPECT_TRUE(holds(sweep_of("f(x: f32[a, b, c, d]) -> s = sum(x over [a, b])"), "dims = 2;"));
-}
-
-TEST(EmitCuda, a_grid_of_folds_that_keep_dims_has_a_block_for_each_tile_and_block_of_the_order) {
-    const auto grid = [](std::string_view graph, std::vector<std::int64_t> extents) {
-        const gf::Plan plan = gf::fuse(gf::parse(graph));
-        return gf::cuda::grid(gf::cuda::emit_cuda(plan, gf::plan::SweepId(0)),
-                              gf::plan::fold_order(plan.sweeps[0], extents));
-    };
-    EXPECT_EQ(grid(kept[0], {1000, 4096}), 1000);
-    EXPECT_EQ(grid(kept[0], {1000, 16384}), 4000); // four blocks a row
-    EXPECT_EQ(grid(kept[0], {0, 100}), 1);
-    EXPECT_EQ(grid(kept[3], {65536, 4096}), 256); // two parts of 128 blocks
-    EXPECT_EQ(grid(kept[5], {1000, 10, 10}), 50); // twenty boxes of 100 elements a tile
-    EXPECT_EQ(grid(kept[0], {std::int64_t{1} << 40, 1}), 0x7fffffff);
-}
-
-TEST(EmitCuda, a_workspace_of_parts_has_slots_for_each) {
-    const gf::Plan plan = gf::fuse(gf::parse(kept[0]));
-    const gf::cuda::Kernel kernel = gf::cuda::emit_cuda(plan, gf::plan::SweepId(0));
-    const auto bytes = [&](std::vector<std::int64_t> extents) {
-        return gf::cuda::workspace_bytes(kernel, gf::plan::fold_order(plan.sweeps[0], extents));
-    };
-    EXPECT_EQ(bytes({1000, 4096}), 0u);
-    EXPECT_EQ(bytes({1000, 16384}), 1000u * 8 * (16 + 16)); // the number of launches, then a word of each block
 }
 
 } // namespace
