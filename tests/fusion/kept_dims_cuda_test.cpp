@@ -189,7 +189,7 @@ TEST_F(KeptDims, many_rows_have_the_cpus_bits) {
                                                  {1'100, 4'096},
                                                  {1'100, 8'192},
                                                  {1'030, 50'257}}) {
-        if (is_emulated() && product(extents) > 500'000) continue;
+        if (is_emulated() && product(extents) > 100'000) continue;
         const std::vector<float> x = numbers(std::size_t(product(extents) + 1));
         expect_the_cpus_rows(x, gf::DType::f32, extents);
         expect_the_cpus_rows(halves_of(x), gf::DType::bf16, extents);
@@ -197,11 +197,11 @@ TEST_F(KeptDims, many_rows_have_the_cpus_bits) {
 }
 
 TEST_F(KeptDims, many_rows_of_several_problems_have_the_cpus_bits) {
-    if (is_emulated()) return; // millions of elements
     const gf::Graph graph = gf::parse("f(x: f32[i, j]) -> s = sum(x over [j]), n = count(x > 0 over [j])");
     const gf::Executable on_host = gf::compile(graph, {.device = "cpu"});
-    for (const std::vector<I64s>& all : {std::vector<I64s>{{17'000, 129}, {40, 3}, {3, 100}},
+    for (const std::vector<I64s>& all : {std::vector<I64s>{{17'000, 3}, {40, 129}, {3, 100}},
                                          std::vector<I64s>{{1'100, 5'001}, {30, 20'000}, {7, 700}}}) {
+        if (is_emulated() && product(all[0]) > 100'000) continue;
         std::vector<std::vector<float>> x;
         std::vector<gf::Bindings> problems;
         for (const I64s& extents : all) x.push_back(numbers(std::size_t(product(extents)), std::uint32_t(x.size())));
