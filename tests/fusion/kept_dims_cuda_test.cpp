@@ -155,24 +155,27 @@ template <class T> void expect_the_cpus_rows(const std::vector<T>& x, gf::DType 
     const gf::Stream stream(0, gf::StreamKind::ordered_with_default);
     gf::copy_to_device(there.address(), x.data(), there.bytes(), stream);
     stream.wait();
-    for (const auto& [name, fold] : {std::pair{"sum", "sum(x over [j])"},
-                                     {"max", "max(x over [j])"},
-                                     {"variance", "variance(x over [j])"},
-                                     {"at", "argmin(x over [j])"},
-                                     {"hot", "sum(x where x > 20 over [j])"}}) {
-        const gf::Graph graph = gf::parse(
-            fmt::format("r(x: {}[i, j]) -> {} = f64({}), n = count(x > 0 over [j])", gf::to_text(type), name, fold));
+    struct Folded {
+        const char *name, *fold;
+    };
+    for (const Folded& of : {Folded{"sum", "sum(x over [j])"},
+                             {"max", "max(x over [j])"},
+                             {"variance", "variance(x over [j])"},
+                             {"at", "argmin(x over [j])"},
+                             {"hot", "sum(x where x > 20 over [j])"}}) {
+        const gf::Graph graph = gf::parse(fmt::format("r(x: {}[i, j]) -> {} = f64({}), n = count(x > 0 over [j])",
+                                                      gf::to_text(type), of.name, of.fold));
         const gf::Executable on_device = gf::compile(graph, {.device = "cuda"});
         const gf::Executable on_host = gf::compile(graph, {.device = "cpu"});
         for (const std::int64_t first : {0, 1}) {
             const auto results = [&](const gf::Executable& exe, const void* p, gf::Memory memory) {
                 auto* const from = const_cast<T*>(static_cast<const T*>(p)) + first;
                 const gf::Results r = exe.run({{"x", gf::View(from, type, gf::Extents(extents), memory, true)}});
-                return std::pair(r.to_vector<double>(name), r.to_vector<std::int64_t>("n"));
+                return std::pair(r.to_vector<double>(of.name), r.to_vector<std::int64_t>("n"));
             };
             EXPECT_EQ(results(on_device, there.address(), gf::Memory::device),
                       results(on_host, x.data(), gf::Memory::host))
-                << name << " of " << extents[0] << " rows of " << extents[1] << " from " << first;
+                << of.name << " of " << extents[0] << " rows of " << extents[1] << " from " << first;
         }
     }
 }

@@ -75,7 +75,7 @@ bool set_run(Schedule& chosen, const Plan& plan, const Sweep& sweep, std::int64_
         chosen.width = width;
         chosen.packs = int(std::max(run / unsigned(width), std::uint64_t{1}));
         const int words = (loaded_bytes(plan, sweep) * width + 3) / 4 + state_words(sweep, width) +
-                          state_words(sweep, std::bit_width(unsigned(chosen.packs)));
+                          state_words(sweep, int(std::bit_width(unsigned(chosen.packs))));
         if (words > tuned::words_of_runs) continue;
         const int registers = 2 * tuned::own_registers + words;
         chosen.resident = std::clamp(registers_of_multiprocessor / (chosen.threads * registers), 1, chosen.resident);
