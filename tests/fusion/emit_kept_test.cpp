@@ -103,7 +103,7 @@ TEST(EmitCuda, a_workspace_of_parts_has_slots_for_each) {
     EXPECT_EQ(bytes({1000, 16384}), 1000u * 8 * (16 + 16)); // the number of launches, then a word of each block
 }
 
-/// The schedule of many rows, which begin anywhere, where a thread block has so many bytes of shared memory.
+/// The schedule of many rows, which begin anywhere, if a thread block may have `shared_bytes` of shared memory.
 gf::cuda::Schedule of_many_rows(std::string_view graph, std::int64_t length, int shared_bytes) {
     const gf::Plan plan = gf::fuse(gf::parse(graph));
     const gf::plan::Sweep& sweep = plan.sweeps[gf::plan::SweepId(0)];

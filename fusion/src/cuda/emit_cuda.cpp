@@ -104,13 +104,14 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     const Schedule& schedule = kernel.schedule;
     if (has_whole_rows(schedule.course) && order.slabs > 0) {
-        const auto is_loaded = [](const KernelParameter& p) { return p.kind == ParameterKind::loaded; };
-        const int arrays = int(std::ranges::count_if(kernel.parameters, is_loaded));
         if (schedule.cluster > 1) return 1;
         if (schedule.course == Course::run_rows)
             return schedule.most_blocks > 1 ? 1 : schedule.threads / schedule.row_threads;
-        if (schedule.course == Course::thread_rows)
+        if (schedule.course == Course::thread_rows) {
+            const int arrays =
+                int(std::ranges::count(kernel.parameters, ParameterKind::loaded, &KernelParameter::kind));
             return schedule.threads * rows_of_thread(schedule, order.folded, kernel.loaded_bytes, arrays);
+        }
         if (schedule.several_blocks || schedule.slab_warps > 1)
             return schedule.threads / 32 / (order.blocks * schedule.slab_warps);
         return schedule.threads / schedule.row_threads * (schedule.packs / schedule.row_packs);

@@ -43,7 +43,7 @@ constexpr int most_warps_of_row = 32;  ///< a thread block's
 
 namespace {
 
-/// The packs of each thread of a warp that has a row of so many elements; true if the row fills them.
+/// The packs of each thread of a warp that has a row of `elements` elements; and true if the row fills them.
 int packs_of_thread(std::int64_t elements, int width) { return int((elements + 32 * width - 1) / (32 * width)); }
 bool fill_packs(std::int64_t elements, int width) { return elements % (std::int64_t{32} * width) == 0; }
 

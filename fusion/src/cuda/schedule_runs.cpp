@@ -53,8 +53,8 @@ bool is_slow_by_warps(const Plan& plan, const Sweep& sweep) {
     return widest != 4 && 4 * state_words(sweep, 1) > 2 * widest;
 }
 
-/// Sets the warps of a thread block, each with a tile of so many bytes, and the most resident blocks. They have at most
-/// `of_block` bytes together, and besides `of_states` bytes. False if not even one fits.
+/// Sets the warps of a thread block, each with a tile of `tile` bytes, and the most resident blocks. The tiles of a
+/// thread block have at most `of_block` bytes, its states `of_states`. False if the device has no room for one tile.
 bool set_warps(Schedule& chosen, std::int64_t tile, int of_block, int of_states, int most_shared) {
     const std::int64_t most = std::min(of_block, most_shared - of_states);
     if (of_states > tuned::most_of_states || tile > most) return false;
@@ -66,8 +66,8 @@ bool set_warps(Schedule& chosen, std::int64_t tile, int of_block, int of_states,
     return true;
 }
 
-/// Sets the elements of a pack and the packs of a run of so many lanes, so that registers hold a pack and its states.
-/// False if they do not hold `least` elements.
+/// Sets the elements of a pack and the packs of a run of `lanes` lanes, so that registers hold a pack and its states.
+/// False if registers do not hold a pack of `least` elements.
 bool set_run(Schedule& chosen, const Plan& plan, const Sweep& sweep, std::int64_t lanes, int least) {
     const auto run = std::bit_ceil(std::uint64_t(lanes));
     for (int width = int(std::min<std::uint64_t>(std::max(run, std::uint64_t(least)), tuned::elements_of_pack));
@@ -115,10 +115,9 @@ std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, 
     const std::int64_t bytes =
         bytes_of_tile(chosen, rows.longest, loaded_bytes(plan, sweep), arrays) + RunPlaces::beside * arrays;
     const std::int64_t steps = std::max((bytes + tuned::tile_step - 1) / tuned::tile_step, tuned::least_tile);
-    const int of_block = std::max(int(std::min(steps, tuned::most_tile)), tuned::tile_of_block);
-    if (steps > tuned::most_tile ||
-        !set_warps(chosen, steps * tuned::tile_step, of_block * tuned::tile_step, 0, most_shared))
-        return {};
+    if (steps > tuned::most_tile) return {};
+    const int of_block = std::max(int(steps), tuned::tile_of_block);
+    if (!set_warps(chosen, steps * tuned::tile_step, of_block * tuned::tile_step, 0, most_shared)) return {};
     if (!set_run(chosen, plan, sweep, rows.longest, 1)) return {};
     chosen.unit = std::min({rows.alignment, chosen.width, std::max(tuned::load_bytes / widest, 1)});
     if (!chosen.whole_packs && bank_conflicts(rows.longest * widest, chosen.unit * widest) > tuned::most_conflicts)

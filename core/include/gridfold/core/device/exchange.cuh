@@ -91,4 +91,14 @@ template <class Kernel, class Finish> GRIDFOLD_FN void finish_empty(const Kernel
         finish(none, i);
 }
 
+/// Begins a kernel of rows. False if they have no elements: then their results are written, and nothing is left.
+template <class Kernel> GRIDFOLD_FN bool begin_rows_of(Kernel& kernel, bool may_be_empty = true) {
+    kernel.prologue();
+    wait_for_previous_kernel();
+    kernel.read_scalars();
+    if (!may_be_empty || kernel.elements != 0) return true;
+    finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
+    return false;
+}
+
 } // namespace GRIDFOLD_NAMESPACE

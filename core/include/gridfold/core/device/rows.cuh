@@ -78,11 +78,7 @@ template <class Kernel> GRIDFOLD_FN void fold_row(const Kernel& kernel, i64 numb
 /// polls only blocks that started before it.
 template <class Kernel> GRIDFOLD_FN void sweep_rows(Kernel& kernel) {
     static_assert(is_kernel_of_parts<Kernel>());
-    kernel.prologue();
-    wait_for_previous_kernel();
-    kernel.read_scalars();
-    if (kernel.elements == 0)
-        return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
+    if (!begin_rows_of(kernel)) return;
     const i64 items = kernel.results * kernel.part_blocks;
 #pragma unroll 1
     for (i64 item = kernel.block; item < items; item += kernel.blocks) {

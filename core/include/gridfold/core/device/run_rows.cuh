@@ -34,7 +34,7 @@ template <class Kernel> struct RunInRow {
 
     /// Copies the slabs of the warp's rows of every array.
     GRIDFOLD_FN void copy() const {
-        i32 place = first_byte();
+        i32 place = tile_of_warp<Kernel>();
         Kernel::each_array(
             [&](const auto* p) {
 #pragma unroll 1
@@ -59,7 +59,6 @@ template <class Kernel> struct RunInRow {
     }
 
 private:
-    GRIDFOLD_FN static i32 first_byte() { return i32(warp_index()) * Kernel::tile_bytes; }
     GRIDFOLD_FN i32 row_of_warp() const { return i32(warp_lane()) / threads; }
     /// Calls visit(its first element of the row, its elements, its number) for each slab of the block of a row of so
     /// many elements.
@@ -146,7 +145,7 @@ private:
     }
     /// Calls get(pack of loads, the row of its array, where the row's slab number `turn` is) for every array.
     template <class Get> GRIDFOLD_FN void get_loads(Loads& loads, i32 turn, const Get& get) const {
-        i32 place = first_byte();
+        i32 place = tile_of_warp<Kernel>();
         Kernel::each_array(
             [&](const auto* p, auto& of) {
                 get(of, p + row() * kernel.elements, place + place_of_slab(p, row_of_warp(), turn));
@@ -228,11 +227,7 @@ private:
 template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
     static_assert(Kernel::threads % 32 == 0 && Kernel::tile_bytes % 16 == 0);
     static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::part_blocks) == 8);
-    kernel.prologue();
-    wait_for_previous_kernel();
-    kernel.read_scalars();
-    if (kernel.elements == 0)
-        return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
+    if (!begin_rows_of(kernel)) return;
     constexpr i64 warps = Kernel::threads / 32;
     constexpr bool several = Kernel::most_blocks > 1;
     static_assert(!several || Kernel::row_threads == 32, "a warp has a block of a row");

@@ -76,6 +76,9 @@ private:
     }
 };
 
+/// The first byte of this warp's tile in shared memory.
+template <class Kernel> GRIDFOLD_FN i32 tile_of_warp() { return i32(warp_index()) * Kernel::tile_bytes; }
+
 /// The shared memory of this warp. Memory is copied in pieces, whose first bytes are where they are aligned in device
 /// memory. With `run_bytes`, some bytes are left free after as many, so that threads that get from neighbouring runs
 /// access different banks.
@@ -85,7 +88,7 @@ template <class Kernel, int piece_bytes, int run_bytes = 0> struct TileMemory {
     static_assert(run_bytes == 0 || of_warp % run_bytes == 0 || run_bytes % of_warp == 0);
 
     template <class T> GRIDFOLD_FN static i32 before(const T* p) { return i32(u64(p) % piece); }
-    /// Where a byte is that has so many before it.
+    /// The place of byte number `byte` of the runs, counted from the first one's place.
     GRIDFOLD_FN static constexpr i32 place_of(i32 byte) {
         if constexpr (run_bytes == 0) return byte;
         return byte + byte / larger_of(run_bytes, 1) * RunPlaces::apart; // defect: place of byte

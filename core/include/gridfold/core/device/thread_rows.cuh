@@ -25,7 +25,7 @@ template <class Kernel> struct ThreadRows {
 
     /// Copies the tile's rows of every array.
     GRIDFOLD_FN void copy() const {
-        i32 place = first_byte();
+        i32 place = tile_of_warp<Kernel>();
         Kernel::each_array(
             [&](const auto* p) {
                 copy_rows(p, place);
@@ -71,7 +71,6 @@ template <class Kernel> struct ThreadRows {
     }
 
 private:
-    GRIDFOLD_FN static i32 first_byte() { return i32(warp_index()) * Kernel::tile_bytes; }
     /// The bytes of an array's rows in the tile, where the first piece has others before them.
     template <class T> GRIDFOLD_FN i32 bytes_of(const T*) const {
         const i32 of_warp = i32(kernel.sharing) / (Kernel::threads / 32) * i32(kernel.elements) * i32(sizeof(T));
@@ -83,7 +82,7 @@ private:
     }
     /// Gets `count` elements of every array, from number `begin` of the tile on.
     template <bool whole> GRIDFOLD_FN void get(Loads& loads, i32 begin, i32 count) const {
-        i32 place = first_byte();
+        i32 place = tile_of_warp<Kernel>();
         Kernel::each_array(
             [&](const auto* p, auto& of) {
                 get_pack<whole>(of, p + first * kernel.elements, place, begin, count);
@@ -118,11 +117,7 @@ private:
 template <class Kernel> GRIDFOLD_FN void sweep_thread_rows(Kernel& kernel) {
     static_assert(Kernel::threads % 32 == 0 && Kernel::tile_bytes % 16 == 0);
     static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::sharing) == 8);
-    kernel.prologue();
-    wait_for_previous_kernel();
-    kernel.read_scalars();
-    if (kernel.elements == 0)
-        return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
+    if (!begin_rows_of(kernel)) return;
     constexpr i64 warps = Kernel::threads / 32;
     const i64 each = kernel.sharing / warps;
     i64 first = (kernel.block * warps + warp_index()) * each;

@@ -170,11 +170,7 @@ template <int bytes> struct DynamicShared {
         for (int i = 0; i < N; ++i) words.word[i] = w[i];
         at<N>(word) = words;
     }
-    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) {
-        const Words<N> from = at<N>(word);
-#pragma unroll
-        for (int i = 0; i < N; ++i) w[i] = from.word[i];
-    }
+    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) { get_from(4 * word, w); }
     /// The same from a number of a byte on, which the compiler need not prove to be of a word.
     template <int N> GRIDFOLD_FN static void get_from(i32 byte, u32 (&w)[N]) {
         const Words<N> from = element<Words<N>>(byte);
@@ -256,9 +252,7 @@ template <int bytes> struct DynamicShared {
     template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) {
         __builtin_memcpy(at<N, true>(word), w, sizeof(w));
     }
-    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) {
-        __builtin_memcpy(w, at<N, false>(word), sizeof(w));
-    }
+    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) { get_from(4 * word, w); }
 
     template <int N> GRIDFOLD_FN static void get_from(i32 byte, u32 (&w)[N]) {
         __builtin_memcpy(w, emulator::shared(&declaration, bytes, byte, sizeof(w), false), sizeof(w));

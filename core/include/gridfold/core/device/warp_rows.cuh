@@ -356,11 +356,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
     const bool whole_packs = kernel.elements % Kernel::width == 0;
     kernel.aligned = Kernel::whole_packs || (whole_packs && loads_are_aligned(kernel));
     kernel.stores_aligned = Kernel::whole_packs || (whole_packs && stores_are_aligned(kernel));
-    kernel.prologue();
-    wait_for_previous_kernel();
-    kernel.read_scalars();
-    if (!Kernel::whole_packs && kernel.elements == 0)
-        return finish_empty(kernel, [&](const auto& states, i64 result) { kernel.finish(states, result); });
+    if (!begin_rows_of(kernel, !Kernel::whole_packs)) return;
     constexpr i64 warps = Kernel::threads / 32;
     const u32 lane = warp_lane();
     typename Kernel::Folds::template States<1> closed;
