@@ -15,6 +15,7 @@
 
 #include "faults.hpp"
 #include "fibre.hpp"
+#include "guarded_memory.hpp"
 #include "shared_memory.hpp"
 
 namespace gf::emulator {
@@ -310,9 +311,12 @@ Grid* grid = nullptr;
 Place place;
 bool loses_system_stores = false;
 
-void require_aligned(const void* address, std::size_t bytes) {
+void check_access(const void* address, std::size_t bytes) {
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
         throw std::runtime_error("emulator: a misaligned access of " + std::to_string(bytes) + " bytes");
+    if (end_behind_memory(address, bytes))
+        throw std::runtime_error("emulator: an access of " + std::to_string(bytes) +
+                                 " bytes that ends behind its memory");
 }
 
 } // namespace
@@ -332,7 +336,7 @@ const Machine& machine() {
         [](u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count) {
             return grid->shared_of(cluster, block, declaration, bytes, offset, count);
         },
-        require_aligned,
+        check_access,
         &loses_system_stores,
     };
     return table;

@@ -35,7 +35,7 @@ struct Machine {
     void (*cluster_barrier)(u32 cluster);
     void* (*shared_of)(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,
                        std::size_t count);
-    void (*require_aligned)(const void* address, std::size_t bytes);
+    void (*check_access)(const void* address, std::size_t bytes);
     const bool* loses_system_stores;
 };
 
@@ -103,24 +103,24 @@ inline void* shared_of(u32 cluster, u32 block, const void* declaration, std::siz
     return attached->shared_of(cluster, block, declaration, bytes, offset, count);
 }
 inline u64 load_relaxed(const u64* p) {
-    attached->require_aligned(p, sizeof(u64));
+    attached->check_access(p, sizeof(u64));
     attached->yield();
     return *static_cast<const volatile u64*>(p);
 }
 inline void store_relaxed(u64* p, u64 word) {
-    attached->require_aligned(p, sizeof(u64));
+    attached->check_access(p, sizeof(u64));
     attached->note_store();
     *static_cast<volatile u64*>(p) = word;
     attached->yield();
 }
 /// Two words that a GPU may access at once; here other threads may run between them.
 inline void load_relaxed(const u64* p, u64& first, u64& second) {
-    attached->require_aligned(p, 2 * sizeof(u64));
+    attached->check_access(p, 2 * sizeof(u64));
     first = load_relaxed(p);
     second = load_relaxed(p + 1);
 }
 inline void store_relaxed(u64* p, u64 first, u64 second) {
-    attached->require_aligned(p, 2 * sizeof(u64));
+    attached->check_access(p, 2 * sizeof(u64));
     store_relaxed(p, first);
     store_relaxed(p + 1, second);
 }
@@ -129,16 +129,16 @@ inline void store_relaxed_system(u64* p, u64 word) {
 }
 /// Touches the first and the last of these bytes.
 inline void prefetch(const char* from, const char* to) {
-    attached->require_aligned(from, 16);
+    attached->check_access(from, 16);
     (void)*static_cast<const volatile char*>(from);
     (void)*static_cast<const volatile char*>(to - 1);
 }
 inline void load_bytes(void* to, const void* from, std::size_t bytes) {
-    attached->require_aligned(from, bytes);
+    attached->check_access(from, bytes);
     __builtin_memcpy(to, from, bytes);
 }
 inline void store_bytes(void* to, const void* from, std::size_t bytes) {
-    attached->require_aligned(to, bytes);
+    attached->check_access(to, bytes);
     __builtin_memcpy(to, from, bytes);
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
+#include <shared_mutex>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +17,16 @@ namespace {
 const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 constexpr std::size_t guard = std::size_t{1} << 20; // whole pages on every system; takes addresses, no memory
 constexpr std::byte unwritten{0xcd};
+
+/// The memory that there is: its bytes, by its first. It outlives memory of static objects.
+struct Known {
+    std::shared_mutex mutex;
+    std::map<const std::byte*, std::size_t> bytes;
+};
+Known& known() {
+    static auto* const all = new Known;
+    return *all;
+}
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -33,14 +46,30 @@ GuardedMemory::GuardedMemory(std::size_t bytes, Snug snug) : size_(bytes) {
     std::memset(mapped_ + guard, static_cast<int>(unwritten), inner);
     data_ = mapped_ + guard;
     if (snug != Snug::at_begin) data_ += inner - (snug == Snug::at_end ? round_up(bytes, 16) : bytes);
+    const std::unique_lock lock(known().mutex);
+    known().bytes[data_] = bytes;
 }
 
 GuardedMemory::~GuardedMemory() {
-    if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
+    if (mapped_ == nullptr) return;
+    {
+        const std::unique_lock lock(known().mutex);
+        known().bytes.erase(data_);
+    }
+    munmap(mapped_, mapped_bytes_);
 }
 
 void GuardedMemory::close() {
     mmap(mapped_, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+bool end_behind_memory(const void* first, std::size_t bytes) {
+    const auto* const begin = static_cast<const std::byte*>(first);
+    const std::shared_lock lock(known().mutex);
+    auto next = known().bytes.upper_bound(begin);
+    if (next == known().bytes.begin()) return false;
+    const auto& [memory, size] = *--next;
+    return begin < memory + size && begin + bytes > memory + size;
 }
 
 bool GuardedMemory::is_intact() const {

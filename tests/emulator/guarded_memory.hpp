@@ -45,4 +45,7 @@ private:
     std::size_t size_ = 0;
 };
 
+/// True if these bytes begin in such memory and end behind it: in the padding before its guard, maybe.
+bool end_behind_memory(const void* first, std::size_t bytes);
+
 } // namespace gf::emulator

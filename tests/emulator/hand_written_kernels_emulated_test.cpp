@@ -84,6 +84,7 @@ protected:
                                   "if (thread_index() == 40) at(0, true) = 2;"),
             kernel("if (thread_index() != 3) warp_barrier();"),
             kernel("if (thread_index() % 32 != 3) warp_barrier();\nelse shuffle_xor_word(0, 1);"),
+            kernel("unsigned words[4];\nload_bytes(words, reinterpret_cast<char*>(memory) + 16 * thread_index(), 16);"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -186,6 +187,8 @@ TEST_P(Emulator, finds_accesses_beside_an_array) {
     const auto words = [](const GuardedMemory& guarded) { return reinterpret_cast<u64*>(guarded.data()); };
     expect_error([&] { run(11, 1, words(end)); }, "thread 40 of block 0 accesses");
     expect_error([&] { run(12, 1, words(begin)); }, "where it has no memory");
+    const GuardedMemory odd(1023, Snug::at_end); // before 1 byte of padding
+    expect_error([&] { run(29, 1, words(odd)); }, "an access of 16 bytes that ends behind its memory");
     run(0, 1, words(begin));
     EXPECT_TRUE(begin.is_intact());
     run(11, 1, words(begin));
