@@ -19,14 +19,17 @@ using gf::cuda::Problems;
 using gf::test::cubes, gf::test::emit, gf::test::holds, gf::test::kept, gf::test::schedule, gf::test::sweep_of;
 
 /// The sweep's schedules: of rows of any length, of two a warp, of one a warp, of one a thread, of several warps a row,
-/// and of runs; and with windows. Of two merged dims, of columns that are long, short, and of one lane.
+/// and of runs; and with windows. Of two merged dims, of columns that are long, short and of one lane, and whose rows
+/// begin anywhere.
 std::vector<gf::cuda::Schedule> schedules_of(const gf::Plan& plan, gf::plan::SweepId id, Problems problems) {
     const gf::plan::Sweep& sweep = plan.sweeps[id];
     const gf::cuda::Schedule chosen = gf::cuda::choose_schedule(plan, sweep, problems, 5000);
     std::vector<gf::cuda::Schedule> all{chosen, gf::cuda::for_unaligned(plan, sweep, chosen)};
-    for (const auto& [slabs, lanes] : {std::pair{1000, 512}, {2, 32}, {1, 1}}) {
-        const gf::cuda::RowFacts parts{.slabs = slabs,
-                                       .columns = {.alignment = 16, .least_lanes = lanes, .most_lanes = lanes}};
+    for (const auto& [rows, columns] : {std::pair{9'000'000, 16}, {100, 64}, {2, 4096}, {600, 2051}, {200, 5001}}) {
+        const std::int64_t extents[] = {rows, columns};
+        const gf::FoldOrder order = gf::fold_order(extents, 2, 2);
+        gf::cuda::RowFacts parts{.slabs = (order.slabs + order.blocks - 1) / order.blocks};
+        parts.columns.add(order);
         if (chosen.course == gf::cuda::Course::boxes)
             if (const auto of = gf::cuda::for_columns(parts, plan, sweep, problems); of.course != chosen.course)
                 all.push_back(of);

@@ -1,7 +1,6 @@
 // Folds that keep dims on a CUDA device, through the public interface: rows have the bits that they have alone, every
 // kept set gives what counting gives, and workspaces follow the extents that are bound.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -18,12 +17,15 @@
 #include "emulator/device/emulated.hpp"
 #include "fusion/device_array.hpp"
 #include "fusion/device_scale.hpp"
+#include "fusion/numbers.hpp"
 #include "fusion/user_graph.hpp"
 
 namespace {
 
 using gf::test::DeviceArray;
 using gf::test::is_emulated;
+using gf::test::numbers;
+using gf::test::product;
 using I64s = std::vector<std::int64_t>;
 
 class KeptDims : public testing::Test {
@@ -36,16 +38,6 @@ protected:
     static gf::Executable compile(const std::string& text) { return gf::compile(gf::parse(text), {.device = "cuda"}); }
 };
 
-/// Numbers whose sums depend on the order.
-std::vector<float> numbers(std::size_t n, std::uint32_t seed = 1) {
-    std::vector<float> values(n);
-    for (float& value : values) {
-        seed = seed * 1664525u + 1013904223u;
-        value = static_cast<float>(seed >> 8) / 65536 - 100;
-    }
-    return values;
-}
-
 /// Small integers, which repeat.
 std::vector<std::int32_t> digits(std::size_t n, std::uint32_t seed = 1) {
     std::vector<std::int32_t> values(n);
@@ -54,12 +46,6 @@ std::vector<std::int32_t> digits(std::size_t n, std::uint32_t seed = 1) {
         value = static_cast<std::int32_t>(seed >> 20) % 100 - 30;
     }
     return values;
-}
-
-constexpr std::int64_t product(const I64s& extents) {
-    std::int64_t all = 1;
-    for (const std::int64_t extent : extents) all *= extent;
-    return all;
 }
 
 struct Counted {
@@ -137,102 +123,6 @@ TEST_F(KeptDims, rows_have_the_bits_that_they_have_alone) {
                     EXPECT_EQ(hot[r], one.get<float>("hot")) << rows << " rows of " << length << ", row " << i;
                 }
             }
-        }
-}
-
-/// The upper halves of floats, as bfloat16 numbers.
-std::vector<std::uint16_t> halves_of(const std::vector<float>& numbers) {
-    std::vector<std::uint16_t> halves;
-    halves.reserve(numbers.size());
-    for (const float x : numbers) halves.push_back(std::uint16_t(std::bit_cast<std::uint32_t>(x) >> 16));
-    return halves;
-}
-
-/// Expects that rows of such elements have the CPU's bits, wherever in memory they begin.
-template <class T> void expect_the_cpus_rows(const std::vector<T>& x, gf::DType type, const I64s& extents) {
-    const gf::CurrentDevice current(0);
-    const gf::DeviceBuffer there(0, x.size() * sizeof(T));
-    const gf::Stream stream(0, gf::StreamKind::ordered_with_default);
-    gf::copy_to_device(there.address(), x.data(), there.bytes(), stream);
-    stream.wait();
-    struct Folded {
-        const char *name, *fold;
-    };
-    for (const Folded& of : {Folded{"sum", "sum(x over [j])"},
-                             {"max", "max(x over [j])"},
-                             {"variance", "variance(x over [j])"},
-                             {"at", "argmin(x over [j])"},
-                             {"hot", "sum(x where x > 20 over [j])"}}) {
-        const gf::Graph graph = gf::parse(fmt::format("r(x: {}[i, j]) -> {} = f64({}), n = count(x > 0 over [j])",
-                                                      gf::to_text(type), of.name, of.fold));
-        const gf::Executable on_device = gf::compile(graph, {.device = "cuda"});
-        const gf::Executable on_host = gf::compile(graph, {.device = "cpu"});
-        for (const std::int64_t first : {0, 1}) {
-            const auto results = [&](const gf::Executable& exe, const void* p, gf::Memory memory) {
-                auto* const from = const_cast<T*>(static_cast<const T*>(p)) + first;
-                const gf::Results r = exe.run({{"x", gf::View(from, type, gf::Extents(extents), memory, true)}});
-                return std::pair(r.to_vector<double>(of.name), r.to_vector<std::int64_t>("n"));
-            };
-            EXPECT_EQ(results(on_device, there.address(), gf::Memory::device),
-                      results(on_host, x.data(), gf::Memory::host))
-                << of.name << " of " << extents[0] << " rows of " << extents[1] << " from " << first;
-        }
-    }
-}
-
-// Warps and threads fold rows only if there are many.
-TEST_F(KeptDims, many_rows_have_the_cpus_bits) {
-    for (const I64s& extents : std::vector<I64s>{{20'000, 3},
-                                                 {20'000, 24},
-                                                 {17'000, 64},
-                                                 {17'000, 127},
-                                                 {17'000, 300},
-                                                 {5'000, 1'001},
-                                                 {1'100, 5'001},
-                                                 {1'100, 4'096},
-                                                 {1'100, 8'192},
-                                                 {1'030, 50'257}}) {
-        if (is_emulated() && product(extents) > 100'000) continue;
-        const std::vector<float> x = numbers(std::size_t(product(extents) + 1));
-        expect_the_cpus_rows(x, gf::DType::f32, extents);
-        expect_the_cpus_rows(halves_of(x), gf::DType::bf16, extents);
-    }
-}
-
-TEST_F(KeptDims, many_rows_of_several_problems_have_the_cpus_bits) {
-    const gf::Graph graph = gf::parse("f(x: f32[i, j]) -> s = sum(x over [j]), n = count(x > 0 over [j])");
-    const gf::Executable on_host = gf::compile(graph, {.device = "cpu"});
-    for (const std::vector<I64s>& all : {std::vector<I64s>{{17'000, 3}, {40, 129}, {3, 100}},
-                                         std::vector<I64s>{{1'100, 5'001}, {30, 20'000}, {7, 700}}}) {
-        if (is_emulated() && product(all[0]) > 100'000) continue;
-        std::vector<std::vector<float>> x;
-        std::vector<gf::Bindings> problems;
-        for (const I64s& extents : all) x.push_back(numbers(std::size_t(product(extents)), std::uint32_t(x.size())));
-        for (std::size_t p = 0; p < all.size(); ++p)
-            problems.push_back({{"x", gf::host_view(x[p].data(), {all[p][0], all[p][1]})}});
-        const auto many = gf::compile(graph, {.device = "cuda"}).run_many(problems);
-        for (std::size_t p = 0; p < all.size(); ++p) {
-            const gf::Results expected = on_host.run(problems[p]);
-            EXPECT_EQ(many[p].to_vector<float>("s"), expected.to_vector<float>("s")) << all[p][1];
-            EXPECT_EQ(many[p].to_vector<std::int64_t>("n"), expected.to_vector<std::int64_t>("n")) << all[p][1];
-        }
-    }
-}
-
-TEST_F(KeptDims, many_rows_are_bound_to_other_lengths_and_addresses_and_back) {
-    if (is_emulated()) return; // millions of elements
-    const std::string text = "f(x: f32[i, j]) -> s = sum(x over [j])";
-    const std::vector<float> x = numbers(6'000'001);
-    const DeviceArray on_device(x);
-    const gf::Executable on_host = gf::compile(gf::parse(text), {.device = "cpu"});
-    gf::Prepared prepared = compile(text).prepare({{"x", gf::device_view(on_device.pointer(), {20'000, 20})}});
-    for (const I64s& extents : std::vector<I64s>{{20'000, 20}, {20'000, 129}, {1'100, 5'001}, {20'000, 20}})
-        for (const std::int64_t first : {0, 1}) {
-            prepared.rebind("x", gf::device_view(on_device.pointer() + first, {extents[0], extents[1]}));
-            EXPECT_EQ(
-                prepared.run().to_vector<float>("s"),
-                on_host.run({{"x", gf::host_view(x.data() + first, {extents[0], extents[1]})}}).to_vector<float>("s"))
-                << extents[1] << " from " << first;
         }
 }
 

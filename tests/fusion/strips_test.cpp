@@ -19,27 +19,29 @@
 namespace gf::cuda {
 namespace {
 
-/// The schedule of columns of these rows, which are as many as the facts say.
+/// The schedule of columns of these rows.
 Schedule schedule_of(const gf::Plan& plan, const FoldOrder& order) {
-    const std::int64_t lanes = order.lanes * order.blocks;
-    const RowFacts parts{.slabs = (order.slabs + order.blocks - 1) / order.blocks,
-                         .columns = {.alignment = 16, .least_lanes = lanes, .most_lanes = lanes}};
+    RowFacts parts{.slabs = (order.slabs + order.blocks - 1) / order.blocks};
+    parts.columns.add(order);
     return for_columns(parts, plan, plan.sweeps[SweepId(0)], Problems::one);
 }
 
 /// All threads, lanes, blocks and columns have a place, and the states that thread blocks exchange fit into memory.
 void expect_room(const Schedule& schedule, const FoldOrder& order, int words) {
     const Strips strips = strips_of(schedule, order);
-    const std::int64_t packs = order.extent[1] / schedule.width;
+    const std::int64_t packs = (order.extent[1] + schedule.width - 1) / schedule.width;
+    const std::int64_t own = strips.packs - (schedule.staggered ? 1 : 0); // of the strip alone
     const std::int64_t lines =
         (strips.together * order.lanes + schedule.lanes_each - 1) / schedule.lanes_each; // threads of a pack
     EXPECT_LE(strips.packs * lines * strips.sharing, schedule.threads);
-    EXPECT_GE(strips.packs * strips.count, packs);
-    EXPECT_LT(strips.packs * (strips.count - 1), packs);
+    EXPECT_GE(own * strips.count, packs);
+    EXPECT_LT(own * (strips.count - 1), packs);
+    EXPECT_TRUE(schedule.apart == 1 ||
+                (strips.packs % schedule.apart == 0 && strips.packs * schedule.width <= order.extent[1]));
     EXPECT_GE(strips.together * strips.blocks, order.blocks);
     EXPECT_LT(strips.together * (strips.blocks - 1), order.blocks);
     EXPECT_EQ(strips.together & (strips.together - 1), 0);
-    EXPECT_TRUE(strips.sharing == 1 || (strips.count == 1 && order.blocks == 1));
+    EXPECT_TRUE(strips.sharing == 1 || (strips.count == 1 && order.blocks == 1 && !schedule.staggered));
     EXPECT_TRUE(!schedule.one_lane || order.lanes * order.blocks == 1);
     const int room = std::min(words * schedule.threads * schedule.width, device::tile_words) / words; // states
     EXPECT_TRUE(strips.blocks == 1 || 2 * strips.packs * schedule.width <= room);
@@ -55,19 +57,21 @@ TEST(Strips, of_columns_of_every_shape) {
         const gf::Plan plan = gf::fuse(gf::parse(graph));
         int words = 0;
         for (const Fold& f : plan.sweeps[SweepId(0)].folds) words += f.monoid->state_words(f.element, f.accumulator);
-        int of_columns = 0;
+        int of_packs = 0, staggered = 0, apart = 0;
         for (const std::int64_t rows : {1, 2, 3, 5, 7, 31, 64, 100, 1'000, 4'099, 65'536, 3'000'017})
-            for (std::int64_t columns = 8; columns < 10'000;
-                 columns = columns < 300 ? columns + 8 : columns * 17 / 128 * 8) {
+            for (std::int64_t columns = 8; columns < 140'000;
+                 columns = columns < 300 ? columns + 4 : columns * 17 / 16) {
                 const std::int64_t extents[] = {rows, columns};
                 const FoldOrder order = fold_order(extents, 2, 2);
                 const Schedule schedule = schedule_of(plan, order);
                 if (schedule.course != Course::columns) continue;
                 SCOPED_TRACE(std::string(graph) + ": " + std::to_string(rows) + " x " + std::to_string(columns));
                 expect_room(schedule, order, words);
-                ++of_columns;
+                ++(schedule.staggered ? staggered : schedule.apart > 1 ? apart : of_packs);
             }
-        EXPECT_GT(of_columns, 500) << graph;
+        EXPECT_GT(of_packs, 300) << graph;
+        EXPECT_GT(staggered, 100) << graph;
+        EXPECT_GT(apart, 50) << graph;
     }
 }
 

@@ -141,24 +141,9 @@ private:
     const Plan* plan_;
 };
 
-/// The largest power of 2, at most 16, that divides n.
-int alignment_of(std::uint64_t n) { return 1 << std::min(n == 0 ? 4 : std::countr_zero(n), 4); }
-
-/// Adds a problem's columns to the facts of all. Returns the alignment of the rows of columns, if arrays are
-/// aligned; or 1, for boxes, in domains of 2^38 elements and more: tiles may have as few as 128, and a launch has at
-/// most 2^31.
-int take_columns(ColumnFacts& columns, const FoldOrder& order) {
-    constexpr std::int64_t too_long = std::int64_t{1} << 38;
-    if (order.slabs == 0 || order.rank != 2) return 16;
-    const std::int64_t lanes = order.lanes * order.blocks;
-    columns.least_lanes = columns.least_lanes == 0 ? lanes : std::min(columns.least_lanes, lanes);
-    columns.most_lanes = std::max(columns.most_lanes, lanes);
-    return order.batch * order.batch_stride < too_long ? alignment_of(std::uint64_t(order.extent[1])) : 1;
-}
-
 /// The facts of the bound rows. Arrays that are staged are aligned by Layout.
 RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
-    RowFacts facts{.alignment = 16, .stored_alignment = 16, .packs_aligned = true, .columns = {.alignment = 16}};
+    RowFacts facts{.alignment = 16, .stored_alignment = 16, .packs_aligned = true};
     for (std::size_t p = 0; p < bound.count; ++p) {
         const BoundProblem problem = problem_of(plan, bound, p);
         const FoldOrder order = fold_order(sweep, problem.extents);
@@ -167,25 +152,24 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
         facts.shortest = p == 0 ? order.folded : std::min(facts.shortest, order.folded);
         facts.slabs = std::max(facts.slabs, (order.slabs + order.blocks - 1) / order.blocks);
         const int of_length = kept_dims(sweep).empty() ? 16 : alignment_of(std::uint64_t(order.folded));
-        const int of_columns = take_columns(facts.columns, order);
+        facts.columns.add(order);
         const auto bytes_of = [&](ArrayId a) {
             const BoundArray& array = problem.arrays[a.index()];
             return needs_memory(plan.arrays[a], array) ? 16 // by Layout
                                                        : alignment_of(reinterpret_cast<std::uintptr_t>(array.address));
         };
-        const auto lower = [&](int& least, ArrayId a, int of_part) {
+        const auto elements_of = [&](ArrayId a) { // the array begins at a multiple of so many
             const int bytes = bytes_of(a);
-            const int of_array = bytes < 16 ? std::max(bytes / int(size_of(plan.arrays[a].type)), 1) : 16;
-            least = std::min({least, of_part, of_array});
+            return bytes < 16 ? std::max(bytes / int(size_of(plan.arrays[a].type)), 1) : 16;
         };
         facts.alignment = std::min(facts.alignment, of_length);
-        facts.columns.alignment = std::min(facts.columns.alignment, of_columns);
         for (const ArrayId a : loaded_arrays(sweep))
             if (reads_in_order(plan, sweep, a)) {
-                lower(facts.alignment, a, of_length);
-                lower(facts.columns.alignment, a, of_columns);
+                facts.alignment = std::min({facts.alignment, of_length, elements_of(a)});
+                facts.columns.add_array(elements_of(a));
             }
-        for (const Store& store : element_stores(sweep)) lower(facts.stored_alignment, store.array, of_length);
+        for (const Store& store : element_stores(sweep))
+            facts.stored_alignment = std::min({facts.stored_alignment, of_length, elements_of(store.array)});
         const bool is_one_dim = leading_kept_dims(sweep) + 1 == sweep.dims.size(); // of a row's elements
         for (const Instruction& i : sweep.code)
             if (i.opcode == Opcode::load && has_packs(i, plan, sweep))

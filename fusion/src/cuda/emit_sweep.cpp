@@ -152,6 +152,7 @@ void Emitter::constants() {
     number("rank", by_coordinates_ && !holds ? int(sweep_.dims.size() - dims_of_row_) : 0, 0);
     if (by_coordinates_ && has_whole_rows(schedule_.course)) number("kept_dims", int(leading_kept_dims(sweep_)), 0);
     number("lanes_each", schedule_.lanes_each, 1);
+    number("apart", schedule_.apart, 1);
     number("unit", schedule_.unit, 1);
     number("tile_bytes", schedule_.tile_bytes, 0);
     number("slab_warps", schedule_.slab_warps, 1);
@@ -178,6 +179,7 @@ void Emitter::constants() {
     fact("several_blocks", schedule_.several_blocks);
     fact("few_slabs", schedule_.few_slabs);
     fact("one_lane", schedule_.one_lane);
+    fact("staggered", schedule_.staggered);
     fact("rest_at_once", schedule_.rest_at_once);
     fact("tail_early", schedule_.tail_early);
     fact("prefetches", prefetches());

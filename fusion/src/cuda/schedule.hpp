@@ -5,9 +5,11 @@
 // want another.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
+#include <gridfold/fusion/order.hpp>
 #include <gridfold/fusion/plan.hpp>
 
 #include "cuda/parameters.hpp"
@@ -56,6 +58,8 @@ struct Schedule {
     int most_blocks = 1; ///< most of a row; a power of 2
     // Of columns (device/columns.cuh).
     int lanes_each = 1;     ///< lanes of a thread
+    int apart = 1;          ///< from a column of a thread to its next
+    bool staggered = false; ///< a thread's pack may begin before its strip
     bool few_slabs = false; ///< a block has at most `in_flight` slabs
     bool one_lane = false;  ///< each column has one lane of one block
     // Of held rows (device/held_rows.cuh), besides.
@@ -96,11 +100,22 @@ struct Strips {
     std::int64_t sharing = 1;  ///< strips that a thread block folds side by side
 };
 Strips strips_of(const Schedule& schedule, const FoldOrder& order);
+/// The largest power of 2, at most 16, that divides n.
+constexpr int alignment_of(std::uint64_t n) { return n == 0 ? 16 : int(std::min<std::uint64_t>(n & -n, 16)); }
 /// What is known of the parts whose merged dims are one that is folded and, inside it, one that is kept.
 struct ColumnFacts {
-    int alignment = 1;            ///< of the rows of the arrays that are read in order, as in RowFacts
+    int alignment = 16;           ///< of the rows of the arrays that are read in order, as in RowFacts
+    int slab_alignment = 16;      ///< of the first rows of slabs
+    int step_alignment = 16;      ///< of the rows of a lane, counted from its first
     std::int64_t least_lanes = 0; ///< of a result, in all blocks: the fewest of a problem's; 0: no problem has any
     std::int64_t most_lanes = 0;  ///< … and the most
+    std::int64_t fewest = 0;      ///< columns of a problem; 0: no problem has any
+    FoldOrder largest = {};       ///< of the problem with the most elements
+
+    /// Adds a problem, whose arrays are aligned.
+    void add(const FoldOrder& order);
+    /// Adds an array that begins at a multiple of so many elements.
+    void add_array(int alignment);
 };
 /// What is known of the rows of folds that keep the leading dims alone; of other parts only `slabs` and `columns`.
 struct RowFacts {
@@ -115,7 +130,7 @@ struct RowFacts {
     bool packs_aligned = false;
     ColumnFacts columns = {};
 };
-/// The schedule of such parts: of columns where rows are whole packs, else of boxes.
+/// The schedule of such parts: of columns where rows are whole packs, or long and slabs are not; else of boxes.
 Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep, Problems problems);
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {

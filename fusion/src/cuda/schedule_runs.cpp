@@ -39,12 +39,6 @@ constexpr int slabs_of_aligned = 2;           ///< at most: five of 5,000 f32, w
 
 namespace {
 
-/// True if the sweep reads its arrays in order, and only folds.
-bool only_folds_in_order(const Plan& plan, const Sweep& sweep) {
-    return !loaded_arrays(sweep).empty() && !by_coordinates(plan, sweep) && element_stores(sweep).empty() &&
-           !folds_at_length(sweep);
-}
-
 bool is_wide(const Sweep& sweep) { return state_words(sweep, 1) > tuned::wide_fold; }
 /// True if warps that fold short aligned rows take longer to pass on their states than to read. Five of 256 f32 take
 /// 266 us by warps, 284 by threads, but of bf16 170 and 156; variance of f64 497 and 523, but five of 64 940 and 628.

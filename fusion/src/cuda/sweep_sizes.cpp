@@ -37,6 +37,11 @@ bool touches_arrays(const Sweep& sweep) {
            std::ranges::any_of(sweep.code, [](const Instruction& i) { return i.opcode == Opcode::load; });
 }
 
+bool only_folds_in_order(const Plan& plan, const Sweep& sweep) {
+    return !loaded_arrays(sweep).empty() && !by_coordinates(plan, sweep) && element_stores(sweep).empty() &&
+           !folds_at_length(sweep);
+}
+
 bool is_elementary(const Instruction& i) {
     return i.opcode == Opcode::map && detail::calls_functions(i.map->expression);
 }

@@ -2,6 +2,7 @@
 // takes, in 32-bit words.
 #pragma once
 
+#include <gridfold/fusion/order.hpp>
 #include <gridfold/fusion/plan.hpp>
 
 #include "cuda/parameters.hpp"
@@ -21,6 +22,10 @@ inline constexpr int most_of_long_folds =
     48;                                   ///< elements in flight: NVRTC 13.0 fails on 192 times 16 insertions (top_k)
 inline constexpr int most_in_flight = 16; ///< i8 sums of 2^30 B with 128 threads and 16 slabs: 254 → 242
 inline constexpr int threads_of_many = 1024; ///< resident threads wanted for many problems: f64 sums of 1,000 61 → 39
+inline constexpr int bytes_of_boxes = 128;   ///< of a thread, in flight: five of columns 305 → 293, of 3 302 → 265
+inline constexpr int words_of_resident_boxes = 16; ///< of a thread's states: with more, boxes of 64 registers spill
+inline constexpr int slabs_of_short_boxes =
+    int(least_slabs_of_box_block) - 1;   ///< of parts of one block: 64 × 64 f32 1,171 → 983
 inline constexpr int own_registers = 16; ///< counters and addresses; an estimate: 15 → 3 of 300 random graphs spill
 } // namespace tuned
 
@@ -56,6 +61,8 @@ int state_words(const Sweep& sweep, int width);
 int most_state_words(const Sweep& sweep, int width);
 /// True if folding one element is long code.
 bool folds_at_length(const Sweep& sweep);
+/// True if the sweep reads its arrays in order, and only folds, with short code.
+bool only_folds_in_order(const Plan& plan, const Sweep& sweep);
 /// Words of a slab in flight: its elements (unpacked if many folds use them), the addresses of gathered elements,
 /// coordinates, and values that are live during the subroutines of 64-bit quotients and exponentials.
 int words_in_flight(const Plan& plan, const Sweep& sweep, int width, bool wide);

@@ -1,18 +1,24 @@
-// The course of columns: folds down the columns of arrays whose rows are whole packs. A thread block takes a tile: a
-// strip of neighbouring columns of one batch and some neighbouring blocks of the order; or, where a strip is all
-// columns of a batch, the strips of several batches. Each thread folds one pack of columns through the rows of its
-// lanes. The lanes of neighbouring blocks have neighbouring numbers: they combine in registers and through shared
-// memory; then the thread blocks of a strip combine through tagged slots. Depends on tile_states.cuh.
+// The course of columns: folds down the columns of arrays. A thread block takes a tile: a strip of neighbouring columns
+// of one batch and some neighbouring blocks of the order; or, where a strip is all columns of a batch, the strips of
+// several batches. Each thread folds `width` columns through the rows of its lanes. The lanes of neighbouring blocks have
+// neighbouring numbers: they combine in registers and through shared memory; then the thread blocks of a strip combine
+// through tagged slots. Depends on tile_states.cuh.
+//
+// The columns of a thread are a pack, where rows are whole packs. Other rows begin anywhere in a pack. If all rows of
+// a lane begin at the same place, a kernel is `staggered`: a thread's columns are a pack of memory, and lie elsewhere
+// in each lane. Else its columns are `apart` from each other, so that the threads of a warp read neighbours.
 //
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
-//   one_lane, lanes_each, few_slabs   (kernel.cuh)
-//   i64 rows, columns         the extents of the folded and of the kept dim; columns is a multiple of `width`
+//   one_lane, lanes_each, few_slabs, staggered, apart   (kernel.cuh)
+//   i64 rows, columns         the extents of the folded and of the kept dim; columns is a multiple of `width`, unless
+//                             staggered; if apart, as many as a strip has, or more
 //   i64 slab_rows             lanes: the rows of a slab
 //   i64 part_blocks           blocks of the order
-//   i64 strip_packs, strips   packs of a row in a strip, each with a thread; strips of a row
+//   i64 strip_packs, strips   packs of a row in a strip, each with a thread: a multiple of `apart`; if staggered, one
+//                             more than the strip's columns fill; strips of a row
 //   i64 together              blocks of the order that a thread block folds
 //   i64 strip_blocks          thread blocks that fold a strip
-//   i64 sharing               strips of a tile; 1 unless `strips` and strip_blocks are 1
+//   i64 sharing               strips of a tile; 1 if staggered, or unless `strips` and strip_blocks are 1
 //   i64 results               of all strips
 //   u64* workspace            PartSlots of each strip if strip_blocks > 1
 //   Results, each_result(), finish()   as in boxes.cuh
@@ -25,7 +31,7 @@ template <class Kernel> struct TileOfColumns {
     i64 result;       ///< the number of its first; the others follow
     i32 results;      ///< of all its strips
     i32 lines;        ///< the threads that fold lanes of a result, of all blocks of the order that are together
-    i32 line, own;    ///< this thread's number among them; the number of its first result in the tile
+    i32 line, own;    ///< this thread's number among them; number(0)
     i32 lanes;        ///< of this thread; fewer than `lanes_each` at the end
     bool takes_part;  ///< false if the thread has no elements
     i64 row, element; ///< the thread's first
@@ -33,12 +39,15 @@ template <class Kernel> struct TileOfColumns {
     /// `group`: the thread block's number among those of the strip.
     GRIDFOLD_FN TileOfColumns(const Kernel& kernel, i64 tile, u32 group) {
         constexpr int width = Kernel::width, each = Kernel::lanes_each;
+        constexpr u32 apart = Kernel::apart;
         const u32 packs = u32(kernel.strip_packs);
         const u32 all = u32(kernel.together * kernel.slab_rows); // lanes of a result in a whole tile
         const u32 all_lines = (all + each - 1) / each;
-        const i32 of_strip = i32(packs) * width; // results
+        const i32 of_strip = (i32(packs) - i32(Kernel::staggered)) * width; // results
         i64 batch = tile * kernel.sharing;
-        const i64 column = take_digit(batch, kernel.strips) * of_strip;
+        i64 column = take_digit(batch, kernel.strips) * of_strip;
+        // All strips are whole: the last overlaps the one before, and finds the same results.
+        if constexpr (apart > 1) column = smaller(column, kernel.columns - of_strip); // defect: last strip
         result = batch * kernel.columns + column;
         const i64 left = kernel.sharing > 1 ? kernel.results - result : kernel.columns - column;
         results = i32(smaller(left, kernel.sharing * of_strip)); // defect: results of strips
@@ -51,12 +60,34 @@ template <class Kernel> struct TileOfColumns {
         const u32 place = thread / packs, pack = thread - place * packs, turn = place / all_lines;
         line = i32(place - turn * all_lines);
         lanes = smaller(present - line * each, each);
-        own = i32(turn) * of_strip + i32(pack) * width;
-        takes_part = line < lines && own < results; // defect: takes part
+        i32 of_row = i32(pack / apart * apart * width + pack % apart); // its first column // defect: own column
         row = first_row + i64(line) * each;
-        element = ((batch + turn) * kernel.rows + row) * kernel.columns + column + i64(pack) * width;
+        element = ((batch + turn) * kernel.rows + row) * kernel.columns + column;
+        if constexpr (Kernel::staggered) of_row -= i32(u32(element) % width); // defect: staggered pack
+        own = i32(turn) * of_strip + of_row;
+        element += of_row;
+        takes_part = line < lines && own < results;            // defect: takes part
+        if (Kernel::staggered && turn > 0) takes_part = false; // defect: threads left over
+    }
+    /// The number of column n of this thread among the tile's results; −1: it is not in the strip.
+    GRIDFOLD_FN i32 number(int n) const {
+        const i32 number = own + n * Kernel::apart;
+        if (Kernel::staggered && (number < 0 || number >= results)) return -1; // defect: columns of strip
+        return number;
     }
 };
+
+/// Reads the pack that begins at element `first` of arrays of `all` elements one by one: the last again for those that
+/// are behind it.
+template <class Kernel>
+GRIDFOLD_FN void load_last_pack(const Kernel& kernel, typename Kernel::Loads& loads, i64 first, i64 all) {
+    Kernel::each_array(
+        [&](auto* p, auto& pack) {
+#pragma unroll
+            for (int n = 0; n < Kernel::width; ++n) pack[n] = p[smaller(first + n, all - 1)]; // defect: last pack
+        },
+        kernel, loads);
+}
 
 /// Folds the rows of a thread's lane number `lane`, several in flight. A lane after its last has none: its rows are
 /// other threads', which may store their elements in place.
@@ -71,8 +102,12 @@ GRIDFOLD_FN void fold_lane(const Kernel& kernel, Positions<Kernel>& positions, c
     const auto slab = [&](int u) {
         return SlabOfTile{element + u * step_element, row + u * step, Kernel::width}; // defect: row in flight
     };
+    // Rows before `whole` have all of the thread's pack; in the last, a staggered one may end behind the array.
+    const i64 all = kernel.results * kernel.rows, in_last = element + (kernel.rows - 1 - row) * kernel.columns;
+    const bool ends_behind = Kernel::staggered && in_last + Kernel::width > all; // defect: whole packs
+    const i64 whole = kernel.rows - i64(ends_behind);
 #pragma unroll 1
-    for (; !Kernel::few_slabs && row + (in_flight - 1) * step < kernel.rows; // defect: batches of rows
+    for (; !Kernel::few_slabs && row + (in_flight - 1) * step < whole; // defect: batches of rows
          row += in_flight * step, element += in_flight * step_element) {
         SlabsInFlight<Kernel> slabs;
 #pragma unroll
@@ -81,11 +116,16 @@ GRIDFOLD_FN void fold_lane(const Kernel& kernel, Positions<Kernel>& positions, c
         for (int u = 0; u < in_flight; ++u)
             fold_positions<true, true>(kernel, positions, places, slabs.take(kernel, u, 0), slab(u), 0);
     }
-    if (!Kernel::few_slabs && (in_flight == 1 || row >= kernel.rows)) return;
+    if (!Kernel::few_slabs && ((in_flight == 1 && !Kernel::staggered) || row >= kernel.rows)) return;
     const auto is_left = [&](int u) { return row + u * step < kernel.rows; }; // defect: rows left
     SlabsInFlight<Kernel> slabs;
 #pragma unroll
-    for (int u = 0; u < in_flight; ++u) slabs.read(is_left(u), kernel, u, slab(u).first);
+    for (int u = 0; u < in_flight; ++u) slabs.read(row + u * step < whole, kernel, u, slab(u).first);
+    if constexpr (Kernel::staggered)
+#pragma unroll
+        for (int u = 0; u < in_flight; ++u)
+            if (is_left(u) && row + u * step >= whole)
+                load_last_pack(kernel, slabs.batch.loads[u], slab(u).first, all); // defect: read last pack
 #pragma unroll
     for (int u = 0; u < in_flight; ++u)
         if (is_left(u)) fold_positions<true, true>(kernel, positions, places, slabs.take(kernel, u, 0), slab(u), 0);
@@ -138,8 +178,11 @@ GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, c
     if (tile.takes_part)
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n)
-            Folds::each([&](auto f) { memory.put(f, memory.slot(tile.line, tile.own + n), f.of(states)[n]); });
-    combine_in_memory(memory, tile.lines, 1, states, own);
+            if (tile.number(n) >= 0)
+                Folds::each([&](auto f) { memory.put(f, memory.slot(tile.line, tile.number(n)), f.of(states)[n]); });
+    // Four wide states take less time, as eight would spill; short columns have more to combine.
+    constexpr int group = Kernel::lanes_each == 1 && Kernel::Folds::words > 4 ? 4 : 8;
+    combine_in_memory<group>(memory, tile.lines, 1, states, own);
 }
 
 /// Combines the threads' lanes of each result, of all folds: at once if they fit into shared memory.
@@ -147,7 +190,8 @@ template <class Kernel>
 GRIDFOLD_FN void combine_lanes_of(States<Kernel, Kernel::width>& states, const TileOfColumns<Kernel>& tile,
                                   OwnResults<Kernel>& own) {
 #pragma unroll
-    for (int n = 0; n < Kernel::width; ++n) own.number[n] = tile.takes_part ? tile.own + n : -1; // defect: own columns
+    for (int n = 0; n < Kernel::width; ++n)
+        own.number[n] = tile.takes_part ? tile.number(n) : -1; // defect: own columns
     if (Kernel::one_lane || tile.lines == 1) return;
     if constexpr (TileStates<Kernel>::fit)
         combine_lanes_of_folds<typename Kernel::Folds>(states, tile, own);
@@ -210,7 +254,8 @@ GRIDFOLD_FN bool combine_groups(States<Kernel, Kernel::width>& states, OwnResult
                         [&](auto f) { memory.put(f, memory.slot(other, at - other * results), f.of(of_others)[i]); });
             }
         }
-        combine_in_memory(memory, others + 1, 1, states, own);
+        constexpr int group = Kernel::lanes_each == 1 && Kernel::Folds::words > 4 ? 4 : 8;
+        combine_in_memory<group>(memory, others + 1, 1, states, own);
     }
     return true;
 }

@@ -32,6 +32,8 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool even_blocks = false;  ///< there: whole slabs, and each of their blocks has `slabs`
     static constexpr bool several_blocks = false; ///< there: rows may have several blocks
     static constexpr int lanes_each = 1;          ///< columns: lanes of a thread; a power of 2
+    static constexpr int apart = 1;               ///< there: from a column of a thread to its next
+    static constexpr bool staggered = false;      ///< there: a thread's pack may begin before its strip
     static constexpr bool few_slabs = false;      ///< there: a lane has at most `in_flight` rows
     static constexpr bool one_lane = false;       ///< there: each column has one lane of one block
     static constexpr bool stores_words = false;   ///< held rows: a phase stores words of unaligned rows

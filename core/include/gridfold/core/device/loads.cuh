@@ -269,6 +269,15 @@ template <class Kernel>
 GRIDFOLD_FN void load_if(bool wanted, const Kernel& kernel, typename Kernel::Loads& loads, i64 first) {
     Kernel::each_array([&](auto* p, auto& pack) { load_pack_if(wanted, pack, p + first); }, kernel, loads);
 }
+/// Reads `width` elements that are `apart` from each other.
+template <class Kernel> GRIDFOLD_FN void load_apart(const Kernel& kernel, typename Kernel::Loads& loads, i64 first) {
+    Kernel::each_array(
+        [&](auto* p, auto& pack) {
+#pragma unroll
+            for (int n = 0; n < Kernel::width; ++n) pack[n] = p[first + n * Kernel::apart]; // defect: apart
+        },
+        kernel, loads);
+}
 /// Reads the windows of `width` elements from number `first` on, and gathers their elements read by coordinates.
 template <class Kernel>
 GRIDFOLD_FN void load_windows(const Kernel& kernel, typename Kernel::Windows& windows, typename Kernel::Loads& loads,

@@ -182,7 +182,9 @@ template <class Kernel> struct SlabsInFlight {
 
     /// Reads all of them in slab number u, if wanted.
     GRIDFOLD_FN void read(bool wanted, const Kernel& kernel, int u, i64 first) {
-        if constexpr (access == Access::packs) {
+        if constexpr (Kernel::apart > 1) {
+            if (wanted) load_apart(kernel, batch.loads[u], first);
+        } else if constexpr (access == Access::packs) {
             load_if(wanted, kernel, batch.loads[u], first); // no branch, so that the next load does not wait
             if (Kernel::rank > 0 && wanted) gather<true>(kernel, batch.loads[u], first, Kernel::width);
         } else if (wanted) {

@@ -46,12 +46,11 @@ template <class Kernel> struct OwnResults {
 };
 
 /// Combines the lanes 0, each, 2·each … of each result, whose states the threads have put into memory: each thread
-/// combines eight neighbours at a time, with a barrier for every three levels. Neighbouring threads get neighbouring
+/// combines `group` neighbours at a time, a power of 2, with a barrier between. Neighbouring threads get neighbouring
 /// results. All threads of the block must call it.
-template <class Kernel, class Folds>
+template <int group = 8, class Kernel, class Folds>
 GRIDFOLD_FN void combine_in_memory(const TileStates<Kernel, Folds>& memory, i32 lanes, i32 each,
                                    States<Kernel, Kernel::width>& states, OwnResults<Kernel>& own) {
-    constexpr int group = 8;
     const i32 results = memory.results;
 #pragma unroll 1
     for (i32 distance = each; distance < lanes; distance *= group) { // defect: group distance
