@@ -1,8 +1,8 @@
 // A sweep's schedule: how its kernel walks the domain (threads, width, slabs in flight). It tunes for a GPU and changes
 // no bit. It follows from the plan, from the alignment and the strides of the bound arrays, for rows from their length
-// and number, for columns from their lanes and slabs, and for many problems from the number of their blocks. One that
-// suits aligned, contiguous arrays of any extents is chosen, and compiled, when the plan is built; what is bound may
-// want another.
+// and number, for columns from their lanes, slabs and thread blocks, and for many problems from the number of their
+// blocks. One that suits aligned, contiguous arrays of any extents is chosen, and compiled, when the plan is built;
+// what is bound may want another.
 #pragma once
 
 #include <algorithm>
@@ -130,7 +130,7 @@ struct RowFacts {
     bool packs_aligned = false;
     ColumnFacts columns = {};
 };
-/// The schedule of such parts: of columns where rows are whole packs, or long and slabs are not; else of boxes.
+/// The schedule of such parts: of columns where rows are whole packs, or long and begin anywhere; else of boxes.
 Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep, Problems problems);
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {

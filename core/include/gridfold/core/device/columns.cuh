@@ -1,8 +1,8 @@
 // The course of columns: folds down the columns of arrays. A thread block takes a tile: a strip of neighbouring columns
 // of one batch and some neighbouring blocks of the order; or, where a strip is all columns of a batch, the strips of
-// several batches. Each thread folds `width` columns through the rows of its lanes. The lanes of neighbouring blocks have
-// neighbouring numbers: they combine in registers and through shared memory; then the thread blocks of a strip combine
-// through tagged slots. Depends on tile_states.cuh.
+// several batches. Each thread folds `width` columns through the rows of its lanes. The lanes of neighbouring blocks
+// have neighbouring numbers: they combine in registers and through shared memory; then the thread blocks of a strip
+// combine through tagged slots. Depends on tile_states.cuh.
 //
 // The columns of a thread are a pack, where rows are whole packs. Other rows begin anywhere in a pack. If all rows of
 // a lane begin at the same place, a kernel is `staggered`: a thread's columns are a pack of memory, and lie elsewhere
@@ -69,11 +69,10 @@ template <class Kernel> struct TileOfColumns {
         takes_part = line < lines && own < results;            // defect: takes part
         if (Kernel::staggered && turn > 0) takes_part = false; // defect: threads left over
     }
-    /// The number of column n of this thread among the tile's results; −1: it is not in the strip.
-    GRIDFOLD_FN i32 number(int n) const {
-        const i32 number = own + n * Kernel::apart;
-        if (Kernel::staggered && (number < 0 || number >= results)) return -1; // defect: columns of strip
-        return number;
+    /// The number of column n of this thread among the tile's results, if it is one of them.
+    GRIDFOLD_FN i32 number(int n) const { return own + n * Kernel::apart; }
+    GRIDFOLD_FN bool has(int n) const {
+        return !Kernel::staggered || (0 <= number(n) && number(n) < results); // defect: columns of strip
     }
 };
 
@@ -178,7 +177,7 @@ GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, c
     if (tile.takes_part)
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n)
-            if (tile.number(n) >= 0)
+            if (tile.has(n))
                 Folds::each([&](auto f) { memory.put(f, memory.slot(tile.line, tile.number(n)), f.of(states)[n]); });
     // Four wide states take less time, as eight would spill; short columns have more to combine.
     constexpr int group = Kernel::lanes_each == 1 && Kernel::Folds::words > 4 ? 4 : 8;
@@ -191,7 +190,7 @@ GRIDFOLD_FN void combine_lanes_of(States<Kernel, Kernel::width>& states, const T
                                   OwnResults<Kernel>& own) {
 #pragma unroll
     for (int n = 0; n < Kernel::width; ++n)
-        own.number[n] = tile.takes_part ? tile.number(n) : -1; // defect: own columns
+        own.number[n] = tile.takes_part && tile.has(n) ? tile.number(n) : -1; // defect: own columns
     if (Kernel::one_lane || tile.lines == 1) return;
     if constexpr (TileStates<Kernel>::fit)
         combine_lanes_of_folds<typename Kernel::Folds>(states, tile, own);
