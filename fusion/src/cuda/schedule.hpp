@@ -104,13 +104,14 @@ Strips strips_of(const Schedule& schedule, const FoldOrder& order);
 constexpr int alignment_of(std::uint64_t n) { return n == 0 ? 16 : int(std::min<std::uint64_t>(n & -n, 16)); }
 /// What is known of the parts whose merged dims are one that is folded and, inside it, one that is kept.
 struct ColumnFacts {
-    int alignment = 16;           ///< of the rows of the arrays that are read in order, as in RowFacts
-    int slab_alignment = 16;      ///< of the first rows of slabs
-    int step_alignment = 16;      ///< of the rows of a lane, counted from its first
-    std::int64_t least_lanes = 0; ///< of a result, in all blocks: the fewest of a problem's; 0: no problem has any
-    std::int64_t most_lanes = 0;  ///< … and the most
-    std::int64_t fewest = 0;      ///< columns of a problem; 0: no problem has any
-    FoldOrder largest = {};       ///< of the problem with the most elements
+    int alignment = 16;            ///< of the rows of the arrays that are read in order, as in RowFacts
+    int slab_alignment = 16;       ///< of the first rows of slabs
+    int step_alignment = 16;       ///< of the rows of a lane, counted from its first
+    std::int64_t least_lanes = 0;  ///< of a result, in all blocks: the fewest of a problem's; 0: no problem has any
+    std::int64_t most_lanes = 0;   ///< … and the most
+    std::int64_t most_of_slab = 0; ///< lanes of a result in a slab
+    std::int64_t fewest = 0;       ///< columns of a problem; 0: no problem has any
+    FoldOrder largest = {};        ///< of the problem with the most elements
 
     /// Adds a problem, whose arrays are aligned.
     void add(const FoldOrder& order);

@@ -58,21 +58,29 @@ int resident_of_shared(const Schedule& schedule, int words) {
     return std::max(shared_bytes_of_multiprocessor / (shared + reserved_bytes), 1);
 }
 
-void set_few_slabs(Schedule& chosen, std::int64_t slabs, bool may_have) {
-    chosen.few_slabs = may_have && slabs <= chosen.in_flight;
+/// Has more bytes in flight for wide states, where neither registers nor long folds have kept for_boxes() from its own.
+void widen_flight(Schedule& chosen, const Plan& plan, const Sweep& sweep, int words) {
+    const int bytes = 2 * loaded_bytes(plan, sweep) * chosen.width * chosen.in_flight;
+    if (words > tuned::words_of_resident_boxes && !folds_at_length(sweep) && bytes > tuned::bytes_of_boxes &&
+        bytes <= tuned::bytes_of_wide_columns)
+        chosen.in_flight *= 2;
+}
+
+void set_few_slabs(Schedule& chosen, std::int64_t slabs) {
+    chosen.few_slabs = slabs <= chosen.in_flight;
     if (chosen.few_slabs) chosen.in_flight = int(std::bit_ceil(std::uint64_t(std::max<std::int64_t>(slabs, 1))));
 }
 
 /// The time that thread blocks take on all multiprocessors, as a multiple of what they would take if they were shared
 /// out evenly. The last ones, which have the device for themselves, take at least as long as half as many as fit.
-/// `is_busy`: the part of the threads of a multiprocessor that read, of those that it needs.
-double time_of(std::int64_t thread_blocks, int resident, double is_busy) {
+/// `needed`: the resident thread blocks that keep a multiprocessor busy.
+double time_of(std::int64_t thread_blocks, int resident, double needed) {
     const std::int64_t at_once = std::int64_t{resident} * tuned::multiprocessors;
     const std::int64_t whole = thread_blocks / at_once, last = thread_blocks % at_once;
-    double of_multiprocessor = double((last + tuned::multiprocessors - 1) / tuned::multiprocessors);
-    if (whole > 0 && last > 0) of_multiprocessor = std::max(of_multiprocessor, resident / 2.0);
-    of_multiprocessor += double(whole * resident);
-    return of_multiprocessor * tuned::multiprocessors / double(thread_blocks) / std::min(is_busy, 1.0);
+    double time = double((last + tuned::multiprocessors - 1) / tuned::multiprocessors); // of a multiprocessor
+    if (whole > 0 && last > 0) time = std::max(time, resident / 2.0);
+    time += double(whole * resident);
+    return time * tuned::multiprocessors / double(thread_blocks) * std::max(needed / resident, 1.0);
 }
 
 /// Sets the threads of a thread block, and how many of these are resident: the largest, and the fewest, unless the
@@ -94,6 +102,7 @@ bool set_thread_blocks(Schedule& chosen, const ColumnFacts& columns, const Sweep
         // Lanes combine in shared memory one fold at a time, and thread blocks at least two at a time.
         if (!chosen.one_lane && words.widest * trial.threads > device::tile_words) continue;
         const std::int64_t of_block = std::min<std::int64_t>(tuned::packs_of_strip, packs) * columns.largest.lanes;
+        if (trial.threads < columns.most_of_slab) continue;
         if (of_block > trial.threads && trial.threads < largest) continue; // its strips would be narrow
         const Strips strips = strips_of(trial, columns.largest);
         const std::int64_t tiles = (columns.largest.batch * strips.count + strips.sharing - 1) / strips.sharing;
@@ -105,7 +114,7 @@ bool set_thread_blocks(Schedule& chosen, const ColumnFacts& columns, const Sweep
         const int least = std::min(std::max(least_of_all / trial.threads, 1), of_shared);
         for (trial.resident = least;
              trial.resident <= std::max(std::min(most_of_all / trial.threads, of_shared), least); ++trial.resident) {
-            const double time = time_of(thread_blocks, trial.resident, reading * trial.resident / least_of_all);
+            const double time = time_of(thread_blocks, trial.resident, least_of_all / reading);
             if (best > 0 && time > tuned::least_gain * best) continue;
             best = time;
             chosen = trial;
@@ -126,18 +135,13 @@ std::optional<Schedule> for_long_columns(const ColumnFacts& columns, const Plan&
     if (2 * words * tuned::packs_of_strip > device::tile_words) return {};
     const int flight = loaded_bytes(plan, sweep) * chosen.width * chosen.in_flight / 4;
     if (!set_thread_blocks(chosen, columns, sweep, flight)) return {};
-    // More bytes in flight where neither registers nor long folds have kept for_boxes() from its own.
-    const bool is_wide = words > tuned::words_of_resident_boxes;
-    const int bytes = loaded_bytes(plan, sweep) * chosen.width * chosen.in_flight;
-    const bool is_alone = chosen.threads * chosen.resident <= tuned::threads_of_many / 2;
-    if (is_wide && is_alone && !folds_at_length(sweep) && 2 * bytes > tuned::bytes_of_boxes &&
-        2 * bytes <= tuned::bytes_of_wide_columns)
-        chosen.in_flight *= 2;
+    if (chosen.threads * chosen.resident <= tuned::threads_of_many / 2) widen_flight(chosen, plan, sweep, words);
     return chosen;
 }
 
 /// Short columns whose rows are whole packs.
-std::optional<Schedule> for_short_columns(const RowFacts& parts, const Sweep& sweep, Schedule chosen) {
+std::optional<Schedule> for_short_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep,
+                                          Schedule chosen) {
     const ColumnFacts& columns = parts.columns;
     const WordsOfThread words(sweep, chosen.width);
     const auto waiting = [&](int lanes) { return words.all * int(std::bit_width(unsigned(lanes))); };
@@ -162,7 +166,8 @@ std::optional<Schedule> for_short_columns(const RowFacts& parts, const Sweep& sw
     const int of_registers = tuned::threads_of_many / (fits ? 1 : 2) / chosen.threads;
     const int of_shared = chosen.one_lane ? of_registers : resident_of_shared(chosen, words.all);
     chosen.resident = std::max(std::min(of_registers, of_shared), 1);
-    set_few_slabs(chosen, parts.slabs, true);
+    widen_flight(chosen, plan, sweep, words.all);
+    set_few_slabs(chosen, parts.slabs);
     return chosen;
 }
 
@@ -189,7 +194,7 @@ std::optional<Schedule> for_unaligned_columns(const RowFacts& parts, const Plan&
     const int words = WordsOfThread(sweep, chosen.width).all;
     if (2 * words * tuned::packs_of_strip > device::tile_words) return {};
     if (!set_thread_blocks(chosen, columns, sweep, bytes * chosen.width * chosen.in_flight / 4)) return {};
-    set_few_slabs(chosen, parts.slabs, true);
+    set_few_slabs(chosen, parts.slabs);
     return chosen;
 }
 
@@ -204,6 +209,7 @@ void ColumnFacts::add(const FoldOrder& order) {
     const auto lower = [](auto& least, auto n) { least = least == 0 ? n : std::min(least, n); };
     lower(least_lanes, lanes);
     most_lanes = std::max(most_lanes, lanes);
+    most_of_slab = std::max(most_of_slab, order.lanes);
     lower(fewest, is_long ? 1 : columns);
     if (largest.folded * largest.results < order.folded * order.results) largest = order;
     lower(alignment, is_long ? 1 : alignment_of(std::uint64_t(columns)));
@@ -227,7 +233,8 @@ Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep
         if (columns.slab_alignment >= boxes.width) return boxes; // which have whole packs
         return for_unaligned_columns(parts, plan, sweep, chosen).value_or(boxes);
     }
-    if (parts.slabs <= tuned::slabs_of_short_boxes) return for_short_columns(parts, sweep, chosen).value_or(boxes);
+    if (parts.slabs <= tuned::slabs_of_short_boxes)
+        return for_short_columns(parts, plan, sweep, chosen).value_or(boxes);
     return for_long_columns(columns, plan, sweep, chosen).value_or(boxes);
 }
 
