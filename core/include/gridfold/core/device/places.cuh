@@ -121,8 +121,8 @@ private:
 template <int r> struct SlabWalk {
     typename Boxes<r>::Slab at;   ///< the current slab
     i64 step_element, step_index; ///< to the next slab, unless a dim inside the outermost begins again
-    bool is_regular = true;       ///< that never happens, and all slabs but the last have the lanes of a whole box
-    i64 last_is_short = 0;        ///< where it is regular: 1 if the last slab has fewer
+    bool is_regular = true;       ///< that never happens, and all of the block's slabs have as many lanes, but the last
+    i64 last_is_short = 0;        ///< where it is regular: 1 if the part's last slab has fewer
 
     GRIDFOLD_FN SlabWalk(const Boxes<r>& boxes, i64 number, i64 blocks) : at{0, 0, 1} {
         bool is_divided = false;
@@ -144,7 +144,8 @@ template <int r> struct SlabWalk {
                 outside_elements = boxes.chunks[d] * chunk_elements;
                 outside_index = boxes.chunks[d] * chunk_index;
                 last[d] = i32(boxes.extent[d] - (boxes.chunks[d] - 1) * boxes.box[d]);
-                if (boxes.chunks[d] > 1) { // defect: divided dims
+                // A block stays at its chunk of a dim whose chunks its blocks are a multiple of, if no dim inside moves.
+                if (boxes.chunks[d] > 1 && (step[d] > 0 || is_divided)) { // defect: divided dims
                     is_regular = !is_divided;
                     is_divided = true;
                     last_is_short = last[d] < boxes.box[d]; // defect: short slab
