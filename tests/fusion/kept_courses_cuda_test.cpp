@@ -177,6 +177,7 @@ TEST_F(KeptCourses, channels_of_long_and_short_slabs_have_the_cpus_bits) {
 TEST_F(KeptCourses, columns_of_several_problems_have_the_cpus_bits) {
     expect_the_cpus_problems({{40, 1'001}, {7, 2'049}, {90, 600}}, "i");
     expect_the_cpus_problems({{160, 2'048}, {3'000, 64}, {300, 8}}, "i"); // slabs of 1, 32 and 256 rows
+    expect_the_cpus_problems({{103, 644}, {2'305, 4}}, "i");
     if (!is_emulated()) expect_the_cpus_problems({{900, 3'001}, {500, 1'027}, {64, 8'191}}, "i");
 }
 

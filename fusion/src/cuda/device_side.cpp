@@ -158,18 +158,18 @@ RowFacts row_facts(const Plan& plan, const Sweep& sweep, const Bound& bound) {
             return needs_memory(plan.arrays[a], array) ? 16 // by Layout
                                                        : alignment_of(reinterpret_cast<std::uintptr_t>(array.address));
         };
-        const auto elements_of = [&](ArrayId a) { // the array begins at a multiple of so many
+        const auto alignment_of_array = [&](ArrayId a) { // in elements
             const int bytes = bytes_of(a);
             return bytes < 16 ? std::max(bytes / int(size_of(plan.arrays[a].type)), 1) : 16;
         };
         facts.alignment = std::min(facts.alignment, of_length);
         for (const ArrayId a : loaded_arrays(sweep))
             if (reads_in_order(plan, sweep, a)) {
-                facts.alignment = std::min({facts.alignment, of_length, elements_of(a)});
-                facts.columns.add_array(elements_of(a));
+                facts.alignment = std::min(facts.alignment, alignment_of_array(a));
+                facts.columns.add_array(alignment_of_array(a));
             }
         for (const Store& store : element_stores(sweep))
-            facts.stored_alignment = std::min({facts.stored_alignment, of_length, elements_of(store.array)});
+            facts.stored_alignment = std::min({facts.stored_alignment, of_length, alignment_of_array(store.array)});
         const bool is_one_dim = leading_kept_dims(sweep) + 1 == sweep.dims.size(); // of a row's elements
         for (const Instruction& i : sweep.code)
             if (i.opcode == Opcode::load && has_packs(i, plan, sweep))

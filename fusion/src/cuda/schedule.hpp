@@ -107,10 +107,10 @@ struct ColumnFacts {
     int alignment = 16;            ///< of the rows of the arrays that are read in order, as in RowFacts
     int slab_alignment = 16;       ///< of the first rows of slabs
     int step_alignment = 16;       ///< of the rows of a lane, counted from its first
-    std::int64_t least_lanes = 0;  ///< of a result, in all blocks: the fewest of a problem's; 0: no problem has any
-    std::int64_t most_lanes = 0;   ///< … and the most
-    std::int64_t most_of_slab = 0; ///< lanes of a result in a slab
-    std::int64_t fewest = 0;       ///< columns of a problem; 0: no problem has any
+    std::int64_t least_lanes = 0;  ///< of a result, in all blocks: the fewest of a problem's
+    std::int64_t most_lanes = 0;   ///< … and the most; 0: no problem has any
+    std::int64_t most_of_slab = 0; ///< … in a slab
+    std::int64_t fewest = 0;       ///< columns of a problem
     FoldOrder largest = {};        ///< of the problem with the most elements
 
     /// Adds a problem, whose arrays are aligned.

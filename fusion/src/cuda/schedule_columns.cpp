@@ -28,13 +28,13 @@ constexpr int words_of_short_columns = 32; ///< of a thread's states: with more,
 constexpr int least_threads = 32;
 constexpr int most_words_of_columns = 48;  ///< of a thread's states
 constexpr std::int64_t strips_to_try = 16; ///< more than the fewest
-constexpr int least_unaligned = 513;       ///< columns whose rows are no whole packs: a slab has at most two such rows
-constexpr int columns_apart = 32;          ///< from a column of a thread to its next, in some of them
-constexpr int bytes_apart = 128;           ///< … of registers, of a thread, in flight
-constexpr int most_staggered = 8;          ///< rows in flight, in the others
-constexpr int width_of_wide = 4;           ///< … of wide states
-constexpr int least_staggered = 24;        ///< packs of a strip, where all lanes have room
-constexpr int registers_of_columns = 20;   ///< besides states and rows in flight: with fewer their loop spills
+constexpr int least_unaligned = 513;     ///< columns whose rows are no whole packs: a slab has at most three such rows
+constexpr int columns_apart = 32;        ///< from a column of a thread to its next, in some of them
+constexpr int bytes_apart = 128;         ///< … of registers, of a thread, in flight
+constexpr int most_staggered = 8;        ///< rows in flight, in the others
+constexpr int width_of_wide = 4;         ///< … of wide states
+constexpr int least_staggered = 24;      ///< packs of a strip, where all lanes have room
+constexpr int registers_of_columns = 20; ///< besides states and rows in flight: with fewer their loop spills
 constexpr int threads_of_narrow_columns = 1152; ///< resident, at most: more have no room for the rows in flight
 constexpr int multiprocessors = 132;            ///< of an H200
 constexpr double least_gain = 0.95;             ///< of other thread blocks than the largest and fewest
@@ -83,22 +83,23 @@ double time_of(std::int64_t thread_blocks, int resident, double needed) {
     return time * tuned::multiprocessors / double(thread_blocks) * std::max(needed / resident, 1.0);
 }
 
-/// Sets the threads of a thread block, and how many of these are resident: the largest, and the fewest, unless the
-/// last of them would run alone for long. False if the lanes of a result fit into no thread block.
+/// Sets the threads of a thread block, and how many of these are resident: of few lanes the smallest, else the largest,
+/// and the fewest, unless others take less time. False if the lanes of a result, or their states, have no room.
 /// A thread has rows in flight in `flight` registers.
 bool set_thread_blocks(Schedule& chosen, const ColumnFacts& columns, const Sweep& sweep, int flight) {
     const WordsOfThread words(sweep, chosen.width);
     const bool is_small = columns.most_lanes <= tuned::lanes_of_small_tiles;
     const std::int64_t packs = (columns.largest.extent[1] + chosen.width - 1) / chosen.width;
-    const int largest = int(slab_elements) / chosen.width, least_threads = tuned::threads_of_small_tiles;
+    const int largest = int(slab_elements) / chosen.width, smallest = tuned::threads_of_small_tiles;
     const int least_of_all =
         words.all <= tuned::words_of_resident_boxes ? tuned::threads_of_many : tuned::threads_of_many / 2;
     const int most_of_all = std::min(registers_of_multiprocessor / (words.all + flight + tuned::registers_of_columns),
                                      tuned::threads_of_narrow_columns);
+    if (words.all > tuned::most_words_of_columns && words.widest * largest > device::tile_words) return false;
     double best = 0;
     Schedule trial = chosen;
-    for (int size = largest; size >= least_threads; size /= 2) {
-        trial.threads = is_small ? largest / size * least_threads : size; // small ones first
+    for (int size = largest; size >= smallest; size /= 2) {
+        trial.threads = is_small ? largest / size * smallest : size; // small ones first
         // Lanes combine in shared memory one fold at a time, and thread blocks at least two at a time.
         if (!chosen.one_lane && words.widest * trial.threads > device::tile_words) continue;
         const std::int64_t of_block = std::min<std::int64_t>(tuned::packs_of_strip, packs) * columns.largest.lanes;
@@ -110,10 +111,13 @@ bool set_thread_blocks(Schedule& chosen, const ColumnFacts& columns, const Sweep
         // Threads that read, of a thread block on average.
         const double reading = double(columns.largest.batch * packs * columns.largest.lanes * columns.largest.blocks) /
                                double(thread_blocks);
-        const int of_shared = chosen.one_lane ? most_of_all : resident_of_shared(trial, words.all);
-        const int least = std::min(std::max(least_of_all / trial.threads, 1), of_shared);
-        for (trial.resident = least;
-             trial.resident <= std::max(std::min(most_of_all / trial.threads, of_shared), least); ++trial.resident) {
+        int least = std::max(least_of_all / trial.threads, 1), most = std::max(most_of_all / trial.threads, least);
+        if (!chosen.one_lane) { // they have states in shared memory
+            const int of_shared = resident_of_shared(trial, words.all);
+            least = std::min(least, of_shared);
+            most = std::min(most, of_shared);
+        }
+        for (trial.resident = least; trial.resident <= most; ++trial.resident) {
             const double time = time_of(thread_blocks, trial.resident, least_of_all / reading);
             if (best > 0 && time > tuned::least_gain * best) continue;
             best = time;
@@ -206,17 +210,18 @@ void ColumnFacts::add(const FoldOrder& order) {
     if (order.slabs == 0 || order.rank != 2) return;
     const bool is_long = order.batch * order.batch_stride >= too_long;
     const std::int64_t lanes = order.lanes * order.blocks, columns = order.extent[1];
-    const auto lower = [](auto& least, auto n) { least = least == 0 ? n : std::min(least, n); };
-    lower(least_lanes, lanes);
+    least_lanes = most_lanes == 0 ? lanes : std::min(least_lanes, lanes);
+    const std::int64_t most_columns = is_long ? 1 : columns;
+    fewest = most_lanes == 0 ? most_columns : std::min(fewest, most_columns);
     most_lanes = std::max(most_lanes, lanes);
     most_of_slab = std::max(most_of_slab, order.lanes);
-    lower(fewest, is_long ? 1 : columns);
     if (largest.folded * largest.results < order.folded * order.results) largest = order;
-    lower(alignment, is_long ? 1 : alignment_of(std::uint64_t(columns)));
-    lower(slab_alignment, alignment_of(std::uint64_t(order.lanes * columns)));
-    if (order.batch > 1) lower(slab_alignment, alignment_of(std::uint64_t(order.batch_stride)));
+    const auto lower = [](int& least, std::int64_t n) { least = std::min(least, alignment_of(std::uint64_t(n))); };
+    lower(alignment, is_long ? 1 : columns);
+    lower(slab_alignment, order.lanes * columns);
+    if (order.batch > 1) lower(slab_alignment, order.batch_stride);
     // A lane has several rows.
-    if (order.slabs > order.blocks) lower(step_alignment, alignment_of(std::uint64_t(lanes * columns)));
+    if (order.slabs > order.blocks) lower(step_alignment, lanes * columns);
 }
 
 void ColumnFacts::add_array(int of_array) {
@@ -248,7 +253,8 @@ Strips strips_of(const Schedule& schedule, const FoldOrder& order) {
     };
     const std::int64_t apart = schedule.apart, edge = schedule.staggered ? 1 : 0; // a pack that strips share
     const std::int64_t wanted = std::max<std::int64_t>(tuned::packs_of_strip, most_packs(blocks));
-    const std::int64_t most = std::min(most_packs(1), wanted) / apart * apart - edge;
+    const std::int64_t of_row = apart > 1 ? order.extent[1] / schedule.width : packs; // such strips overlap
+    const std::int64_t most = std::min({most_packs(1), wanted, of_row}) / apart * apart - edge;
     const std::int64_t least = (packs + most - 1) / most; // strips
     Strips best;
     std::int64_t best_at_once = 0;

@@ -11,7 +11,7 @@
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
 //   one_lane, lanes_each, few_slabs, staggered, apart   (kernel.cuh)
 //   i64 rows, columns         the extents of the folded and of the kept dim; columns is a multiple of `width`, unless
-//                             staggered; if apart, as many as a strip has, or more
+//                             staggered or apart; if apart, as many as a strip has, or more
 //   i64 slab_rows             lanes: the rows of a slab
 //   i64 part_blocks           blocks of the order
 //   i64 strip_packs, strips   packs of a row in a strip, each with a thread: a multiple of `apart`; if staggered, one
@@ -169,6 +169,10 @@ GRIDFOLD_FN void fold_lanes(const Kernel& kernel, States<Kernel, Kernel::width>&
     }
 }
 
+/// The lanes that a thread combines at once in shared memory: more wide states would spill; short columns have many.
+template <class Kernel>
+inline constexpr int lanes_at_once = Kernel::lanes_each == 1 && Kernel::Folds::words > 4 ? 4 : 8;
+
 /// Combines the threads' lanes of each result, of some folds. All threads of the block must call it.
 template <class Folds, class Kernel>
 GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, const TileOfColumns<Kernel>& tile,
@@ -179,9 +183,7 @@ GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, c
         for (int n = 0; n < Kernel::width; ++n)
             if (tile.has(n))
                 Folds::each([&](auto f) { memory.put(f, memory.slot(tile.line, tile.number(n)), f.of(states)[n]); });
-    // Four wide states take less time, as eight would spill; short columns have more to combine.
-    constexpr int group = Kernel::lanes_each == 1 && Kernel::Folds::words > 4 ? 4 : 8;
-    combine_in_memory<group>(memory, tile.lines, 1, states, own);
+    combine_in_memory<lanes_at_once<Kernel>>(memory, tile.lines, 1, states, own);
 }
 
 /// Combines the threads' lanes of each result, of all folds: at once if they fit into shared memory.
@@ -253,8 +255,7 @@ GRIDFOLD_FN bool combine_groups(States<Kernel, Kernel::width>& states, OwnResult
                         [&](auto f) { memory.put(f, memory.slot(other, at - other * results), f.of(of_others)[i]); });
             }
         }
-        constexpr int group = Kernel::lanes_each == 1 && Kernel::Folds::words > 4 ? 4 : 8;
-        combine_in_memory<group>(memory, others + 1, 1, states, own);
+        combine_in_memory<lanes_at_once<Kernel>>(memory, others + 1, 1, states, own);
     }
     return true;
 }

@@ -144,7 +144,7 @@ template <int r> struct SlabWalk {
                 outside_elements = boxes.chunks[d] * chunk_elements;
                 outside_index = boxes.chunks[d] * chunk_index;
                 last[d] = i32(boxes.extent[d] - (boxes.chunks[d] - 1) * boxes.box[d]);
-                // A block stays at its chunk of a dim whose chunks its blocks are a multiple of, if no dim inside moves.
+                // If blocks are a multiple of chunks, a block stays at its chunk, unless a dim inside moves.
                 if (boxes.chunks[d] > 1 && (step[d] > 0 || is_divided)) { // defect: divided dims
                     is_regular = !is_divided;
                     is_divided = true;
