@@ -103,6 +103,7 @@ template <bool smallest, class M, class E> struct Extreme {
         Signed highest_signed = Signed(sign);
         Low lowest = Low(smallest ? ~Bits(0) : sign - 1);
 
+        GRIDFOLD_FN void add(Bits bits) { add(bits, Signed(bits), Low(bits)); }
         GRIDFOLD_FN void add(Bits most_unsigned, Signed most_signed, Low least) {
             highest_unsigned = most_unsigned < highest_unsigned ? highest_unsigned : most_unsigned;
             highest_signed = most_signed < highest_signed ? highest_signed : most_signed;
@@ -110,10 +111,17 @@ template <bool smallest, class M, class E> struct Extreme {
         }
     };
     Range range;
+    /// 0, which compilers do not know. With it each element is loaded once: gcc 12 loads it for each of three AVX-512
+    /// instructions, and fewer elements are on their way from memory.
+    const Bits zero = hidden(0);
 
+    GRIDFOLD_FN static Bits hidden(Bits bits) {
+        __asm__("" : "+r"(bits));
+        return bits;
+    }
     template <class... X> GRIDFOLD_FN void add(X... x) {
         Range of_rows;
-        (of_rows.add(to_bits(x.value), Signed(to_bits(x.value)), Low(to_bits(x.value))), ...);
+        (of_rows.add(Bits(to_bits(x.value) ^ zero)), ...);
         range.add(of_rows.highest_unsigned, of_rows.highest_signed, of_rows.lowest);
     }
     /// The extreme; NaN if any element was NaN.
