@@ -17,8 +17,8 @@
 #include <gridfold/fusion/fuse.hpp>
 #include <gridfold/ops/text.hpp>
 
-#include "emulator/device/emulated.hpp"
 #include "fusion/device_scale.hpp"
+#include "fusion/on_cuda.hpp"
 #include "fusion/user_graph.hpp"
 
 struct CUctx_st;
@@ -76,13 +76,8 @@ bool same(const std::vector<ScalarResult>& a, const std::vector<ScalarResult>& b
     return true;
 }
 
-class BackendCuda : public ::testing::Test {
+class BackendCuda : public test::OnCuda {
 protected:
-    void SetUp() override {
-        if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-        if (auto* const emulated = emulator::emulated_device()) emulated->reset(); // an earlier test may have lost it
-    }
-
     void build(const std::string& text) {
         plan = std::make_shared<const Plan>(fuse(parse(text)));
         cuda = build_cuda(plan, device, {});

@@ -19,6 +19,7 @@
 #include "fusion/chains.hpp"
 #include "fusion/device_array.hpp"
 #include "fusion/device_scale.hpp"
+#include "fusion/on_cuda.hpp"
 #include "fusion/user_graph.hpp"
 
 namespace {
@@ -29,13 +30,7 @@ using gf::test::norm;
 using gf::test::numbers;
 using gf::test::softmax;
 
-class Chains : public testing::Test {
-protected:
-    void SetUp() override {
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-        if (auto* const emulated = gf::emulator::emulated_device()) emulated->reset();
-    }
-};
+class Chains : public gf::test::OnCuda {};
 
 gf::Bindings inputs_of(const gf::Graph& graph, const std::vector<float>& x, const std::vector<float>& g,
                        std::int64_t rows, std::int64_t length) {

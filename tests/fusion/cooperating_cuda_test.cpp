@@ -17,6 +17,7 @@
 #include "fusion/chains.hpp"
 #include "fusion/device_array.hpp"
 #include "fusion/device_scale.hpp"
+#include "fusion/on_cuda.hpp"
 #include "fusion/user_graph.hpp"
 
 namespace {
@@ -32,12 +33,8 @@ constexpr auto standardised = "f(x: f32[n]) let m = mean(x); -> z = (x - m) / st
 constexpr auto scalars = "f(x: f32[n]) let m = mean(x); let v = sum((x - m) * (x - m)); "
                          "-> v = v, least = min(x where x > m), far = max(abs(x - m) / sqrt(v)), twice = 2.0 * v";
 
-class Cooperating : public testing::Test {
+class Cooperating : public gf::test::OnCuda {
 protected:
-    void SetUp() override {
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-        if (emulated_ != nullptr) emulated_->reset();
-    }
     gf::emulator::Control* const emulated_ = gf::emulator::emulated_device();
 };
 

@@ -9,9 +9,9 @@
 
 #include <gridfold/gridfold.hpp>
 
-#include "emulator/device/emulated.hpp"
 #include "error/refusal.hpp"
 #include "fusion/device_array.hpp"
+#include "fusion/on_cuda.hpp"
 #include "fusion/own_reductions.hpp"
 
 namespace {
@@ -20,13 +20,8 @@ using gf::test::DeviceArray;
 using gf::test::expect_refused;
 using gf::test::to_host;
 
-class GpuExecutable : public testing::Test {
+class GpuExecutable : public gf::test::OnCuda {
 protected:
-    void SetUp() override {
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-        if (auto* const emulated = gf::emulator::emulated_device())
-            emulated->reset(); // an earlier test may have lost it
-    }
     gf::Executable compile(bool verify = false) {
         return gf::compile(gf::parse("scale(x: f32[n], a: f32) -> y = x * a, total = sum(x * a)"),
                            {.device = "cuda", .verify = verify});

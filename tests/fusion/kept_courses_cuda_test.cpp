@@ -13,10 +13,10 @@
 #include <gridfold/core/stream.hpp>
 #include <gridfold/gridfold.hpp>
 
-#include "emulator/device/emulated.hpp"
 #include "fusion/device_array.hpp"
 #include "fusion/device_scale.hpp"
 #include "fusion/numbers.hpp"
+#include "fusion/on_cuda.hpp"
 
 namespace {
 
@@ -27,14 +27,7 @@ using gf::test::numbers;
 using gf::test::product;
 using I64s = std::vector<std::int64_t>;
 
-class KeptCourses : public testing::Test {
-protected:
-    void SetUp() override {
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-        if (auto* const emulated = gf::emulator::emulated_device())
-            emulated->reset(); // an earlier test may have lost it
-    }
-};
+class KeptCourses : public gf::test::OnCuda {};
 
 /// Expects that such elements, folded over a dim of two, have the CPU's bits, wherever in memory they begin.
 template <class T>

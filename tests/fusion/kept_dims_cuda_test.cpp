@@ -14,10 +14,10 @@
 #include <gridfold/core/stream.hpp>
 #include <gridfold/gridfold.hpp>
 
-#include "emulator/device/emulated.hpp"
 #include "fusion/device_array.hpp"
 #include "fusion/device_scale.hpp"
 #include "fusion/numbers.hpp"
+#include "fusion/on_cuda.hpp"
 #include "fusion/user_graph.hpp"
 
 namespace {
@@ -28,13 +28,8 @@ using gf::test::numbers;
 using gf::test::product;
 using I64s = std::vector<std::int64_t>;
 
-class KeptDims : public testing::Test {
+class KeptDims : public gf::test::OnCuda {
 protected:
-    void SetUp() override {
-        if (const std::string reason = gf::cuda_unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-        if (auto* const emulated = gf::emulator::emulated_device())
-            emulated->reset(); // an earlier test may have lost it
-    }
     static gf::Executable compile(const std::string& text) { return gf::compile(gf::parse(text), {.device = "cuda"}); }
 };
 
