@@ -137,9 +137,7 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     // than a launch has room for are refused, or are boxes. Without elements a thread writes a result.
     constexpr std::int64_t most = 0x7fffffff;
     if (kernel.schedule.course == Course::columns && order.slabs > 0) {
-        const Strips strips = strips_of(kernel.schedule, order);
-        const std::int64_t tiles = (order.batch * strips.count + strips.sharing - 1) / strips.sharing;
-        return std::clamp<std::int64_t>(tiles * strips.blocks, 1, most);
+        return std::clamp<std::int64_t>(strips_of(kernel.schedule, order).thread_blocks(order.batch), 1, most);
     }
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     const int cluster = kernel.schedule.cluster;

@@ -98,6 +98,11 @@ struct Strips {
     std::int64_t together = 1; ///< blocks of the order that one thread block folds
     std::int64_t blocks = 1;   ///< thread blocks that fold a strip
     std::int64_t sharing = 1;  ///< strips that a thread block folds side by side
+
+    /// Those that fold all strips of `batches` batches.
+    std::int64_t thread_blocks(std::int64_t batches) const {
+        return (batches * count + sharing - 1) / sharing * blocks;
+    }
 };
 Strips strips_of(const Schedule& schedule, const FoldOrder& order);
 /// The largest power of 2, at most 16, that divides n.
@@ -115,7 +120,7 @@ struct ColumnFacts {
 
     /// Adds a problem, whose arrays are aligned.
     void add(const FoldOrder& order);
-    /// Adds an array that begins at a multiple of so many elements.
+    /// Lowers the alignments to an array's, in elements.
     void add_array(int alignment);
 };
 /// What is known of the rows of folds that keep the leading dims alone; of other parts only `slabs` and `columns`.

@@ -95,6 +95,7 @@ bool set_thread_blocks(Schedule& chosen, const ColumnFacts& columns, const Sweep
         words.all <= tuned::words_of_resident_boxes ? tuned::threads_of_many : tuned::threads_of_many / 2;
     const int most_of_all = std::min(registers_of_multiprocessor / (words.all + flight + tuned::registers_of_columns),
                                      tuned::threads_of_narrow_columns);
+    if (2 * words.all * tuned::packs_of_strip > device::tile_words) return false; // of two thread blocks that exchange
     if (words.all > tuned::most_words_of_columns && words.widest * largest > device::tile_words) return false;
     double best = 0;
     Schedule trial = chosen;
@@ -105,9 +106,8 @@ bool set_thread_blocks(Schedule& chosen, const ColumnFacts& columns, const Sweep
         const std::int64_t of_block = std::min<std::int64_t>(tuned::packs_of_strip, packs) * columns.largest.lanes;
         if (trial.threads < columns.most_of_slab) continue;
         if (of_block > trial.threads && trial.threads < largest) continue; // its strips would be narrow
-        const Strips strips = strips_of(trial, columns.largest);
-        const std::int64_t tiles = (columns.largest.batch * strips.count + strips.sharing - 1) / strips.sharing;
-        const std::int64_t thread_blocks = std::max<std::int64_t>(tiles * strips.blocks, 1);
+        const std::int64_t all = strips_of(trial, columns.largest).thread_blocks(columns.largest.batch);
+        const std::int64_t thread_blocks = std::max<std::int64_t>(all, 1);
         // Threads that read, of a thread block on average.
         const double reading = double(columns.largest.batch * packs * columns.largest.lanes * columns.largest.blocks) /
                                double(thread_blocks);
@@ -136,7 +136,6 @@ std::optional<Schedule> for_long_columns(const ColumnFacts& columns, const Plan&
     }
     const int words = WordsOfThread(sweep, chosen.width).all;
     chosen.one_lane = columns.most_lanes == 1;
-    if (2 * words * tuned::packs_of_strip > device::tile_words) return {};
     const int flight = loaded_bytes(plan, sweep) * chosen.width * chosen.in_flight / 4;
     if (!set_thread_blocks(chosen, columns, sweep, flight)) return {};
     if (chosen.threads * chosen.resident <= tuned::threads_of_many / 2) widen_flight(chosen, plan, sweep, words);
@@ -195,8 +194,6 @@ std::optional<Schedule> for_unaligned_columns(const RowFacts& parts, const Plan&
         for (const ArrayId a : loaded_arrays(sweep)) bytes += std::max(int(size_of(plan.arrays[a].type)), 4);
         chosen.in_flight = int(std::bit_floor(unsigned(std::max(tuned::bytes_apart / (bytes * chosen.width), 1))));
     }
-    const int words = WordsOfThread(sweep, chosen.width).all;
-    if (2 * words * tuned::packs_of_strip > device::tile_words) return {};
     if (!set_thread_blocks(chosen, columns, sweep, bytes * chosen.width * chosen.in_flight / 4)) return {};
     set_few_slabs(chosen, parts.slabs);
     return chosen;
