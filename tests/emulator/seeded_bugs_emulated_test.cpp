@@ -78,9 +78,10 @@ struct UnderTest {
 ///
 /// Folds over some dims: rows of four blocks; columns of four blocks, aligned; columns of two parts, the second short,
 /// that are not, read element by element and in windows; channels of three blocks, and channels whose slabs are cut
-/// along a folded dim, with states that pass through shared memory in windows; small parts that share tiles, the last
-/// not full, and larger ones of a batch that are not aligned, and one that is; rows without elements; then rows by
-/// warps: short ones side by side, aligned and not; longer ones of a warp; and of four warps each.
+/// along a folded dim; channels whose lanes combine in pairs before shared memory has room for the rest, or fold after
+/// fold; small parts that share tiles, the last not full, and larger ones of a batch that are not aligned, and one that
+/// is; rows without elements; then rows by warps: short ones side by side, aligned and not; longer ones of a warp; and
+/// of four warps each.
 std::vector<UnderTest> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -106,6 +107,8 @@ std::vector<UnderTest> graphs_under_test() {
     const char* column = "g(x: f32[i, j]) -> s = sum(x over [i]), at = argmax(x over [i])";
     const char* channels =
         "g(x: f32[n, c, h]) -> v = variance(f64(x) + f64(1000) over [n, h]), at = argmax(x over [n, h])";
+    const char* wide_channels =
+        "g(x: f32[n, c, h]) -> v = covariance(x, sqrt(x) over [n, h]), at = argmax(x over [n, h])";
     const char* middle = "g(x: f32[b, i, k]) -> s = sum(x over [i]), at = argmax(x over [i])";
     const char* none = "g(x: f32[i, j]) -> s = sum(x over [j])";
     const char* short_rows =
@@ -129,6 +132,9 @@ std::vector<UnderTest> graphs_under_test() {
             {"channels cut along a folded dim",
              {aligned_seed(), parse(channels), {3, 2, 3000}},
              cuda::RowFacts{.alignment = 16}},
+            {"wide channels", {aligned_seed(), parse(wide_channels), {100, 25, 73}}},
+            {"wide channels of whole packs", {aligned_seed(), parse(wide_channels), {200, 3, 72}}},
+            {"channels of four lanes", {2, parse(channels), {1, 600, 4}}},
             {"middle", {1, parse(middle), {47, 9, 5}}},
             {"middle, larger", {1, parse(middle), {3, 501, 9}}},
             {"aligned parts", {aligned_seed(), parse(middle), {1, 1503, 9}}, cuda::RowFacts{.alignment = 16}},

@@ -183,7 +183,7 @@ GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, c
         for (int n = 0; n < Kernel::width; ++n)
             if (tile.has(n))
                 Folds::each([&](auto f) { memory.put(f, memory.slot(tile.line, tile.number(n)), f.of(states)[n]); });
-    combine_in_memory<lanes_at_once<Kernel>>(memory, tile.lines, 1, states, own);
+    combine_in_memory<lanes_at_once<Kernel>>(memory, tile.lines, states, own);
 }
 
 /// Combines the threads' lanes of each result, of all folds: at once if they fit into shared memory.
@@ -255,7 +255,7 @@ GRIDFOLD_FN bool combine_groups(States<Kernel, Kernel::width>& states, OwnResult
                         [&](auto f) { memory.put(f, memory.slot(other, at - other * results), f.of(of_others)[i]); });
             }
         }
-        combine_in_memory<lanes_at_once<Kernel>>(memory, others + 1, 1, states, own);
+        combine_in_memory<lanes_at_once<Kernel>>(memory, others + 1, states, own);
     }
     return true;
 }

@@ -4,68 +4,54 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-/// States on their way from one thread to another, in two halves of a block's shared memory that are used in turn.
-template <class Kernel, class State> struct Passed {
-    static constexpr int words = sizeof(State) / 4;
-    static constexpr int half = smaller(tile_words / 2, Kernel::Folds::widest* int(slab_elements<Kernel>));
-    static constexpr i32 capacity = half / words; ///< states
-    using Memory = Shared<u32, 2 * half, 0>;
-
-    GRIDFOLD_FN static void put(u32 turn, i32 slot, const State& state) {
-        WordsOf<State> of;
-        of.value = state;
-#pragma unroll
-        for (int i = 0; i < words; ++i) Memory::put(turn % 2 * half + u32(i * capacity + slot), of.word[i]);
-    }
-    GRIDFOLD_FN static State get(u32 turn, i32 slot) {
-        WordsOf<State> of;
-#pragma unroll
-        for (int i = 0; i < words; ++i) of.word[i] = Memory::get(turn % 2 * half + u32(i * capacity + slot));
-        return of.value;
-    }
-};
-
-/// combine_lanes_of() where a tile's states do not fit into shared memory: level by level.
-template <class Kernel>
-GRIDFOLD_FN void combine_by_levels(States<Kernel, Kernel::width>& states, const Tile<Kernel>& tile,
-                                   const PositionPlace (&places)[Kernel::width], i32 lanes, i32 each,
-                                   i32 positions_end) {
+/// Combines the lanes 0, 2^level, 2·2^level … of each result of a tile, of some folds: pairs of neighbours, whose even
+/// one a thread has, until there are 2^fits between lanes; the rest in shared memory.
+template <class Folds, class Kernel>
+GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, const Tile<Kernel>& tile,
+                                        const PositionPlace (&places)[Kernel::width], i32 lanes, i32 level, i32 fits,
+                                        OwnResults<Kernel>& own) {
     constexpr int width = Kernel::width;
-    const i32 own = first_position<Kernel>(), slots = tile.slots();
-    u32 turn = 0; // the uses of shared memory
+    const TileStates<Kernel, Folds> memory(tile.results);
+    const i32 there = lanes * tile.results - first_position<Kernel>(); // of the thread's positions, if it has so many
+    const auto slot = [&](int n) { return memory.slot(places[n].lane >> level, places[n].result); };
+    const auto is_multiple = [&](int n) { return (places[n].lane & ((1 << level) - 1)) == 0; };
+    const auto left = [&] { return (lanes + (1 << level) - 1) >> level; }; // lanes of a result
+    while (!TileStates<Kernel>::fit && level < fits) {
+        const i32 distance = 1 << level;
+        ++level;
+        const u32 slots = u32(left() * tile.results);
 #pragma unroll 1
-    for (i32 distance = each; distance < lanes; distance *= 2) // defect: level
-        Kernel::Folds::each([&](auto f) {
-            using Monoid = typename decltype(f)::Monoid;
-            using Passed = Passed<Kernel, typename Monoid::State>;
-#pragma unroll 1
-            for (i32 window = 0; window < slots; window += Passed::capacity, ++turn) { // defect: windows
-                const auto is_inside = [&](i32 slot) {
-                    return u32(slot - window) < u32(Passed::capacity); // defect: window
-                };
+        for (u32 window = 0; window < slots; window += memory.room) { // defect: windows
+            const auto is_inside = [&](int n) { return n < there && slot(n) - window < memory.room; }; // defect: window
+            barrier(); // defect: windows barrier
 #pragma unroll
-                for (int n = 0; n < width; ++n) {
-                    const PositionPlace& at = places[n];
-                    const bool sends = (at.lane & (2 * distance - 1)) == distance && own + n < positions_end;
-                    if (sends && is_inside(at.slot)) Passed::put(turn, at.slot - window, f.of(states)[n]);
-                }
-                barrier(); // defect: levels barrier
+            for (int n = 0; n < width; ++n)
+                if ((places[n].lane & (2 * distance - 1)) == distance && is_inside(n))
+                    Folds::each([&](auto f) { memory.put(f, slot(n) - window, f.of(states)[n]); });
+            barrier(); // defect: pairs barrier
 #pragma unroll
-                for (int n = 0; n < width; ++n) {
-                    const PositionPlace& at = places[n];
-                    const i32 partner = at.slot + distance * tile.box_results; // defect: partner slot
-                    const bool receives = (at.lane & (2 * distance - 1)) == 0 && at.lane + distance < lanes;
-                    if (receives && own + n < positions_end && is_inside(partner))
-                        Monoid::combine(f.of(states)[n], Passed::get(turn, partner - window));
-                }
-            }
-        });
+            for (int n = 0; n < width; ++n)
+                if (is_multiple(n) && places[n].lane + distance < lanes && is_inside(n)) // defect: has partner
+                    Folds::each([&](auto f) {
+                        decltype(f)::Monoid::combine(f.of(states)[n], memory.get(f, slot(n) - window));
+                    });
+        }
+    }
+    if (lanes <= 1 << level) return;
+    if constexpr (Folds::words < Kernel::Folds::words)
+        barrier(); // the fold before uses the same memory // defect: reuse
+#pragma unroll
+    for (int n = 0; n < width; ++n)
+        if (is_multiple(n) && n < there) Folds::each([&](auto f) { memory.put(f, slot(n), f.of(states)[n]); });
+    combine_in_memory(memory, left(), states, own); // defect: lanes in memory
 }
 
-/// Combines the lanes of each result of a tile. All threads of the block must call it.
+/// Combines the lanes of each result of a tile: all folds at once, if shared memory has room for half of their states.
+/// All threads of the block must call it.
 template <class Kernel>
 GRIDFOLD_FN void combine_lanes_of(const Kernel& kernel, States<Kernel, Kernel::width>& states, const Tile<Kernel>& tile,
                                   const PositionPlace (&places)[Kernel::width], i32 lanes, OwnResults<Kernel>& own) {
+    using Folds = typename Kernel::Folds;
     constexpr int width = Kernel::width;
     const i32 positions_end = lanes * tile.results, first = first_position<Kernel>();
 #pragma unroll
@@ -73,27 +59,26 @@ GRIDFOLD_FN void combine_lanes_of(const Kernel& kernel, States<Kernel, Kernel::w
         const bool has_result = places[n].lane == 0 && first + n < positions_end;
         own.number[n] = has_result ? places[n].result : -1; // defect: has result
     }
-    i32 each = 1;
+    i32 level = 0;
     // Where a thread's positions are neighbouring lanes of one result, it combines them by itself.
     if constexpr (Kernel::dims % 2 == 1)
         if (kernel.boxes.box[Kernel::dims - 1] % width == 0) {
             const i32 count = smaller(lanes - places[0].lane, width); // defect: own lanes
             if (first < positions_end)
-                Kernel::Folds::each([&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(states), count); });
-            each = width; // defect: first distance
+                Folds::each([&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(states), count); });
+            while (1 << level < width) ++level; // defect: first level
         }
-    if (lanes <= each) return;
-    if constexpr (TileStates<Kernel>::fit) {
-        const TileStates<Kernel> memory(tile.results);
-#pragma unroll
-        for (int n = 0; n < width; ++n)
-            if (first + n < positions_end && (places[n].lane & (each - 1)) == 0)
-                Kernel::Folds::each(
-                    [&](auto f) { memory.put(f, memory.slot(places[n].lane, places[n].result), f.of(states)[n]); });
-        combine_in_memory(memory, lanes, each, states, own);
-    } else {
-        combine_by_levels(states, tile, places, lanes, each, positions_end);
-    }
+    constexpr bool together = Folds::words * int(slab_elements<Kernel>) <= 2 * tile_words;
+    constexpr i32 room = TileStates<Kernel>::memory_words / (together ? Folds::words : Folds::widest);
+    i32 fits = level;
+    while (!TileStates<Kernel>::fit && 1 << fits < lanes && ((lanes + (1 << fits) - 1) >> fits) * tile.results > room)
+        ++fits;
+    if constexpr (together)
+        combine_lanes_of_folds<Folds>(states, tile, places, lanes, level, fits, own);
+    else
+        Folds::each([&](auto f) {
+            combine_lanes_of_folds<FoldList<decltype(f)>>(states, tile, places, lanes, level, fits, own);
+        });
 }
 
 /// Combines the states of a part's blocks, pairwise by number, lowest bit first. The last block of each pair waits for

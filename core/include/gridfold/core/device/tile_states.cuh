@@ -45,16 +45,16 @@ template <class Kernel> struct OwnResults {
     i32 number[Kernel::width];
 };
 
-/// Combines the lanes 0, each, 2·each … of each result, whose states the threads have put into memory: each thread
+/// Combines the lanes of each result, whose states the threads have put into memory: each thread
 /// combines `group` neighbours at a time, a power of 2, with a barrier between. Neighbouring threads get neighbouring
 /// results. All threads of the block must call it.
 template <int group = 8, class Kernel, class Folds>
-GRIDFOLD_FN void combine_in_memory(const TileStates<Kernel, Folds>& memory, i32 lanes, i32 each,
+GRIDFOLD_FN void combine_in_memory(const TileStates<Kernel, Folds>& memory, i32 lanes,
                                    States<Kernel, Kernel::width>& states, OwnResults<Kernel>& own) {
     const i32 results = memory.results;
 #pragma unroll 1
-    for (i32 distance = each; distance < lanes; distance *= group) { // defect: group distance
-        barrier();                                                   // defect: positions barrier
+    for (i32 distance = 1; distance < lanes; distance *= group) { // defect: group distance
+        barrier();                                                // defect: positions barrier
         const i32 groups = (lanes + group * distance - 1) / (group * distance);
 #pragma unroll 1
         for (i32 item = i32(thread_index()); item < groups * results; item += Kernel::threads) {
