@@ -25,9 +25,17 @@ GRIDFOLD_FN u32 mul_words(u32 a, u32 b) {
     asm("mul.lo.u32 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
     return product;
 }
+/// count + 1 if `counts`: by a predicate. ptxas would select 0 or 1, and add it.
+GRIDFOLD_FN u32 add_one_if(bool counts, u32 count) {
+    asm("{ .reg .pred counts; setp.ne.u32 counts, %1, 0; @counts add.u32 %0, %0, 1; }"
+        : "+r"(count)
+        : "r"(u32(counts)));
+    return count;
+}
 #else
 GRIDFOLD_FN u32 sub_words(u32 a, u32 b) { return a - b; }
 GRIDFOLD_FN u32 mul_words(u32 a, u32 b) { return a * b; }
+GRIDFOLD_FN u32 add_one_if(bool counts, u32 count) { return count + u32(counts); }
 #endif
 template <class T> GRIDFOLD_FN T sub(T a, T b) {
     if constexpr (is_floating<T>)

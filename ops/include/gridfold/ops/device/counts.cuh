@@ -68,9 +68,10 @@ struct CountStates {
 /// The number of elements that are not 0. NaN is not 0.
 template <class E, class A> struct Count : CountStates {
     using States = CountStates;
-    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { s.count += i64(x != E(0)); }
+    GRIDFOLD_FN static void accumulate(State& s, E x, i64) { advance(s, x, 0); }
+    /// A lane has fewer than 2^32 elements.
     GRIDFOLD_FN static void advance(State& s, E x, u32) {
-        s.count = i64(u32(s.count) + u32(x != E(0))); // defect: advance
+        s.count = i64(add_one_if(x != E(0), u32(s.count))); // defect: advance
     }
 };
 
