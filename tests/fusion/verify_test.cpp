@@ -140,17 +140,6 @@ TEST(VerifyPlan, refuses_broken_folds_that_keep_dims) {
     expect_broken(
         "has the dims of its value",
         [&](Plan& p) { store(p, ArrayRole::output, 2).value = store(p, ArrayRole::output, 1).value; }, rows);
-    expect_broken(
-        "finalised, rounded, cast, selected or compared",
-        [](Plan& p) {
-            for (Instruction& i : p.sweeps[0].code)
-                if (is_per_result(p.sweeps[0], i) && i.map == &map_op::select) {
-                    i.map = &map_op::add;
-                    i.operands[2] = {};
-                    i.operands[0] = i.operands[1];
-                }
-        },
-        rows);
 }
 
 TEST(VerifyPlan, refuses_broken_folds_stores_and_yields) {

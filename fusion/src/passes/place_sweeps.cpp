@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -26,6 +27,12 @@ struct Group {
     std::vector<DimId> kept;
     std::vector<PlacedStore> stores;
     std::vector<NodeId> reduces;
+    std::vector<NodeId> maps; ///< outputs that follow from the reductions alone, with their dims
+};
+
+/// What a sweep takes of max_sweep_arrays and max_sweep_parameters.
+struct Used {
+    int arrays = 0, parameters = 0;
 };
 
 /// The identity of a fold: monoid, element, accumulator, operands, mask.
@@ -33,14 +40,21 @@ using FoldKey = std::tuple<const MonoidOp*, DType, DType, std::vector<NodeId>, N
 
 class SweepPlacer {
 public:
-    explicit SweepPlacer(const Graph& graph)
+    /// `apart`: the maps of results that are not computed where these are.
+    SweepPlacer(const Graph& graph, const std::set<NodeId>& apart)
         : graph_(graph), placement_(placement_of(graph)), live_(live_nodes(graph)), stage_(stages_of(graph)),
-          origin_(stage_.size()), seen_in_(stage_.size()) {}
+          apart_(apart), origin_(stage_.size()), seen_in_(stage_.size()) {}
 
-    Placement place() && {
+    /// The placement; none if a map of results would take more sweeps: then it is one of `apart`.
+    std::optional<Placement> place(std::set<NodeId>& apart) && {
         find_origins();
         collect_groups();
-        for (const Group& group : groups_) split(group);
+        for (const Group& group : groups_) {
+            split(group);
+            for (const NodeId map : group.maps)
+                if (!place_map(map)) apart.insert(map);
+        }
+        if (apart.size() > apart_.size()) return {};
         place_scalars();
         complete(graph_, placement_);
         return std::move(placement_);
@@ -63,18 +77,44 @@ private:
         throw InternalError(fmt::format("place_sweeps: no operand of node {} has stage {}", node, stage));
     }
 
-    Group& group_of(std::vector<DimId> dims, int stage, std::vector<DimId> kept = {}) {
+    std::size_t number_of_group(std::vector<DimId> dims, int stage, std::vector<DimId> kept = {}) {
         const auto [found, is_new] = group_number_.try_emplace({dims, stage, kept}, groups_.size());
-        if (is_new) groups_.push_back({std::move(dims), stage, std::move(kept), {}, {}});
-        return groups_[found->second];
+        if (is_new) groups_.push_back({std::move(dims), stage, std::move(kept), {}, {}, {}});
+        return found->second;
+    }
+    Group& group_of(std::vector<DimId> dims, int stage) { return groups_[number_of_group(std::move(dims), stage)]; }
+
+    /// The group whose results, with constants and run-time scalars, are all that a node follows from, along all of
+    /// their dims; nothing: it follows from something else. `known`: by node before it; none where that is a constant.
+    std::optional<std::size_t> group_of_results(NodeId n, const std::map<NodeId, std::size_t>& known) const {
+        std::optional<std::size_t> group;
+        for (const NodeId operand : graph_.operands(n)) {
+            if (stage_[operand] == 0 && graph_.node(operand).dims.empty()) continue;
+            const auto found = known.find(operand);
+            if (found == known.end() || (group && *group != found->second)) return {}; // defect: results of one group
+            group = found->second;
+        }
+        return group;
     }
 
     void collect_groups() {
+        std::map<NodeId, std::size_t> from; // of results, and of what follows from them: the number of their group
         for (const NodeId n : graph_.nodes()) {
             if (!live_[n]) continue;
             const Node& node = graph_.node(n);
-            if (node.kind == NodeKind::reduce)
-                group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1, node.dims).reduces.push_back(n);
+            if (node.kind == NodeKind::reduce) {
+                from[n] = number_of_group(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1, node.dims);
+                groups_[from[n]].reduces.push_back(n);
+            } else if ((node.kind == NodeKind::map || node.kind == NodeKind::cast) && !node.dims.empty()) {
+                const std::optional<std::size_t> group = group_of_results(n, from);
+                if (group) from[n] = *group;
+                // A floating output has no array of which elements are not empty, which later sweeps would read.
+                const bool tells_empty = !placement_.may_be_empty[n] || !is_floating(node.type);
+                if (group && tells_empty && !placement_.outputs_of[n].empty() && !apart_.contains(n)) {
+                    groups_[*group].maps.push_back(n);
+                    continue;
+                }
+            }
             for (const std::size_t output : placement_.outputs_of[n]) {
                 const ArrayId array = placement_.output_array[output];
                 if (array.valid() && node.kind == NodeKind::reduce) continue; // stored where it is folded
@@ -123,10 +163,43 @@ private:
                     arrays_of_results(node) * std::max(1, static_cast<int>(placement_.outputs_of[reduce].size()));
                 make_room(group, graph_.operands(reduce), folds_of(reduce), arrays, stride_words_of(reduce));
                 placement_.sweeps.back().reduces.push_back(reduce);
-                if (!node.dims.empty()) store_value(graph_, placement_, reduce, placement_.sweeps.back());
+                if (!node.dims.empty() && !placement_.outputs_of[reduce].empty())
+                    store_value(graph_, placement_, reduce, placement_.sweeps.back());
                 placement_.made_in[reduce] = SweepId(placement_.sweeps.size() - 1);
             }
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
+    }
+
+    /// Lets the sweep of the reductions that a map follows from compute and store it, if it is one sweep with room.
+    bool place_map(NodeId map) {
+        SweepId sweep;
+        int parameters = 0;
+        std::vector<NodeId> open{map};
+        std::set<NodeId> seen;
+        while (!open.empty()) {
+            const NodeId node = open.back();
+            open.pop_back();
+            if (!seen.insert(node).second) continue;
+            check_placed_nodes(graph_, ++visits_);
+            if (graph_.node(node).kind == NodeKind::reduce) {
+                const SweepId made = placement_.made_in[node];
+                if (sweep.valid() && made != sweep) return false; // defect: results of one sweep
+                sweep = made;
+            } else {
+                parameters += parameter_words(graph_.node(node));
+                for (const NodeId operand : graph_.operands(node)) open.push_back(operand);
+            }
+        }
+        Used used = used_[sweep];
+        used.parameters += parameters;
+        for (const std::size_t output : placement_.outputs_of[map])
+            for (const ArrayId array : {placement_.output_array[output], placement_.output_validity[output]})
+                if (array.valid()) ++used.arrays, used.parameters += stride_words(placement_.arrays[array]);
+        if (!has_room(used)) return false; // defect: room of maps
+        used_[sweep] = used;
+        store_value(graph_, placement_, map, placement_.sweeps[sweep]);
+        placement_.made_in[map] = sweep;
+        return true;
     }
 
     /// Words of a thread with four lanes. Where a group keeps dims inside folded ones, each is a result's own.
@@ -232,12 +305,10 @@ private:
             parameters += strides;
             const bool words_fit =
                 words == 0 || open_folds_.empty() || open_words_ + words <= most_words_; // defect: words fit
-            const bool arrays_fit = open_arrays_ + arrays <= max_sweep_arrays;
-            const bool parameters_fit = open_parameters_ + parameters <= max_sweep_parameters;
-            if (words_fit && arrays_fit && parameters_fit) {
+            const Used used{used_.back().arrays + arrays, used_.back().parameters + parameters};
+            if (words_fit && has_room(used)) {
                 open_words_ += words;
-                open_arrays_ += arrays;
-                open_parameters_ += parameters;
+                used_.back() = used;
                 open_folds_.insert(open_folds_.end(), added.begin(), added.end());
                 return;
             }
@@ -247,10 +318,11 @@ private:
                                                "one sweep takes at most {} and {}",
                                                arrays, parameters, max_sweep_arrays, max_sweep_parameters),
                                    "split the expression, or bring the inputs together in one array with one more dim");
-            begin_sweep(group, !words_fit    ? "a sweep has no more accumulators than fit a GPU's registers"
-                               : !arrays_fit ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
-                                             : fmt::format("a sweep takes at most {} addresses, strides and scalars",
-                                                           max_sweep_parameters));
+            begin_sweep(group, !words_fit ? "a sweep has no more accumulators than fit a GPU's registers"
+                               : used.arrays > max_sweep_arrays
+                                   ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
+                                   : fmt::format("a sweep takes at most {} addresses, strides and scalars",
+                                                 max_sweep_parameters));
         }
     }
 
@@ -260,18 +332,19 @@ private:
         sweep.stage = group.stage;
         sweep.reason = std::move(reason);
         placement_.sweeps.push_back(std::move(sweep));
+        used_.push_back({});
         open_folds_.clear();
-        open_words_ = open_arrays_ = open_parameters_ = 0;
+        open_words_ = 0;
     }
 
-    struct Inputs {
-        int arrays = 0, parameters = 0;
-    };
+    static bool has_room(const Used& used) {
+        return used.arrays <= max_sweep_arrays && used.parameters <= max_sweep_parameters;
+    }
 
-    /// The inputs that the backward slice of the roots adds to the open sweep; marks the slice as seen.
-    Inputs count_new_inputs(std::vector<NodeId> open) {
+    /// What the backward slice of the roots adds to the open sweep; marks the slice as seen.
+    Used count_new_inputs(std::vector<NodeId> open) {
         const SweepId sweep = placement_.sweeps.next();
-        Inputs inputs;
+        Used inputs;
         while (!open.empty()) {
             const NodeId node = open.back();
             open.pop_back();
@@ -346,21 +419,26 @@ private:
     Placement placement_;
     Table<NodeId, bool> live_;
     Table<NodeId, int> stage_;
+    const std::set<NodeId>& apart_;
     Table<NodeId, NodeId> origin_;   ///< of a stage > 0: the reduction that a path of forcing operands leads to
     Table<NodeId, SweepId> seen_in_; ///< the last sweep being filled that needed the node
     std::map<std::tuple<std::vector<DimId>, int, std::vector<DimId>>, std::size_t> group_number_;
     std::vector<Group> groups_;
+    Table<SweepId, Used> used_; ///< by sweep
     // The sweep being filled.
     std::vector<FoldKey> open_folds_;
     int open_words_ = 0;
     int most_words_ = max_sweep_words; ///< the most words of each of the group's sweeps
-    int open_arrays_ = 0;
-    int open_parameters_ = 0;
-    std::size_t visits_ = 0; ///< visits of nodes by all sweeps
+    std::size_t visits_ = 0;           ///< visits of nodes by all sweeps
 };
 
 } // namespace
 
-Placement place_sweeps(const Graph& graph) { return SweepPlacer(graph).place(); }
+Placement place_sweeps(const Graph& graph) {
+    for (std::set<NodeId> apart;;) {
+        const std::set<NodeId> known = apart;
+        if (std::optional<Placement> placed = SweepPlacer(graph, known).place(apart)) return *std::move(placed);
+    }
+}
 
 } // namespace gf::plan

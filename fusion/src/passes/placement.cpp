@@ -173,17 +173,22 @@ void complete(const Graph& graph, Placement& placement) {
         }
         placed_nodes += sweep.nodes.size();
         check_placed_nodes(graph, placed_nodes);
-        check_parameters(graph, placement, sweep);
         std::sort(sweep.nodes.begin(), sweep.nodes.end());
         for (const NodeId node : sweep.nodes) {
             const SweepId maker = placement.made_in[node];
             if (!maker.valid() || maker == s) continue;
             sweep.after.push_back(maker); // defect: after
-            if (graph.node(node).dims.empty()) placement.sweeps[maker].yields.push_back(node);
+            if (graph.node(node).dims.empty())
+                placement.sweeps[maker].yields.push_back(node);
+            else if (!placement.array_of[node].valid())
+                store_value(graph, placement, node, placement.sweeps[maker]); // defect: fetched results
         }
         sort_unique(sweep.after);
     }
-    for (PlacedSweep& sweep : placement.sweeps) sort_unique(sweep.yields);
+    for (PlacedSweep& sweep : placement.sweeps) {
+        sort_unique(sweep.yields);
+        check_parameters(graph, placement, sweep);
+    }
 }
 
 std::string to_text(const Graph& graph, const Placement& placement) {

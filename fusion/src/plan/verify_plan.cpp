@@ -175,8 +175,6 @@ private:
         if (i.domain.empty() || i.phase == 0 || phases_ == Phases::several) return;
         require(i.domain == kept_dims(sweep),
                 "a value that varies along dims that its sweep folds waits for no fold of its sweep");
-        require(i.opcode != Opcode::map || i.map == &map_op::select || i.map == &map_op::greater,
-                "a value of folds that keep dims is finalised, rounded, cast, selected or compared with a rank");
     }
 
     void verify_names(const OpcodeForm& form, const Sweep& sweep, const Instruction& i) {
