@@ -84,14 +84,14 @@ private:
     }
     Group& group_of(std::vector<DimId> dims, int stage) { return groups_[number_of_group(std::move(dims), stage)]; }
 
-    /// The group whose results, with constants and run-time scalars, are all that a node follows from, along all of
-    /// their dims; nothing: it follows from something else. `known`: by node before it; none where that is a constant.
+    /// The group of a result that a node follows from, if it follows from results, constants and run-time scalars
+    /// alone. `known`: the same of the nodes before.
     std::optional<std::size_t> group_of_results(NodeId n, const std::map<NodeId, std::size_t>& known) const {
         std::optional<std::size_t> group;
         for (const NodeId operand : graph_.operands(n)) {
             if (stage_[operand] == 0 && graph_.node(operand).dims.empty()) continue;
             const auto found = known.find(operand);
-            if (found == known.end() || (group && *group != found->second)) return {}; // defect: results of one group
+            if (found == known.end()) return {};
             group = found->second;
         }
         return group;
@@ -183,7 +183,7 @@ private:
             check_placed_nodes(graph_, ++visits_);
             if (graph_.node(node).kind == NodeKind::reduce) {
                 const SweepId made = placement_.made_in[node];
-                if (sweep.valid() && made != sweep) return false; // defect: results of one sweep
+                if (!made.valid() || (sweep.valid() && made != sweep)) return false; // defect: results of one sweep
                 sweep = made;
             } else {
                 parameters += parameter_words(graph_.node(node));
