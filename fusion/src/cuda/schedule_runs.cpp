@@ -27,14 +27,17 @@ constexpr std::int64_t most_tile = 16;             ///< …
 constexpr int tile_of_block = 8;                   ///< … of a thread block's warps, together, if more than one
 constexpr int most_of_states = 8192;               ///< bytes of static shared memory, of a row's blocks
 constexpr std::int64_t rows_for_threads = 1 << 14; ///< a thread each: fewer leave multiprocessors idle
-constexpr int most_of_short_run = 128;             ///< elements; five of 1,024 bf16 in 256 158 → 177 us
-constexpr int bytes_of_short_run = 512;            ///< five of 1,001 f32 in 128 390 → 334 us, sums 266 → 281
-constexpr std::int64_t blocks_for_runs = 1024;     ///< thread blocks; rows of fewer are folded as before
-constexpr int runs_of_block = 4;                   ///< warps; 1, 2, 8: five of 50,257 bf16 194 → 211, 202, 232 us
-constexpr int bytes_of_runs = 76'000;              ///< of a thread block: three are resident
-constexpr std::int64_t most_of_threads = 512; ///< elements; rows by runs are longer: sums of 300 f32 255 → 536 us
-constexpr int wide_fold = 2;                  ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
-constexpr int slabs_of_aligned = 2;           ///< at most: five of 5,000 f32, with three, 296 → 312 us
+constexpr int bytes_of_short_run = 256;            ///< five of 1,001 f32 in 512 bytes 313 → 331 us
+constexpr int least_of_short_run = 64; ///< elements; five of 1,024 f64 in 32 513 → 573 us, of 1,001 709 → 774
+constexpr int most_of_short_run = 128; ///< …; five of 1,024 bf16 in 256 158 → 177 us
+constexpr std::int64_t blocks_for_runs = 1024; ///< thread blocks; rows of fewer are folded as before
+constexpr int runs_of_block = 4;               ///< warps; 1, 2, 8: five of 50,257 bf16 194 → 211, 202, 232 us
+constexpr int bytes_of_runs = 76'000;          ///< of a thread block: three are resident
+constexpr std::int64_t most_of_threads = 512;  ///< elements; rows by runs are longer: sums of 300 f32 255 → 536 us
+constexpr std::int64_t most_of_wide_threads =
+    160;                            ///< … of 8 bytes: five of 256, 300, 400 810, 1311, 1066 → 593, 1058, 759
+constexpr int wide_fold = 2;        ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
+constexpr int slabs_of_aligned = 2; ///< at most: five of 5,000 f32, with three, 296 → 312 us
 } // namespace tuned
 
 namespace {
@@ -46,6 +49,9 @@ bool is_slow_by_warps(const Plan& plan, const Sweep& sweep) {
     const int widest = widest_element(plan, sweep);
     return widest != 4 && 4 * state_words(sweep, 1) > 2 * widest;
 }
+
+/// The most elements of a row that a thread folds alone.
+std::int64_t most_of_threads(int widest) { return widest > 4 ? tuned::most_of_wide_threads : tuned::most_of_threads; }
 
 /// Sets the warps of a thread block, each with a tile of `tile` bytes, and the most resident blocks. The tiles of a
 /// thread block have at most `of_block` bytes, its states `of_states`. False if the device has no room for one tile.
@@ -98,7 +104,7 @@ std::int64_t bytes_of_tile(const Schedule& schedule, std::int64_t elements, int 
 std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                         int most_shared) {
     if (!only_folds_in_order(plan, sweep) || rows.blocks < tuned::rows_for_threads) return {};
-    if (rows.longest > tuned::most_of_threads) return {};
+    if (rows.longest > most_of_threads(widest_element(plan, sweep))) return {};
     Schedule chosen{.problems = problems, .course = Course::thread_rows};
     // Rows of a power of 2 of elements leave no thread of a warp without a pack: warps fold what is narrow.
     if (std::has_single_bit(std::uint64_t(rows.longest))) {
@@ -126,8 +132,8 @@ std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int
 
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                      int most_shared) {
-    if (!only_folds_in_order(plan, sweep) || rows.longest <= tuned::most_of_threads) return {};
     const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
+    if (!only_folds_in_order(plan, sweep) || rows.longest <= most_of_threads(widest)) return {};
     const FoldOrder longest = fold_order(rows.longest);
     if (rows.alignment * widest >= tuned::load_bytes) {
         const bool is_slow = longest.slabs == 1 ? is_slow_by_warps(plan, sweep) : is_wide(sweep);
@@ -137,7 +143,8 @@ std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, con
     // Several rows of one slab are a warp's.
     const bool is_short = longest.slabs == 1;
     const int run =
-        is_short ? std::min(tuned::bytes_of_short_run / widest, tuned::most_of_short_run) : int(slab_elements) / 32;
+        is_short ? std::clamp(tuned::bytes_of_short_run / widest, tuned::least_of_short_run, tuned::most_of_short_run)
+                 : int(slab_elements) / 32;
     chosen.row_threads = is_short ? int(std::bit_ceil(std::uint64_t(rows.longest + run - 1) / run)) : 32;
     std::int64_t tile = 0;
     for (const ArrayId a : loaded_arrays(sweep))

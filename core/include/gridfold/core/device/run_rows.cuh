@@ -100,14 +100,16 @@ private:
             } else {
                 for_slabs(row_elements(), [&](i32 from, i32 count, i32 turn) {
                     Loads loads;
-                    if (own + width <= count) { // defect: pack of slab
+                    // Where one thread has a part of a pack, all fold it as a part: one would wait for the others.
+                    const bool is_ragged = count % width != 0 && count % run / width == pack; // defect: ragged pack
+                    if (own + width <= count && !is_ragged) {                                 // defect: pack of slab
                         get_whole(loads, own, pack, turn);
                         fold_elements<true>(kernel, lanes, loads, from + own, width, turn);
                         ++turns;
                     } else if (own < count) {
-                        more = count - own;
+                        more = smaller(count - own, width);
                         get_part(loads, own, turn, more);
-                        fold_elements<false>(kernel, lanes, loads, from + own, more, turn);
+                        fold_part(lanes, loads, from + own, more, turn);
                     }
                 });
             }
@@ -171,7 +173,17 @@ private:
             for (int i = 0; i < bytes; i += 16)
                 OfWarp<T>::Memory::get_from(begin + i, reinterpret_cast<u32(&)[4]>(of.word[i / 4]));
     }
-    /// Gets `count` elements of every array, from number `own` of a slab on.
+    /// fold_elements() of the first `count` elements, without a branch for each.
+    GRIDFOLD_FN void fold_part(Lanes<Kernel>& lanes, const Loads& loads, i64 from, i32 count, i32 turn) const {
+        typename Kernel::Stored stored;
+        typename Kernel::Folds::template Packs<width> packs;
+#pragma unroll
+        for (int n = 0; n < width; ++n)
+            kernel.element(loads,
+                           TakingIf<Kernel>{{lanes, packs, stored, from + kernel.skipped, u32(turn), n}, n < count});
+    }
+    /// Gets `count` elements of every array, from number `own` of a slab on, and the last of them again for the others
+    /// of a pack.
     GRIDFOLD_FN void get_part(Loads& loads, i32 own, i32 turn, i32 count) const {
         get_loads(loads, turn, [&](auto& of, const auto* p, i32 place) { get_elements(of, p, place, own, count); });
     }
@@ -181,8 +193,8 @@ private:
         const i32 byte = OfWarp<T>::before(p) + own * size;
 #pragma unroll
         for (int n = 0; n < width; ++n)
-            if (n < count)
-                of.element[n] = OfWarp<T>::Memory::template element<T>(place + OfWarp<T>::place_of(byte + n * size));
+            of.element[n] = OfWarp<T>::Memory::template element<T>(
+                place + OfWarp<T>::place_of(byte + smaller(n, count - 1) * size)); // defect: last element of a part
     }
 };
 
