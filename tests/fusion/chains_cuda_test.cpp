@@ -212,6 +212,26 @@ TEST_F(Chains, a_chain_in_place_reads_neighbouring_rows_before_they_are_written)
               gf::test::to_host(in_place.view()));
 }
 
+// What the array of an output rounds is not what the elements of the rows take.
+TEST_F(Chains, with_results_that_outputs_round_have_the_cpus_bits) {
+    const std::vector<float> x = numbers(6 * 700);
+    const gf::Bindings inputs{{"x", gf::view(x.data(), {6, 700})}};
+    for (const char* const half : {"f16", "bf16"})
+        for (const char* const m : {"mean(x over [k])", "sum(x over [k]) / 3", "max(x over [k]) + 0.1"}) {
+            const std::string text = fmt::format("f(x: f32[i, k]) let m = {}({}); -> m = m, n = f32(m) * 3, z = x - "
+                                                 "f32(m), s = sum(x * f32(m) over [k])",
+                                                 half, m);
+            const auto results = [&](const char* device) {
+                const gf::Executable exe = gf::compile(gf::parse(text), {.device = device});
+                const gf::Results r = exe.run(inputs);
+                std::vector<std::vector<float>> all;
+                for (const char* name : {"n", "z", "s"}) all.push_back(r.to_vector<float>(name));
+                return all;
+            };
+            EXPECT_EQ(results("cpu"), results("cuda")) << text;
+        }
+}
+
 // Rows of whole packs have kernels of their own, which need all arrays aligned.
 TEST_F(Chains, of_whole_packs_beside_misaligned_arrays_have_the_cpus_bits) {
     const char* const text = "f(x: f32[i, k], g: f32[k], w: f32[i]) let m = mean(x over [k]); "

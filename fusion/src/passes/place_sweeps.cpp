@@ -27,7 +27,6 @@ struct Group {
     std::vector<DimId> kept;
     std::vector<PlacedStore> stores;
     std::vector<NodeId> reduces;
-    std::vector<NodeId> maps; ///< outputs that follow from the reductions alone, with their dims
 };
 
 /// What a sweep takes of max_sweep_arrays and max_sweep_parameters.
@@ -40,21 +39,20 @@ using FoldKey = std::tuple<const MonoidOp*, DType, DType, std::vector<NodeId>, N
 
 class SweepPlacer {
 public:
-    /// `apart`: the maps of results that are not computed where these are.
+    /// `apart`: the outputs that are not computed in the sweep of the results that they follow from.
     SweepPlacer(const Graph& graph, const std::set<NodeId>& apart)
         : graph_(graph), placement_(placement_of(graph)), live_(live_nodes(graph)), stage_(stages_of(graph)),
-          apart_(apart), origin_(stage_.size()), seen_in_(stage_.size()) {}
+          apart_(apart), origin_(stage_.size()), of_results_(stage_.size()), seen_in_(stage_.size()) {}
 
-    /// The placement; none if a map of results would take more sweeps: then it is one of `apart`.
+    /// The placement; none if more outputs must be apart, which it adds.
     std::optional<Placement> place(std::set<NodeId>& apart) && {
         find_origins();
         collect_groups();
-        for (const Group& group : groups_) {
-            split(group);
-            for (const NodeId map : group.maps)
-                if (!place_map(map)) apart.insert(map);
+        for (const Group& group : groups_) split(group);
+        if (const std::vector<NodeId> failed = place_maps(); !failed.empty()) {
+            apart.insert(failed.begin(), failed.end());
+            return {};
         }
-        if (apart.size() > apart_.size()) return {};
         place_scalars();
         complete(graph_, placement_);
         return std::move(placement_);
@@ -77,43 +75,39 @@ private:
         throw InternalError(fmt::format("place_sweeps: no operand of node {} has stage {}", node, stage));
     }
 
-    std::size_t number_of_group(std::vector<DimId> dims, int stage, std::vector<DimId> kept = {}) {
+    Group& group_of(std::vector<DimId> dims, int stage, std::vector<DimId> kept = {}) {
         const auto [found, is_new] = group_number_.try_emplace({dims, stage, kept}, groups_.size());
-        if (is_new) groups_.push_back({std::move(dims), stage, std::move(kept), {}, {}, {}});
-        return found->second;
+        if (is_new) groups_.push_back({std::move(dims), stage, std::move(kept), {}, {}});
+        return groups_[found->second];
     }
-    Group& group_of(std::vector<DimId> dims, int stage) { return groups_[number_of_group(std::move(dims), stage)]; }
 
-    /// The group of a result that a node follows from, if it follows from results, constants and run-time scalars
-    /// alone. `known`: the same of the nodes before.
-    std::optional<std::size_t> group_of_results(NodeId n, const std::map<NodeId, std::size_t>& known) const {
-        std::optional<std::size_t> group;
-        for (const NodeId operand : graph_.operands(n)) {
-            if (stage_[operand] == 0 && graph_.node(operand).dims.empty()) continue;
-            const auto found = known.find(operand);
-            if (found == known.end()) return {};
-            group = found->second;
-        }
-        return group;
+    /// True if a node is a map of kept results, of maps like it, and of constants and run-time scalars alone.
+    bool is_of_results(NodeId n) const {
+        const Node& node = graph_.node(n);
+        if (node.dims.empty() || (node.kind != NodeKind::map && node.kind != NodeKind::cast)) return false;
+        return std::ranges::all_of(graph_.operands(n), [&](NodeId operand) {
+            const Node& from = graph_.node(operand);
+            return from.dims.empty() ? stage_[operand] == 0 : from.kind == NodeKind::reduce || of_results_[operand];
+        });
+    }
+
+    /// True if the arrays of a node's outputs have its dims in their order.
+    bool has_outputs_in_order(NodeId n) const {
+        return std::ranges::all_of(placement_.outputs_of[n], [&](std::size_t output) {
+            return stride_words(placement_.arrays[placement_.output_array[output]]) == 0; // defect: outputs in order
+        });
     }
 
     void collect_groups() {
-        std::map<NodeId, std::size_t> from; // of results, and of what follows from them: the number of their group
         for (const NodeId n : graph_.nodes()) {
             if (!live_[n]) continue;
             const Node& node = graph_.node(n);
-            if (node.kind == NodeKind::reduce) {
-                from[n] = number_of_group(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1, node.dims);
-                groups_[from[n]].reduces.push_back(n);
-            } else if ((node.kind == NodeKind::map || node.kind == NodeKind::cast) && !node.dims.empty()) {
-                const std::optional<std::size_t> group = group_of_results(n, from);
-                if (group) from[n] = *group;
-                // A floating output has no array of which elements are not empty, which later sweeps would read.
-                const bool tells_empty = !placement_.may_be_empty[n] || !is_floating(node.type);
-                if (group && tells_empty && !placement_.outputs_of[n].empty() && !apart_.contains(n)) {
-                    groups_[*group].maps.push_back(n);
-                    continue;
-                }
+            if (node.kind == NodeKind::reduce)
+                group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1, node.dims).reduces.push_back(n);
+            of_results_[n] = is_of_results(n);
+            if (of_results_[n] && !placement_.outputs_of[n].empty() && has_outputs_in_order(n) && !apart_.contains(n)) {
+                maps_.push_back(n);
+                continue;
             }
             for (const std::size_t output : placement_.outputs_of[n]) {
                 const ArrayId array = placement_.output_array[output];
@@ -170,36 +164,56 @@ private:
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
     }
 
-    /// Lets the sweep of the reductions that a map follows from compute and store it, if it is one sweep with room.
-    bool place_map(NodeId map) {
-        SweepId sweep;
-        int parameters = 0;
-        std::vector<NodeId> open{map};
-        std::set<NodeId> seen;
-        while (!open.empty()) {
-            const NodeId node = open.back();
-            open.pop_back();
-            if (!seen.insert(node).second) continue;
-            check_placed_nodes(graph_, ++visits_);
-            if (graph_.node(node).kind == NodeKind::reduce) {
-                const SweepId made = placement_.made_in[node];
-                if (!made.valid() || (sweep.valid() && made != sweep)) return false; // defect: results of one sweep
-                sweep = made;
-            } else {
-                parameters += parameter_words(graph_.node(node));
-                for (const NodeId operand : graph_.operands(node)) open.push_back(operand);
-            }
+    /// Lets sweeps compute and store what follows from their results, too. (Other sweeps compute it again, where they
+    /// need it.) Returns the outputs that follow from results of several sweeps, or that a sweep has no room for.
+    std::vector<NodeId> place_maps() {
+        std::vector<NodeId> failed;
+        Table<NodeId, SweepId> home(live_.size());
+        const int parameters = parameters_of_graph();
+        for (const NodeId n : graph_.nodes()) {
+            home[n] = placement_.made_in[n];
+            if (of_results_[n]) home[n] = home_of_operands(n, home);
+            if (!std::ranges::binary_search(maps_, n)) continue;
+            if (!home[n].valid() || !store_map(n, home[n], parameters)) failed.push_back(n);
         }
-        Used used = used_[sweep];
-        used.parameters += parameters;
-        for (const std::size_t output : placement_.outputs_of[map])
-            for (const ArrayId array : {placement_.output_array[output], placement_.output_validity[output]})
-                if (array.valid()) ++used.arrays, used.parameters += stride_words(placement_.arrays[array]);
-        if (!has_room(used)) return false; // defect: room of maps
-        used_[sweep] = used;
-        store_value(graph_, placement_, map, placement_.sweeps[sweep]);
-        placement_.made_in[map] = sweep;
+        return failed;
+    }
+
+    /// The sweep that all results have been made in that a map follows from, if it is one.
+    SweepId home_of_operands(NodeId map, const Table<NodeId, SweepId>& home) const {
+        SweepId all;
+        for (const NodeId operand : graph_.operands(map)) {
+            if (graph_.node(operand).dims.empty()) continue;
+            if (!home[operand].valid() || (all.valid() && home[operand] != all))
+                return {}; // defect: results of one sweep
+            all = home[operand];
+        }
+        return all;
+    }
+
+    bool store_map(NodeId map, SweepId sweep, int parameters) {
+        std::vector<PlacedStore> stores;
+        for (const std::size_t output : placement_.outputs_of[map]) {
+            stores.push_back({map, placement_.output_array[output]});
+            if (const ArrayId validity = placement_.output_validity[output]; validity.valid())
+                stores.push_back({map, validity, true}); // defect: validity of maps of results
+        }
+        Used& used = used_[sweep];
+        const int arrays = used.arrays + static_cast<int>(stores.size());
+        if (!has_room({arrays, used.parameters + parameters})) return false; // defect: room of maps
+        used.arrays = arrays;
+        std::vector<PlacedStore>& all = placement_.sweeps[sweep].stores;
+        all.insert(all.end(), stores.begin(), stores.end());
         return true;
+    }
+
+    /// The run-time scalars and extents of the graph: at least as many as a map has.
+    int parameters_of_graph() const {
+        int words = 0;
+        for (const NodeId n : graph_.nodes())
+            if (graph_.node(n).kind == NodeKind::scalar || graph_.node(n).kind == NodeKind::extent)
+                words += parameter_words(graph_.node(n));
+        return words;
     }
 
     /// Words of a thread with four lanes. Where a group keeps dims inside folded ones, each is a result's own.
@@ -420,7 +434,9 @@ private:
     Table<NodeId, bool> live_;
     Table<NodeId, int> stage_;
     const std::set<NodeId>& apart_;
-    Table<NodeId, NodeId> origin_;   ///< of a stage > 0: the reduction that a path of forcing operands leads to
+    Table<NodeId, NodeId> origin_; ///< of a stage > 0: the reduction that a path of forcing operands leads to
+    Table<NodeId, bool> of_results_;
+    std::vector<NodeId> maps_;       ///< outputs of results, to be stored where these are
     Table<NodeId, SweepId> seen_in_; ///< the last sweep being filled that needed the node
     std::map<std::tuple<std::vector<DimId>, int, std::vector<DimId>>, std::size_t> group_number_;
     std::vector<Group> groups_;
@@ -435,7 +451,11 @@ private:
 } // namespace
 
 Placement place_sweeps(const Graph& graph) {
-    for (std::set<NodeId> apart;;) {
+    std::set<NodeId> apart;
+    for (int attempt = 0;; ++attempt) {
+        // What is apart may leave others without room. The third time, all are apart, and nothing fails.
+        if (attempt == 2)
+            for (const NodeId n : graph.nodes()) apart.insert(n);
         const std::set<NodeId> known = apart;
         if (std::optional<Placement> placed = SweepPlacer(graph, known).place(apart)) return *std::move(placed);
     }

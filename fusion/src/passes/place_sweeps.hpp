@@ -3,11 +3,11 @@
 // Contract: a sweep is (domain, stage, kept dims), and takes elementwise outputs besides; no sweep contains a path
 // through one of its own reductions. Inputs, constants, parameters and indices have stage 0, a map the highest stage of
 // its operands; a Reduce folds in the sweep of its operand's (and mask's) stage, and its value has that stage + 1. An
-// output that follows from kept results of one sweep alone is computed where these are, if there is room. Maps on
-// scalars are computed after the folds of the last sweep that yields one of their operands, and again before the
-// elements of sweeps that use them; scalars that depend on no reduction are computed in a sweep over the empty domain.
-// A sweep whose lane states or arrays exceed the limits below is split. Sweeps are ordered by stage, then by first
-// appearance in the graph.
+// output that follows from kept results of one sweep alone is computed and stored there, if there is room; sweeps that
+// need it compute it again. Maps on scalars are computed after the folds of the last sweep that yields one of their
+// operands, and again before the elements of sweeps that use them; scalars that depend on no reduction are computed in
+// a sweep over the empty domain. A sweep whose lane states or arrays exceed the limits below is split. Sweeps are
+// ordered by stage, then by first appearance in the graph.
 //
 // It runs after every graph pass, because the nodes that they remove or share change the sweeps.
 #pragma once

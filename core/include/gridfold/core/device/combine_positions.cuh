@@ -38,6 +38,7 @@ GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, c
         }
     }
     if (lanes <= 1 << level) return;
+    // Where pairs have combined, each thread puts into slots that it alone has read.
     if constexpr (Folds::words < Kernel::Folds::words)
         barrier(); // the fold before uses the same memory // defect: reuse
 #pragma unroll
