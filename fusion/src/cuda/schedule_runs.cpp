@@ -34,10 +34,9 @@ constexpr std::int64_t blocks_for_runs = 1024; ///< thread blocks; rows of fewer
 constexpr int runs_of_block = 4;               ///< warps; 1, 2, 8: five of 50,257 bf16 194 → 211, 202, 232 us
 constexpr int bytes_of_runs = 76'000;          ///< of a thread block: three are resident
 constexpr std::int64_t most_of_threads = 512;  ///< elements; rows by runs are longer: sums of 300 f32 255 → 536 us
-constexpr std::int64_t most_of_wide_threads =
-    160;                            ///< … of 8 bytes: five of 256, 300, 400 810, 1311, 1066 → 593, 1058, 759
-constexpr int wide_fold = 2;        ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
-constexpr int slabs_of_aligned = 2; ///< at most: five of 5,000 f32, with three, 296 → 312 us
+constexpr std::int64_t most_of_wide_threads = 160; ///< … of 8 bytes; five of 256 593 → 810 us, of 400 759 → 1066
+constexpr int wide_fold = 2;                       ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
+constexpr int slabs_of_aligned = 2;                ///< at most: five of 5,000 f32, with three, 296 → 312 us
 } // namespace tuned
 
 namespace {

@@ -134,11 +134,7 @@ GRIDFOLD_FN void fold_lane(const Kernel& kernel, Positions<Kernel>& positions, c
 template <class Kernel>
 GRIDFOLD_FN void fold_lanes(const Kernel& kernel, States<Kernel, Kernel::width>& states,
                             const TileOfColumns<Kernel>& tile) {
-    constexpr int levels = [] {
-        int count = 0;
-        while (1 << count < Kernel::lanes_each) ++count;
-        return count;
-    }();
+    constexpr int levels = log2_of(Kernel::lanes_each);
     States<Kernel, Kernel::width> pending[levels + 1]; // of as many lanes as the level's bit counts
     constexpr int unrolled = Kernel::few_slabs ? Kernel::lanes_each : 1;
 #pragma unroll unrolled

@@ -4,6 +4,9 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
+/// The lanes of a result that are left of `lanes` after `level` levels.
+GRIDFOLD_FN i32 lanes_left(i32 lanes, i32 level) { return (lanes + (1 << level) - 1) >> level; }
+
 /// Combines the lanes 0, 2^level, 2·2^level … of each result of a tile, of some folds: pairs of neighbours, whose even
 /// one a thread has, until there are 2^fits between lanes; the rest in shared memory.
 template <class Folds, class Kernel>
@@ -15,11 +18,10 @@ GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, c
     const i32 there = lanes * tile.results - first_position<Kernel>(); // of the thread's positions, if it has so many
     const auto slot = [&](int n) { return memory.slot(places[n].lane >> level, places[n].result); };
     const auto is_multiple = [&](int n) { return (places[n].lane & ((1 << level) - 1)) == 0; };
-    const auto left = [&] { return (lanes + (1 << level) - 1) >> level; }; // lanes of a result
     while (!TileStates<Kernel>::fit && level < fits) {
         const i32 distance = 1 << level;
         ++level;
-        const u32 slots = u32(left() * tile.results);
+        const u32 slots = u32(lanes_left(lanes, level) * tile.results);
 #pragma unroll 1
         for (u32 window = 0; window < slots; window += memory.room) { // defect: windows
             const auto is_inside = [&](int n) { return n < there && slot(n) - window < memory.room; }; // defect: window
@@ -44,7 +46,7 @@ GRIDFOLD_FN void combine_lanes_of_folds(States<Kernel, Kernel::width>& states, c
 #pragma unroll
     for (int n = 0; n < width; ++n)
         if (is_multiple(n) && n < there) Folds::each([&](auto f) { memory.put(f, slot(n), f.of(states)[n]); });
-    combine_in_memory(memory, left(), states, own); // defect: lanes in memory
+    combine_in_memory(memory, lanes_left(lanes, level), states, own); // defect: lanes in memory
 }
 
 /// Combines the lanes of each result of a tile: all folds at once, if shared memory has room for half of their states.
@@ -67,13 +69,12 @@ GRIDFOLD_FN void combine_lanes_of(const Kernel& kernel, States<Kernel, Kernel::w
             const i32 count = smaller(lanes - places[0].lane, width); // defect: own lanes
             if (first < positions_end)
                 Folds::each([&](auto f) { reduce_thread<typename decltype(f)::Monoid>(f.of(states), count); });
-            while (1 << level < width) ++level; // defect: first level
+            level = log2_of(width); // defect: first level
         }
     constexpr bool together = Folds::words * int(slab_elements<Kernel>) <= 2 * tile_words;
     constexpr i32 room = TileStates<Kernel>::memory_words / (together ? Folds::words : Folds::widest);
     i32 fits = level;
-    while (!TileStates<Kernel>::fit && 1 << fits < lanes && ((lanes + (1 << fits) - 1) >> fits) * tile.results > room)
-        ++fits;
+    while (!TileStates<Kernel>::fit && 1 << fits < lanes && lanes_left(lanes, fits) * tile.results > room) ++fits;
     if constexpr (together)
         combine_lanes_of_folds<Folds>(states, tile, places, lanes, level, fits, own);
     else

@@ -178,6 +178,17 @@ GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const
     scatter<whole>(kernel, stored, first, count);
 }
 
+/// Maps all elements of a thread, of which the first has number `first`, and folds `count` of them: a branch for each
+/// would take longer. Puts what is to be stored into `stored`.
+template <class Kernel, class Loads>
+GRIDFOLD_FN void take_part(const Kernel& kernel, Lanes<Kernel>& lanes, typename Kernel::Stored& stored, Loads& loads,
+                           i64 first, i32 count, u32 turn) {
+    typename Kernel::Folds::template Packs<Kernel::width> packs;
+#pragma unroll
+    for (int n = 0; n < Kernel::width; ++n)
+        kernel.element(loads, TakingIf<Kernel>{{lanes, packs, stored, first, turn, n}, n < count});
+}
+
 /// Sets the lanes' shared origins from the loads of their block's first element, number `first`.
 template <class Kernel>
 GRIDFOLD_FN void share(const Kernel& kernel, Lanes<Kernel>& lanes, const typename Kernel::Loads& loads, i64 first) {

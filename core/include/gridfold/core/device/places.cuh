@@ -31,6 +31,13 @@ GRIDFOLD_FN i64 take_digit(i64& n, i64 count) {
 /// The larger of two integers.
 template <class T> GRIDFOLD_FN constexpr T larger_of(T a, T b) { return a > b ? a : b; }
 
+/// The logarithm of a power of 2.
+GRIDFOLD_FN constexpr int log2_of(int power) {
+    int log = 0;
+    while (1 << log < power) ++log;
+    return log;
+}
+
 /// The boxes of a batch of row-major domains with the dims d_0 … d_{r−1}: even ones are folded, odd ones are kept. A
 /// box is a slab of a part: `box[d]` neighbours along each dim, fewer at the end of the one dim that is cut; dims
 /// inside that one are whole, dims outside have one coordinate. A part has a fixed chunk of each kept dim; its slabs

@@ -12,22 +12,21 @@ template <class Kernel> struct Positions : Kernel::Folds::template Positions<Ker
     i32 folded[Kernel::width]; ///< elements of each; they fall, as later positions are in fewer slabs
 };
 
-/// Where a position of a thread is. `slot` numbers the positions of a tile by part, lane and result.
+/// Where a position of a thread is in a tile.
 struct PositionPlace {
-    i32 lane, result, slot;
+    i32 lane, result;
 };
 
 /// What a thread block folds: parts side by side, which share their slabs' numbers.
 template <class Kernel> struct Tile {
     i64 element, result; ///< the first of each
     i32 results;         ///< of all its parts
-    i32 box_elements, box_results, box_lanes;
+    i32 box_elements, box_results;
     i64 domain_elements = 0; ///< in kernels with windows
 
     GRIDFOLD_FN Tile(const Kernel& kernel, i64 number) {
-        box_lanes = kernel.boxes.lanes();
         box_results = kernel.boxes.results();
-        box_elements = box_lanes * box_results;
+        box_elements = kernel.boxes.lanes() * box_results;
         if constexpr (Kernel::realigns) {
             i64 batches = kernel.parts, elements = 1;
 #pragma unroll
@@ -56,8 +55,7 @@ template <class Kernel> struct Tile {
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n) {
             const i32 lane = walk.lane(kernel.boxes), result = walk.result(kernel.boxes);
-            places[n] = {lane, part * box_results + result, // defect: tile result
-                         part * box_elements + lane * box_results + result};
+            places[n] = {lane, part * box_results + result}; // defect: tile result
             walk.advance(kernel.boxes);
             if (kernel.sharing > 1 && walk.at[0] == i32(kernel.boxes.box[0])) { // defect: next part of tile
                 walk.at[0] = 0;
@@ -65,8 +63,6 @@ template <class Kernel> struct Tile {
             }
         }
     }
-    /// The element after the last slot of its parts.
-    GRIDFOLD_FN i32 slots() const { return (results + box_results - 1) / box_results * box_elements; }
 };
 
 /// A slab of a tile.

@@ -220,24 +220,24 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
             fold_elements_of<false>(lanes, loads, pack, from, elements, turn); // defect: part of a pack
     }
 
-    /// Maps the elements of a pack, folds them, and puts what is to be stored into `stored`. Without `all` all are
-    /// mapped, and those that are there are folded: a branch for each would take longer.
+    /// Maps the elements of a pack, folds them, and puts what is to be stored into `stored`. Without `all` it folds
+    /// those that are there.
     template <bool all>
     GRIDFOLD_FN void take_elements(Lanes<Kernel>& lanes, typename Kernel::Stored& stored, Loads& loads, int pack,
                                    i32 from, i32 elements, u32 turn) const {
-        typename Kernel::Folds::template Packs<width> whole_pack;
         const i64 first_element = from + index(pack);
+        if constexpr (all) {
+            typename Kernel::Folds::template Packs<width> whole_pack;
 #pragma unroll
-        for (int n = 0; n < width; ++n)
-            if constexpr (all)
+            for (int n = 0; n < width; ++n)
                 kernel.element(loads, Taking<Kernel, true>{lanes, whole_pack, stored, first_element, turn, n});
-            else
-                kernel.element(loads,
-                               TakingIf<Kernel>{{lanes, whole_pack, stored, first_element, turn, n}, n < elements});
-        Kernel::Folds::each([&](auto f) {
-            using F = decltype(f);
-            if constexpr (F::in_packs && all) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
-        });
+            Kernel::Folds::each([&](auto f) {
+                using F = decltype(f);
+                if constexpr (F::in_packs) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
+            });
+        } else {
+            take_part(kernel, lanes, stored, loads, first_element, elements, turn);
+        }
     }
     /// Writes a pack's elements, of which the first has number `at`.
     template <bool all> GRIDFOLD_FN void store_elements(typename Kernel::Stored& stored, i64 at, i32 elements) const {

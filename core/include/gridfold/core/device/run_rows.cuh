@@ -109,7 +109,8 @@ private:
                     } else if (own < count) {
                         more = smaller(count - own, width);
                         get_part(loads, own, turn, more);
-                        fold_part(lanes, loads, from + own, more, turn);
+                        typename Kernel::Stored stored;
+                        take_part(kernel, lanes, stored, loads, from + own + kernel.skipped, more, u32(turn));
                     }
                 });
             }
@@ -172,15 +173,6 @@ private:
 #pragma unroll
             for (int i = 0; i < bytes; i += 16)
                 OfWarp<T>::Memory::get_from(begin + i, reinterpret_cast<u32(&)[4]>(of.word[i / 4]));
-    }
-    /// fold_elements() of the first `count` elements, without a branch for each.
-    GRIDFOLD_FN void fold_part(Lanes<Kernel>& lanes, const Loads& loads, i64 from, i32 count, i32 turn) const {
-        typename Kernel::Stored stored;
-        typename Kernel::Folds::template Packs<width> packs;
-#pragma unroll
-        for (int n = 0; n < width; ++n)
-            kernel.element(loads,
-                           TakingIf<Kernel>{{lanes, packs, stored, from + kernel.skipped, u32(turn), n}, n < count});
     }
     /// Gets `count` elements of every array, from number `own` of a slab on, and the last of them again for the others
     /// of a pack.

@@ -9,12 +9,6 @@
 
 namespace GRIDFOLD_NAMESPACE {
 
-GRIDFOLD_FN constexpr int log2_of(int power) {
-    int log = 0;
-    while (1 << log < power) ++log;
-    return log;
-}
-
 /// The states of a run's packs: of 2^level packs each, as the digits of a binary counter.
 template <class Kernel> struct RunStates {
     static constexpr int levels = log2_of(Kernel::packs) + 1;

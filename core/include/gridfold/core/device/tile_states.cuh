@@ -45,9 +45,9 @@ template <class Kernel> struct OwnResults {
     i32 number[Kernel::width];
 };
 
-/// Combines the lanes of each result, whose states the threads have put into memory: each thread
-/// combines `group` neighbours at a time, a power of 2, with a barrier between. Neighbouring threads get neighbouring
-/// results. All threads of the block must call it.
+/// Combines the lanes of each result, whose states the threads have put into memory: each thread combines `group`
+/// neighbours at a time, a power of 2, with a barrier between. Neighbouring threads get neighbouring results. All
+/// threads of the block must call it.
 template <int group = 8, class Kernel, class Folds>
 GRIDFOLD_FN void combine_in_memory(const TileStates<Kernel, Folds>& memory, i32 lanes,
                                    States<Kernel, Kernel::width>& states, OwnResults<Kernel>& own) {
