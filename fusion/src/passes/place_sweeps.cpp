@@ -1,6 +1,7 @@
 #include "passes/place_sweeps.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <gridfold/core/error.hpp>
 #include <gridfold/ops/type_rule.hpp>
 
+#include "passes/place_results.hpp"
 #include "plan/format_id.hpp"
 
 namespace gf::plan {
@@ -29,28 +31,26 @@ struct Group {
     std::vector<NodeId> reduces;
 };
 
-/// What a sweep takes of max_sweep_arrays and max_sweep_parameters.
-struct Used {
-    int arrays = 0, parameters = 0;
-};
-
 /// The identity of a fold: monoid, element, accumulator, operands, mask.
 using FoldKey = std::tuple<const MonoidOp*, DType, DType, std::vector<NodeId>, NodeId>;
 
 class SweepPlacer {
 public:
     /// `apart`: the outputs that are not computed in the sweep of the results that they follow from.
-    SweepPlacer(const Graph& graph, const std::set<NodeId>& apart)
-        : graph_(graph), placement_(placement_of(graph)), live_(live_nodes(graph)), stage_(stages_of(graph)),
-          apart_(apart), origin_(stage_.size()), of_results_(stage_.size()), seen_in_(stage_.size()) {}
+    SweepPlacer(const Graph& graph, std::set<NodeId>& apart)
+        : graph_(graph), apart_(apart), placement_(placement_of(graph)), live_(live_nodes(graph)),
+          stage_(stages_of(graph)), of_results_(maps_of_results(graph, stage_)), stored_later_(stage_.size()),
+          origin_(stage_.size()), seen_in_(stage_.size()) {}
 
     /// The placement; none if more outputs must be apart, which it adds.
-    std::optional<Placement> place(std::set<NodeId>& apart) && {
+    std::optional<Placement> place() && {
         find_origins();
         collect_groups();
         for (const Group& group : groups_) split(group);
-        if (const std::vector<NodeId> failed = place_maps(); !failed.empty()) {
-            apart.insert(failed.begin(), failed.end());
+        const std::vector<NodeId> failed =
+            place_outputs_of_results(graph_, placement_, rooms_, of_results_, stored_later_);
+        if (!failed.empty()) {
+            apart_.insert(failed.begin(), failed.end());
             return {};
         }
         place_scalars();
@@ -81,45 +81,20 @@ private:
         return groups_[found->second];
     }
 
-    /// True if a node is a map of kept results, of maps like it, and of constants and run-time scalars alone.
-    bool is_of_results(NodeId n) const {
-        const Node& node = graph_.node(n);
-        if (node.dims.empty() || (node.kind != NodeKind::map && node.kind != NodeKind::cast)) return false;
-        return std::ranges::all_of(graph_.operands(n), [&](NodeId operand) {
-            const Node& from = graph_.node(operand);
-            return from.dims.empty() ? stage_[operand] == 0 : from.kind == NodeKind::reduce || of_results_[operand];
-        });
-    }
-
-    /// True if the arrays of a node's outputs have its dims in their order.
-    bool has_outputs_in_order(NodeId n) const {
-        return std::ranges::all_of(placement_.outputs_of[n], [&](std::size_t output) {
-            return stride_words(placement_.arrays[placement_.output_array[output]]) == 0; // defect: outputs in order
-        });
-    }
-
     void collect_groups() {
         for (const NodeId n : graph_.nodes()) {
             if (!live_[n]) continue;
             const Node& node = graph_.node(n);
             if (node.kind == NodeKind::reduce)
                 group_of(domain_of(graph_.node(graph_.operands(n)[0])), stage_[n] - 1, node.dims).reduces.push_back(n);
-            of_results_[n] = is_of_results(n);
-            if (of_results_[n] && !placement_.outputs_of[n].empty() && has_outputs_in_order(n) && !apart_.contains(n)) {
-                maps_.push_back(n);
-                continue;
-            }
-            for (const std::size_t output : placement_.outputs_of[n]) {
-                const ArrayId array = placement_.output_array[output];
-                if (array.valid() && node.kind == NodeKind::reduce) continue; // stored where it is folded
-                if (array.valid()) {
-                    std::vector<PlacedStore>& stores = group_of(domain_of(node), stage_[n]).stores;
-                    stores.push_back({n, array});
-                    if (const ArrayId validity = placement_.output_validity[output]; validity.valid())
-                        stores.push_back({n, validity, true}); // defect: validity of maps
-                } else if (stage_[n] == 0) {
-                    group_of({}, 0);
-                }
+            if (placement_.outputs_of[n].empty()) continue;
+            if (node.dims.empty()) { // yielded
+                if (stage_[n] == 0) group_of({}, 0);
+            } else if (of_results_[n] && has_outputs_in_order(placement_, n) && !apart_.contains(n)) {
+                stored_later_[n] = true;
+            } else if (node.kind != NodeKind::reduce) { // those are stored where they are folded
+                std::vector<PlacedStore>& stores = group_of(domain_of(node), stage_[n]).stores;
+                std::ranges::copy(stores_of_outputs(placement_, n), std::back_inserter(stores));
             }
         }
         join_stores();
@@ -162,58 +137,6 @@ private:
                 placement_.made_in[reduce] = SweepId(placement_.sweeps.size() - 1);
             }
         placement_.sweeps[first].reason = reason_for(placement_.sweeps[first], first);
-    }
-
-    /// Lets sweeps compute and store what follows from their results, too. (Other sweeps compute it again, where they
-    /// need it.) Returns the outputs that follow from results of several sweeps, or that a sweep has no room for.
-    std::vector<NodeId> place_maps() {
-        std::vector<NodeId> failed;
-        Table<NodeId, SweepId> home(live_.size());
-        const int parameters = parameters_of_graph();
-        for (const NodeId n : graph_.nodes()) {
-            home[n] = placement_.made_in[n];
-            if (of_results_[n]) home[n] = home_of_operands(n, home);
-            if (!std::ranges::binary_search(maps_, n)) continue;
-            if (!home[n].valid() || !store_map(n, home[n], parameters)) failed.push_back(n);
-        }
-        return failed;
-    }
-
-    /// The sweep that all results have been made in that a map follows from, if it is one.
-    SweepId home_of_operands(NodeId map, const Table<NodeId, SweepId>& home) const {
-        SweepId all;
-        for (const NodeId operand : graph_.operands(map)) {
-            if (graph_.node(operand).dims.empty()) continue;
-            if (!home[operand].valid() || (all.valid() && home[operand] != all))
-                return {}; // defect: results of one sweep
-            all = home[operand];
-        }
-        return all;
-    }
-
-    bool store_map(NodeId map, SweepId sweep, int parameters) {
-        std::vector<PlacedStore> stores;
-        for (const std::size_t output : placement_.outputs_of[map]) {
-            stores.push_back({map, placement_.output_array[output]});
-            if (const ArrayId validity = placement_.output_validity[output]; validity.valid())
-                stores.push_back({map, validity, true}); // defect: validity of maps of results
-        }
-        Used& used = used_[sweep];
-        const int arrays = used.arrays + static_cast<int>(stores.size());
-        if (!has_room({arrays, used.parameters + parameters})) return false; // defect: room of maps
-        used.arrays = arrays;
-        std::vector<PlacedStore>& all = placement_.sweeps[sweep].stores;
-        all.insert(all.end(), stores.begin(), stores.end());
-        return true;
-    }
-
-    /// The run-time scalars and extents of the graph: at least as many as a map has.
-    int parameters_of_graph() const {
-        int words = 0;
-        for (const NodeId n : graph_.nodes())
-            if (graph_.node(n).kind == NodeKind::scalar || graph_.node(n).kind == NodeKind::extent)
-                words += parameter_words(graph_.node(n));
-        return words;
     }
 
     /// Words of a thread with four lanes. Where a group keeps dims inside folded ones, each is a result's own.
@@ -319,10 +242,10 @@ private:
             parameters += strides;
             const bool words_fit =
                 words == 0 || open_folds_.empty() || open_words_ + words <= most_words_; // defect: words fit
-            const Used used{used_.back().arrays + arrays, used_.back().parameters + parameters};
-            if (words_fit && has_room(used)) {
+            const SweepRoom taken{rooms_.back().arrays + arrays, rooms_.back().parameters + parameters};
+            if (words_fit && taken.fits()) {
                 open_words_ += words;
-                used_.back() = used;
+                rooms_.back() = taken;
                 open_folds_.insert(open_folds_.end(), added.begin(), added.end());
                 return;
             }
@@ -333,7 +256,7 @@ private:
                                                arrays, parameters, max_sweep_arrays, max_sweep_parameters),
                                    "split the expression, or bring the inputs together in one array with one more dim");
             begin_sweep(group, !words_fit ? "a sweep has no more accumulators than fit a GPU's registers"
-                               : used.arrays > max_sweep_arrays
+                               : taken.arrays > max_sweep_arrays
                                    ? fmt::format("a sweep takes at most {} arrays", max_sweep_arrays)
                                    : fmt::format("a sweep takes at most {} addresses, strides and scalars",
                                                  max_sweep_parameters));
@@ -346,19 +269,15 @@ private:
         sweep.stage = group.stage;
         sweep.reason = std::move(reason);
         placement_.sweeps.push_back(std::move(sweep));
-        used_.push_back({});
+        rooms_.push_back({});
         open_folds_.clear();
         open_words_ = 0;
     }
 
-    static bool has_room(const Used& used) {
-        return used.arrays <= max_sweep_arrays && used.parameters <= max_sweep_parameters;
-    }
-
     /// What the backward slice of the roots adds to the open sweep; marks the slice as seen.
-    Used count_new_inputs(std::vector<NodeId> open) {
+    SweepRoom count_new_inputs(std::vector<NodeId> open) {
         const SweepId sweep = placement_.sweeps.next();
-        Used inputs;
+        SweepRoom inputs;
         while (!open.empty()) {
             const NodeId node = open.back();
             open.pop_back();
@@ -430,17 +349,17 @@ private:
     }
 
     const Graph& graph_;
+    std::set<NodeId>& apart_;
     Placement placement_;
     Table<NodeId, bool> live_;
     Table<NodeId, int> stage_;
-    const std::set<NodeId>& apart_;
-    Table<NodeId, NodeId> origin_; ///< of a stage > 0: the reduction that a path of forcing operands leads to
     Table<NodeId, bool> of_results_;
-    std::vector<NodeId> maps_;       ///< outputs of results, to be stored where these are
-    Table<NodeId, SweepId> seen_in_; ///< the last sweep being filled that needed the node
+    Table<NodeId, bool> stored_later_; ///< outputs that place_outputs_of_results() stores
+    Table<NodeId, NodeId> origin_;     ///< of a stage > 0: the reduction that a path of forcing operands leads to
+    Table<NodeId, SweepId> seen_in_;   ///< the last sweep being filled that needed the node
     std::map<std::tuple<std::vector<DimId>, int, std::vector<DimId>>, std::size_t> group_number_;
     std::vector<Group> groups_;
-    Table<SweepId, Used> used_; ///< by sweep
+    Table<SweepId, SweepRoom> rooms_; ///< by sweep
     // The sweep being filled.
     std::vector<FoldKey> open_folds_;
     int open_words_ = 0;
@@ -456,8 +375,7 @@ Placement place_sweeps(const Graph& graph) {
         // What is apart may leave others without room. The third time, all are apart, and nothing fails.
         if (attempt == 2)
             for (const NodeId n : graph.nodes()) apart.insert(n);
-        const std::set<NodeId> known = apart;
-        if (std::optional<Placement> placed = SweepPlacer(graph, known).place(apart)) return *std::move(placed);
+        if (std::optional<Placement> placed = SweepPlacer(graph, apart).place()) return *std::move(placed);
     }
 }
 
