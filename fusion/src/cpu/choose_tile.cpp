@@ -64,7 +64,7 @@ std::int64_t work_of(const SweepProgram& program) {
 void choose_tile(SweepProgram& program, const Sweep& sweep) {
     const bool is_one_call = program.calls() == 1;
     const bool folds_boxes = !kept_dims(sweep).empty() && !folds_rows(sweep);
-    program.tile = folds_boxes ? lane_count : is_one_call ? tile_of_one_call : longest_tile;
+    program.tile = folds_boxes || is_one_call ? tile_of_one_call : longest_tile;
     const std::size_t bytes = bytes_of_element(program);
     while (!is_one_call && program.tile > shortest_tile && bytes * program.tile > tile_budget_bytes) program.tile /= 2;
 

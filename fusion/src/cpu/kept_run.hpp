@@ -6,8 +6,8 @@
 // otherwise every position of a slab has a State, and States of one result combine by lane.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +17,8 @@
 #include <gridfold/fusion/order.hpp>
 #include <gridfold/fusion/plan.hpp>
 
+#include "cpu/body_tile.hpp"
+#include "cpu/box_walk.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/result_section.hpp"
 #include "cpu/row_walk.hpp"
@@ -24,8 +26,6 @@
 #include "cpu/sweep_program.hpp"
 
 namespace gf::cpu {
-
-static_assert(lane_count == slab_elements);
 
 /// True if `threads` threads divide the parts; else they divide the blocks of each part.
 bool divides_parts(const FoldOrder& order, std::int64_t threads);
@@ -61,14 +61,12 @@ public:
 private:
     /// The working memory of one thread.
     struct Worker {
-        Bytes scratch;                                  ///< temporaries
-        std::array<std::vector<char*>, max_rows> where; ///< by row and place: the current tile's elements
-        std::vector<Bytes> lanes;                       ///< by fold: the lanes, or positions, of the current block
-        std::vector<Bytes> ordered;                     ///< by fold: positions, lane after lane
-        std::vector<GrowingBytes> blocks;               ///< by fold: the States of a part's blocks, block after block
-        std::vector<char*> block_state; ///< by fold: where the current block's States go, one for each result
-        std::optional<RowWalk> row;     ///< for the rows of this thread
-        std::optional<ResultSection> section;
+        BodyTile tile;
+        std::vector<GrowingBytes> lanes{}; ///< by fold: memory for kernels of rows
+        std::vector<char*> states{};       ///< by fold: where States go, one for each of the next results
+        std::optional<RowWalk> row{};      ///< for the rows of this thread
+        std::unique_ptr<BoxWalk> boxes{};  ///< for the boxes of this thread
+        std::optional<ResultSection> section{};
     };
 
     using Ahead = std::span<const char>; ///< memory for a kernel to prefetch (ShortRows)
@@ -77,28 +75,19 @@ private:
     void fit_workers(std::size_t workers, std::span<const std::int64_t> extents);
     void fit_row_walks(std::size_t workers, std::int64_t domain);
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
-    void number_positions();
     bool has_short_parts() const;
     std::size_t elements_of_short_part() const;
     void flush(Worker& worker, std::span<char* const> arrays);
     void next_results(Worker& worker, std::int64_t results, std::span<char* const> arrays);
     void walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
     void walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
-    void fold_short(Worker& worker, std::size_t f, std::size_t parts, std::size_t n, Ahead ahead) const;
-    void fold_short(const Worker& worker, const JointStep& step, std::size_t rows, std::size_t n, Ahead ahead) const;
+    void fold_short_rows(Worker& worker, std::size_t rows, std::size_t n) const;
     Ahead prefetch(const Worker& worker, std::size_t n, std::size_t call) const;
     void walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays);
-    void walk_part(Worker& worker, const PartOfOrder& part, std::span<char* const> arrays);
-    void walk_part_together(const PartOfOrder& part, std::span<char* const> arrays);
-    void choose_block(Worker& worker, std::vector<GrowingBytes>& states, const PartOfOrder& part,
-                      std::int64_t block) const;
-    void walk_block(Worker& worker, const PartOfOrder& part, std::int64_t block, std::span<char* const> arrays);
-    void run_body(Worker& worker, std::size_t row, std::int64_t element, std::size_t n,
-                  std::span<char* const> arrays) const;
-    void fold(Worker& worker, std::span<const SlabOfOrder> slabs, std::size_t first, std::size_t n) const;
-    void finish_positions(Worker& worker, std::size_t f, std::size_t results, bool mixed) const;
-    void combine_blocks(Worker& worker, std::vector<GrowingBytes>& states, const PartOfOrder& part) const;
-    void combine_rows(std::size_t f, char* states, std::size_t rows, std::size_t results) const;
+    void add_empty_row(Worker& worker, std::int64_t row, std::span<char* const> arrays);
+    void walk_boxes(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
+    void walk_boxes_together(std::int64_t part, std::span<char* const> arrays);
+    void take_boxes(Worker& worker, std::int64_t part, std::size_t number, std::span<char* const> arrays);
     std::size_t state_bytes(std::size_t fold) const { return program_.folds[fold].kernels->state_bytes; }
 
     std::unique_ptr<SweepBody> body_; ///< the walks of rows refer to it
@@ -107,15 +96,12 @@ private:
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     FoldOrder order_;
     bool are_short_ = false;    ///< has_short_parts()
-    bool prefetches_ = true;    ///< each tile of short parts prefetches the next
+    bool prefetches_ = true;    ///< each tile of short rows prefetches the next
     bool walks_rows_ = false;   ///< each part is a row, and not short
     bool divides_parts_ = true; ///< threads divide parts; else the blocks of each part
     std::size_t workers_in_use_ = 0;
-    FoldOrder numbered_;               ///< that lane_ and result_ are of, whatever the batch
-    bool by_lane_ = false;             ///< a slab holds all results' elements of lane 0, then of lane 1, and so on
-    std::vector<std::int64_t> lane_;   ///< by position
-    std::vector<std::int64_t> result_; ///< by position; the results of consecutive parts follow each other
-    std::vector<Worker> workers_;
+    SlabPositions numbers_;
+    std::deque<Worker> workers_; ///< their boxes refer to their tiles
     std::optional<RowWalk> row_of_all_threads_;
 };
 

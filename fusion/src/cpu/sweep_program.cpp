@@ -93,7 +93,6 @@ private:
     bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {
         folded_products_.assign(sweep_.code.size(), false);
-        if (!of_rows()) return; // kernels over positions fold no products
         for (const Fold& fold : sweep_.folds) {
             const Instruction& product = code(fold.value);
             const FoldKernels* kernels = fold_kernels(*fold.monoid, fold.element, fold.accumulator, set_);
@@ -112,7 +111,6 @@ private:
     bool is_folded_comparison(ValueId v) const { return folded_comparisons_[v]; }
     void find_folded_comparisons() {
         folded_comparisons_.assign(sweep_.code.size(), false);
-        if (!of_rows()) return;
         for (const Fold& fold : sweep_.folds) {
             const Instruction& map = code(fold.value);
             if (is_once_before(map) || map.opcode != Opcode::map || map.map->arity != 2 ||
@@ -168,7 +166,7 @@ private:
 
     /// Lets joint kernels fold what has the same operand.
     void join_folds() {
-        for (std::size_t f = 0; f < sweep_.folds.size() && of_rows(); ++f) {
+        for (std::size_t f = 0; f < sweep_.folds.size(); ++f) {
             const Fold& fold = sweep_.folds[f];
             if (program_.folds[f].fold == nullptr || !is_joint(fold)) continue;
             if (is_folded_comparison(fold.value)) {
@@ -204,6 +202,8 @@ private:
             step.scalar = read(code(value).operands[1]);
         } else if (kernels == nullptr || joined.size() < 2 || (extremes && has_extremes == 0) ||
                    (counts && has_counts == 0)) {
+            return;
+        } else if (!of_rows() && (kernels->fold_positions == nullptr || has_extremes < 2)) {
             return;
         }
         for (const std::size_t f : joined) program_.folds[f].fold = nullptr;

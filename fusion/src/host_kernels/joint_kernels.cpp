@@ -10,6 +10,11 @@ const JointKernels* joint_kernels_of_comparison(int map, int compute);
 
 namespace kernels {
 
+/// The States of all positions of a slab.
+template <class M> GRIDFOLD_FN Lanes<typename M::State, lane_count> positions_of(void* states) {
+    return {static_cast<char*>(states)};
+}
+
 template <class E, bool extremes, bool counts> struct Joint {
     template <std::size_t... r>
     GRIDFOLD_FN static void fold_rows(const JointStates& states, const FoldInput& in, std::size_t first_row,
@@ -37,6 +42,28 @@ template <class E, bool extremes, bool counts> struct Joint {
         }
         if constexpr (counts) CountsOfRows<E>::fold(states, rest, [](E x) { return x != E(0); });
     }
+
+    static constexpr bool has_positions = extremes && !counts;
+    template <std::size_t... r>
+    GRIDFOLD_FN static void fold_positions(const JointStates& states, std::size_t first, const PositionInput& in,
+                                           std::size_t first_row, Rows<r...>) {
+        using Least = Min<E, E>;
+        using Most = Max<E, E>;
+        const Single<E> x[] = {Single<E>(in, first_row + r)...};
+        const auto least = positions_of<Least>(states.min);
+        const auto most = positions_of<Most>(states.max);
+        const std::size_t n = in.n;
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i) {
+            const E elements[] = {x[r][i]...};
+            typename Least::State low = least.load(first + i);
+            typename Most::State high = most.load(first + i);
+            (Least::accumulate(low, elements[r], 0), ...);
+            (Most::accumulate(high, elements[r], 0), ...);
+            least.store(first + i, low);
+            most.store(first + i, high);
+        }
+    }
 };
 
 /// Counts the elements for which a comparison with the scalar *y holds.
@@ -57,6 +84,38 @@ template <class Map, class T> struct Comparison {
         const T y = *static_cast<const T*>(in.y);
         CountsOfRows<T>::fold(states, in, [y](T x) { return Map::apply(x, y, T{}); });
     }
+
+    static constexpr bool has_positions = true;
+    template <std::size_t... r>
+    GRIDFOLD_FN static void fold_positions(const JointStates& states, std::size_t first, const PositionInput& in,
+                                           std::size_t first_row, Rows<r...>) {
+        const Single<T> x[] = {Single<T>(in, first_row + r)...};
+        const T y = *static_cast<const T*>(in.y[0]);
+        const std::size_t n = in.n;
+        /// Calls add(State&, how many of the rows' elements hold) for each position.
+        const auto fold = [&](auto positions, auto add) __attribute__((always_inline)) {
+            using State = decltype(positions.load(0));
+            GRIDFOLD_INDEPENDENT
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto holding = static_cast<i32>((i32(Map::apply(x[r][i], y, T{})) + ...));
+                positions.update(
+                    first + i, [&](State & s) __attribute__((always_inline)) { add(s, holding); });
+            }
+        };
+        using Counts = Count<bool, i64>;
+        using AnyHolds = Any<bool, bool>;
+        using AllHold = All<bool, bool>;
+        constexpr i32 rows = sizeof...(r);
+        if (states.count != nullptr)
+            fold(positions_of<Counts>(states.count),
+                 [](auto& s, i32 holding) { s.count += holding; }); // defect: count of positions
+        if (states.any != nullptr)
+            fold(positions_of<AnyHolds>(states.any),
+                 [](auto& s, i32 holding) { AnyHolds::combine(s, {u32(holding != 0)}); });
+        if (states.all != nullptr)
+            fold(positions_of<AllHold>(states.all),
+                 [](auto& s, i32 holding) { AllHold::combine(s, {u32(holding == rows)}); }); // defect: all of positions
+    }
 };
 
 /// The functions of JointKernels over elements of E.
@@ -76,7 +135,13 @@ template <class Loop, class E> struct OfLoop {
             Loop::fold_rows(start_row<E>(states, r), in, r, OneRow());
         }
     }
-    static constexpr JointKernels kernels{&fold, &fold_rows};
+    static void fold_positions(const JointStates& positions, std::size_t first, const PositionInput& in) {
+        if constexpr (Loop::has_positions) {
+            if (in.rows == max_rows) return Loop::fold_positions(positions, first, in, 0, AllRows());
+            for (std::size_t row = 0; row < in.rows; ++row) Loop::fold_positions(positions, first, in, row, OneRow());
+        }
+    }
+    static constexpr JointKernels kernels{&fold, &fold_rows, Loop::has_positions ? &fold_positions : nullptr};
 };
 
 template <DType type, bool extremes, bool counts> constexpr const JointKernels* entry() {

@@ -29,6 +29,9 @@ struct JointKernels {
     void (*fold)(const JointStates& states, const FoldInput& input);
     /// Folds each row into States of its own, which follow those of the row before.
     void (*fold_rows)(const JointStates& states, const ShortRows& rows);
+    /// Folds into positions, as PositionKernels::fold does; null if a call for each fold is as fast. Extremes: of both
+    /// min and max.
+    void (*fold_positions)(const JointStates& positions, std::size_t first, const PositionInput& input);
 };
 
 } // namespace gf::cpu

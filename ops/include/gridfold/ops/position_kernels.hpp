@@ -10,8 +10,8 @@
 namespace gf::cpu {
 
 /// The elements of one call: for each row r in turn, x[r][i] of position i, i < n, where mask[r] is null or mask[r][i]
-/// is true; y and z are the second and third operand. Either all masks are null or none. Element (r, i) has index
-/// index[r] + lane[i].
+/// is true; y and z are the second and third operand; of a monoid of one operand that takes products, y is a factor.
+/// Either all masks are null or none, and either all factors. Element (r, i) has index index[r] + lane[i].
 struct PositionInput {
     std::size_t n = 0, rows = 0;
     const void *x[max_rows] = {}, *y[max_rows] = {}, *z[max_rows] = {};

@@ -40,10 +40,9 @@ template <class M, class E, Loops loops> struct Positions {
         for (std::size_t i = 0; i < n; ++i) positions.store(i, M::identity());
     }
 
-    template <bool masked, std::size_t... r>
+    template <class Source, bool masked, std::size_t... r>
     GRIDFOLD_FN static void fold_rows(States positions, std::size_t first, const PositionInput& in, std::size_t row,
                                       Rows<r...>) {
-        using Source = typename SourceOf<M, E>::Type;
         const Source x[] = {Source(in, row + r)...};
         const Elements<bool> mask[] = {{reinterpret_cast<const u8*>(in.mask[row + r])}...};
         const i64* const lane = in.lane;
@@ -60,15 +59,20 @@ template <class M, class E, Loops loops> struct Positions {
         if (accept) accumulate_in<M>(s, x, index);
     }
 
-    GRIDFOLD_FN static void fold(States positions, std::size_t first, const PositionInput& in) {
+    template <class Source> GRIDFOLD_FN static void fold(States positions, std::size_t first, const PositionInput& in) {
         std::size_t row = 0;
         if (in.mask[0] != nullptr) {
-            for (; row < in.rows; ++row) fold_rows<true>(positions, first, in, row, OneRow());
+            for (; row < in.rows; ++row) fold_rows<Source, true>(positions, first, in, row, OneRow());
             return;
         }
         if constexpr (loops != Loops::single)
-            if (in.rows == max_rows) return fold_rows<false>(positions, first, in, 0, AllRows());
-        for (; row < in.rows; ++row) fold_rows<false>(positions, first, in, row, OneRow());
+            if (in.rows == max_rows) return fold_rows<Source, false>(positions, first, in, 0, AllRows());
+        for (; row < in.rows; ++row) fold_rows<Source, false>(positions, first, in, row, OneRow());
+    }
+    GRIDFOLD_FN static void fold(States positions, std::size_t first, const PositionInput& in) {
+        if constexpr (takes_products<M>)
+            if (in.y[0] != nullptr) return fold<Products<E>>(positions, first, in);
+        fold<typename SourceOf<M, E>::Type>(positions, first, in);
     }
 
     GRIDFOLD_FN static void permute(States to, States positions, const std::int64_t* lane, const std::int64_t* result,

@@ -58,6 +58,7 @@ template <class E> struct Products {
     const E *x, *y;
     GRIDFOLD_FN Products(const FoldInput& in, std::size_t r)
         : x(row<E>(in.x, in.x_row, r)), y(row<E>(in.y, in.y_row, r)) {}
+    GRIDFOLD_FN Products(const PositionInput& in, std::size_t r) : x(row<E>(in.x[r], 0, 0)), y(row<E>(in.y[r], 0, 0)) {}
     GRIDFOLD_FN E operator[](std::size_t i) const { return mul(x[i], y[i]); }
 };
 
