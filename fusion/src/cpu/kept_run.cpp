@@ -16,6 +16,9 @@ constexpr std::int64_t parts_of_thread = 4;
 /// The elements of a part from which a call for it alone costs less than a permutation.
 constexpr std::size_t shortest_alone = 128;
 
+/// The most elements of rows whose one fold, in any order, takes longer than the hardware's prefetches run ahead.
+constexpr std::int64_t longest_prefetched = 256;
+
 } // namespace
 
 bool divides_parts(const FoldOrder& order, std::int64_t threads) {
@@ -45,7 +48,7 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     if (!order_.is_flat()) numbers_.number(order_);
     are_short_ = has_short_parts();
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
-    prefetches_ = program_.calls() > 1; // one call reads as fast as the hardware fetches
+    prefetches_ = prefetches_rows();
 
     const std::int64_t threads = elements() < work_worth_threads / program_.work ? 1 : threads_;
     divides_parts_ = divides_parts(order_, threads);
@@ -64,6 +67,14 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
 /// A row may have several slabs.
 std::size_t KeptRun::elements_of_short_part() const {
     return unsigned_of(order_.is_flat() ? order_.folded : order_.elements_of_slab());
+}
+
+/// False if a tile's one call takes no longer than reading it: the hardware fetches memory in time (bench/NOTES.md).
+bool KeptRun::prefetches_rows() const {
+    if (program_.calls() > 1 || program_.streams.empty()) return true;
+    const bool in_any_order = std::ranges::all_of(program_.folds, &FoldStep::in_any_order);
+    const std::size_t bytes = program_.places[at(program_.streams.front())].element_bytes;
+    return !in_any_order || (order_.folded <= longest_prefetched && bytes >= 4);
 }
 
 /// True if a tile has room for several parts of one short slab, or for a row that one call of each fold takes.

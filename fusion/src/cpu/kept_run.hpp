@@ -75,6 +75,7 @@ private:
     void fit_workers(std::size_t workers, std::span<const std::int64_t> extents);
     void fit_row_walks(std::size_t workers, std::int64_t domain);
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
+    bool prefetches_rows() const;
     bool has_short_parts() const;
     std::size_t elements_of_short_part() const;
     void flush(Worker& worker, std::span<char* const> arrays);
