@@ -36,6 +36,11 @@ template <class E> GRIDFOLD_FN JointStates start_row(const JointStates& states, 
             .all = start_row<All<E, bool>>(states.all, r)};
 }
 
+/// The elements of a row that are folded between two prefetches, at least, and how many such steps a row has: lines
+/// that are asked for all at once would stall the loop.
+inline constexpr std::size_t elements_of_step = 512;
+GRIDFOLD_FN std::size_t steps_of_row(std::size_t n) { return n < elements_of_step ? 1 : n / elements_of_step; }
+
 /// Min and max: rows leave a vector each, which are reduced together.
 template <class E> struct ExtremesOfRows {
     using Key = typename Ordered<E>::Key;
@@ -68,6 +73,14 @@ template <class E> struct ExtremesOfRows {
             for (; i + width <= n; i += width) widen(x + i);
             if (i < n) widen(x + (n - width)); // defect: last vector
         }
+        GRIDFOLD_FN void widen_in_steps(const E* x, std::size_t n, PrefetchInSteps& ahead) {
+            for (; n > 2 * elements_of_step; x += elements_of_step, n -= elements_of_step) {
+                ahead.step();
+                for (std::size_t k = 0; k < elements_of_step; k += width) widen(x + k);
+            }
+            ahead.step();
+            widen(x, n);
+        }
     };
 
     GRIDFOLD_FN static void fold(const JointStates& states, const ShortRows& in) {
@@ -88,16 +101,28 @@ template <class E> struct ExtremesOfRows {
                     };
                 },
                 finish);
+        if (in.ahead_bytes > 0)
+            fold_vectors<true>(x, in, finish);
+        else
+            fold_vectors<false>(x, in, finish);
+    }
+
+private:
+    /// Rows of at least one vector. Two functions, because gcc keeps the addresses of one loop in its registers.
+    template <bool prefetches, class Finish>
+    GRIDFOLD_FN static void fold_vectors(const E* x, const ShortRows& in, Finish finish) {
         alignas(64) char memory[sizeof(State) * T::lanes_at_once];
         const typename T::Some lanes{memory};
-        PrefetchInSteps ahead(in, in.rows);
+        PrefetchInSteps ahead(in, in.rows * steps_of_row(in.n));
         std::size_t count = 0;
         for (std::size_t row = 0; row < in.rows; row += count) {
             count = T::lanes_at_once / width < in.rows - row ? T::lanes_at_once / width : in.rows - row;
             for (std::size_t r = 0; r < count; ++r) {
-                ahead.step();
                 OfRow of;
-                of.widen(x + (row + r) * in.n, in.n);
+                if constexpr (prefetches)
+                    of.widen_in_steps(x + (row + r) * in.n, in.n, ahead);
+                else
+                    of.widen(x + (row + r) * in.n, in.n);
                 char* const least = memory + r * vector_bytes;
                 __builtin_memcpy(least, &of.least, vector_bytes);
                 __builtin_memcpy(least + T::lanes_at_once * sizeof(Key), &of.most, vector_bytes);
@@ -154,15 +179,24 @@ template <class E> struct CountsOfRows {
                     };
                 },
                 [&](std::size_t row, const State& s) __attribute__((always_inline)) { finish(row, i64(s.count)); });
-        PrefetchInSteps ahead(in, in.rows);
+        PrefetchInSteps ahead(in, in.rows * steps_of_row(in.n));
         for (std::size_t row = 0; row < in.rows; ++row) {
-            ahead.step();
-            const E* const of_row = x + row * in.n;
+            const E* some = x + row * in.n;
+            std::size_t n = in.n;
             NarrowSum<E> count;
-            for (std::size_t i = 0; i < in.n; ++i)
-                count.add_numbers(static_cast<typename NarrowSum<E>::RowSum>(holds(of_row[i])));
+            for (; n > 2 * elements_of_step; some += elements_of_step, n -= elements_of_step) {
+                ahead.step();
+                add(count, some, elements_of_step, holds);
+            }
+            ahead.step();
+            add(count, some, n, holds);
             finish(row, i64(count.sum));
         }
+    }
+
+private:
+    template <class Holds> GRIDFOLD_FN static void add(NarrowSum<E>& count, const E* x, std::size_t n, Holds holds) {
+        for (std::size_t i = 0; i < n; ++i) count.add_numbers(static_cast<typename NarrowSum<E>::RowSum>(holds(x[i])));
     }
 };
 
