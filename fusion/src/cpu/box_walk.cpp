@@ -33,20 +33,21 @@ void SlabPositions::number(const FoldOrder& order) {
 
 BoxWalk::BoxWalk(const SweepBody& body, BodyTile& tile, const SlabPositions& numbers)
     : program_(body.program()), tile_(tile), numbers_(numbers), lanes_(program_.folds.size()),
-      blocks_(program_.folds.size()), of_unit_(program_.folds.size()),
-      calls_(program_.fold_calls + program_.joints.size()) {
+      blocks_(program_.folds.size()), of_unit_(program_.folds.size()) {
     for (std::size_t f = 0; f < program_.folds.size(); ++f) ordered_.push_back(allocate(state_bytes(f) * lane_count));
 }
 
-void BoxWalk::fit(const FoldOrder& order, bool for_blocks) {
+void BoxWalk::fit(const FoldOrder& order, Share share) {
     order_ = order;
-    has_chunks_ = order.cut >= 0 && !FoldOrder::is_folded(order.cut);
+    // Chunks of a kept dim are parts that lie side by side, and the blocks of one are not.
+    const bool has_chunks = order.cut >= 0 && !FoldOrder::is_folded(order.cut);
+    walks_parts_ = has_chunks && share == Share::parts;
     std::size_t bytes = 0;
     for (std::size_t f = 0; f < program_.folds.size(); ++f) bytes += state_bytes(f) * lane_count;
-    const auto room = static_cast<std::int64_t>(band_budget_bytes / std::max<std::size_t>(bytes, 1));
-    band_ = std::clamp<std::int64_t>(room, 1, std::max<std::int64_t>(has_chunks_ ? order.chunks() : order.blocks, 1));
-    const bool has_blocks = for_blocks && order.blocks > 1;
-    const std::int64_t states = has_blocks ? parts_at_once() * order.blocks * order.slab_results : 0;
+    const std::int64_t most = walks_parts_ ? order.chunks() : has_chunks ? 1 : order.blocks;
+    band_ = std::clamp<std::int64_t>(static_cast<std::int64_t>(band_budget_bytes / bytes), 1, most);
+    const bool has_states = order.blocks > 1 && share != Share::blocks;
+    const std::int64_t states = has_states ? parts_at_once() * order.blocks * order.slab_results : 0;
     units_.resize(unsigned_of(band_));
     for (std::size_t f = 0; f < program_.folds.size(); ++f) {
         lanes_[f].reserve(state_bytes(f) * lane_count * unsigned_of(band_), allocate_for_stores);
@@ -64,32 +65,34 @@ char* BoxWalk::block_states(std::size_t fold, std::size_t part, std::int64_t blo
 }
 
 void BoxWalk::walk(std::int64_t first, std::int64_t count, std::span<char* const> arrays) {
-    if (!has_chunks_ && order_.blocks > 1) return walk_blocks(first, 0, order_.blocks, arrays, *this);
+    if (!walks_parts_ && order_.blocks > 1) return walk_blocks(first, 0, order_.blocks, arrays, *this);
     const std::span<Unit> units(units_.data(), unsigned_of(count));
     for (std::size_t u = 0; u < units.size(); ++u)
-        units[u] = {part_of(order_, first + static_cast<std::int64_t>(u)), 0}; // defect: parts of a band
+        units[u] = {part_of(order_, first + static_cast<std::int64_t>(u)), u, 0}; // defect: parts of a band
     for (std::int64_t block = 0; block < order_.blocks; ++block) {
         for (Unit& unit : units) unit.block = block; // defect: block of parts
         walk_band(units, arrays);
-        for (std::size_t u = 0; u < units.size() && order_.blocks > 1; ++u)
-            for (std::size_t f = 0; f < program_.folds.size(); ++f)
-                finish(f, u, unsigned_of(units[u].part.results), !numbers_.are_by_lane(), block_states(f, u, block));
+        if (order_.blocks > 1) finish_blocks(units, *this);
     }
 }
 
 void BoxWalk::walk_blocks(std::int64_t part, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
                           BoxWalk& to) {
     const PartOfOrder of_order = part_of(order_, part);
-    const std::int64_t most = has_chunks_ ? 1 : band_; // blocks of such a part are not side by side
-    for (std::int64_t first = begin; first < end; first += most) {
-        const std::span<Unit> units(units_.data(), unsigned_of(std::min(most, end - first)));
-        for (std::size_t u = 0; u < units.size(); ++u) units[u] = {of_order, first + static_cast<std::int64_t>(u)};
+    for (std::int64_t first = begin; first < end; first += band_) {
+        const std::span<Unit> units(units_.data(), unsigned_of(std::min(band_, end - first)));
+        for (std::size_t u = 0; u < units.size(); ++u) units[u] = {of_order, 0, first + static_cast<std::int64_t>(u)};
         walk_band(units, arrays);
-        for (std::size_t u = 0; u < units.size(); ++u)
-            for (std::size_t f = 0; f < program_.folds.size(); ++f)
-                finish(f, u, unsigned_of(of_order.results), !numbers_.are_by_lane(),
-                       to.block_states(f, 0, units[u].block));
+        finish_blocks(units, to);
     }
+}
+
+/// Sets the States of these blocks among those of `to`.
+void BoxWalk::finish_blocks(std::span<const Unit> units, const BoxWalk& to) {
+    for (std::size_t u = 0; u < units.size(); ++u)
+        for (std::size_t f = 0; f < program_.folds.size(); ++f)
+            finish(f, u, unsigned_of(units[u].part.results), !numbers_.are_by_lane(),
+                   to.block_states(f, units[u].number, units[u].block));
 }
 
 void BoxWalk::take(std::size_t number, std::size_t results, std::span<char* const> to) {
@@ -122,14 +125,14 @@ void BoxWalk::walk_band(std::span<const Unit> units, std::span<char* const> arra
             walk_slabs(u, units[u].part, start + units[u].block, std::min(start + group, order_.slabs), arrays);
 }
 
-/// Folds slabs first, first + blocks, …, before `end`: at most max_rows.
+/// Folds slabs first, first + blocks, …, before `end`: at most max_rows of them.
 void BoxWalk::walk_slabs(std::size_t unit, const PartOfOrder& part, std::int64_t first, std::int64_t end,
                          std::span<char* const> arrays) {
     for (std::int64_t s = first; s < end;) {
         // Slabs of as many elements, several at once: the last chunk of a cut may be shorter.
         std::array<SlabOfOrder, max_rows> slabs;
         std::size_t rows = 0;
-        for (; rows < max_rows && s < end; ++rows, s += order_.blocks) {
+        for (; s < end; ++rows, s += order_.blocks) {
             slabs[rows] = slab_of(order_, part, s);
             if (slabs[rows].elements != slabs[0].elements) break; // defect: rows
         }
@@ -138,7 +141,8 @@ void BoxWalk::walk_slabs(std::size_t unit, const PartOfOrder& part, std::int64_t
             const std::size_t n = std::min(most, elements - begin);
             for (std::size_t row = 0; row < rows; ++row)
                 tile_.run(row, slabs[row].element + static_cast<std::int64_t>(begin), n, arrays);
-            fold(unit, {slabs.data(), rows}, begin, n, calls_ > 1); // what one call reads, the hardware fetches in time
+            fold(unit, {slabs.data(), rows}, begin, n,
+                 program_.calls() > 1); // the hardware fetches for one call in time
         }
     }
 }
@@ -149,7 +153,7 @@ void BoxWalk::fold(std::size_t unit, std::span<const SlabOfOrder> slabs, std::si
     PositionInput input{.n = n, .rows = slabs.size(), .lane = numbers_.lane() + first};
     std::size_t call = 0;
     const auto prefetch = [&] {
-        if (prefetches) tile_.prefetch(slabs.size(), n, call++, calls_);
+        if (prefetches) tile_.prefetch(slabs.size(), n, call++, program_.calls_that_fold());
     };
     for (std::size_t f = 0; f < program_.folds.size(); ++f) {
         const FoldStep& step = program_.folds[f];
@@ -177,7 +181,7 @@ void BoxWalk::fold(std::size_t unit, std::span<const SlabOfOrder> slabs, std::si
 void BoxWalk::fold_short(std::size_t n, std::size_t results, bool mixed, std::span<char* const> to) {
     for (std::size_t f = 0; f < program_.folds.size(); ++f) program_.folds[f].positions->identity(positions(f, 0), n);
     const SlabOfOrder slab{0, static_cast<std::int64_t>(n), 0};
-    fold(0, {&slab, 1}, 0, n, true);
+    fold(0, {&slab, 1}, 0, n, true); // one short run: the hardware would not run ahead of it
     for (std::size_t f = 0; f < program_.folds.size(); ++f) finish(f, 0, results, mixed, to[f]);
 }
 

@@ -43,15 +43,19 @@ private:
 /// The positions of one thread.
 class BoxWalk {
 public:
-    /// The body, the tile and the positions' numbers must outlive it.
+    /// The body, the tile and the positions' numbers must outlive it, where they are.
     BoxWalk(const SweepBody& body, BodyTile& tile, const SlabPositions& numbers);
 
+    /// Whose parts the next walks fold: whole ones, or blocks of one that threads share, of which the thread with `all`
+    /// takes the States.
+    enum class Share : std::uint8_t { parts, blocks, all_blocks };
+
     /// Sets the order of the next walks. Allocates only memory beyond that of earlier calls. If it throws, it can be
-    /// called again. `for_blocks`: also memory for the States of all blocks.
-    void fit(const FoldOrder& order, bool for_blocks);
+    /// called again.
+    void fit(const FoldOrder& order, Share share);
 
     /// The most parts of one walk.
-    std::int64_t parts_at_once() const { return has_chunks_ ? band_ : 1; }
+    std::int64_t parts_at_once() const { return walks_parts_ ? band_ : 1; }
     /// Folds `count` parts from part `first` on.
     void walk(std::int64_t first, std::int64_t count, std::span<char* const> arrays);
     /// Folds blocks [begin, end) of one part, of which `to` takes the States. Several threads may call it for one `to`,
@@ -69,10 +73,12 @@ private:
     /// A block of a part, whose positions are in the band.
     struct Unit {
         PartOfOrder part;
+        std::size_t number = 0; ///< of the part, among those of the walk
         std::int64_t block = 0;
     };
 
     void walk_band(std::span<const Unit> units, std::span<char* const> arrays);
+    void finish_blocks(std::span<const Unit> units, const BoxWalk& to);
     void walk_slabs(std::size_t unit, const PartOfOrder& part, std::int64_t first, std::int64_t end,
                     std::span<char* const> arrays);
     void fold(std::size_t unit, std::span<const SlabOfOrder> slabs, std::size_t first, std::size_t n, bool prefetches);
@@ -85,14 +91,13 @@ private:
     BodyTile& tile_;
     const SlabPositions& numbers_;
     FoldOrder order_;
-    bool has_chunks_ = false;          ///< parts lie side by side
+    bool walks_parts_ = false;         ///< bands of parts; else of blocks
     std::int64_t band_ = 1;            ///< the most units of a band
     std::vector<Unit> units_;          ///< of the current band
     std::vector<GrowingBytes> lanes_;  ///< by fold: positions, unit after unit
     std::vector<Bytes> ordered_;       ///< by fold: positions, lane after lane
     std::vector<GrowingBytes> blocks_; ///< by fold: States, part after part of a walk, block after block
     std::vector<char*> of_unit_;       ///< by fold: the positions of the current unit
-    std::size_t calls_;                ///< that fold a tile
 };
 
 } // namespace gf::cpu

@@ -9,9 +9,10 @@ namespace gf::cpu {
 namespace {
 
 /// The arrays and temporaries of a tile that several kernels read must fit the first-level cache; a longer tile has
-/// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs (bench/NOTES.md).
+/// fewer calls, and long rows let the hardware prefetch. Of a single call, a tile is whole slabs; of boxes, too, if the
+/// budget allows (bench/NOTES.md).
 constexpr std::size_t tile_budget_bytes = 20 * 1024;
-constexpr std::size_t shortest_tile = 256, longest_tile = 2 * lane_count, tile_of_one_call = max_rows * lane_count;
+constexpr std::size_t shortest_tile = 256, longest_tile = 2 * lane_count, tile_of_slabs = max_rows * lane_count;
 
 /// Tiles of arrays that no cache holds, of which a later one is prefetched: with few calls short ones, except of
 /// elements of one byte, whose tiles have few lines.
@@ -64,7 +65,7 @@ std::int64_t work_of(const SweepProgram& program) {
 void choose_tile(SweepProgram& program, const Sweep& sweep) {
     const bool is_one_call = program.calls() == 1;
     const bool folds_boxes = !kept_dims(sweep).empty() && !folds_rows(sweep);
-    program.tile = folds_boxes || is_one_call ? tile_of_one_call : longest_tile;
+    program.tile = folds_boxes || is_one_call ? tile_of_slabs : longest_tile;
     const std::size_t bytes = bytes_of_element(program);
     while (!is_one_call && program.tile > shortest_tile && bytes * program.tile > tile_budget_bytes) program.tile /= 2;
 

@@ -16,8 +16,10 @@ constexpr std::int64_t parts_of_thread = 4;
 /// The elements of a part from which a call for it alone costs less than a permutation.
 constexpr std::size_t shortest_alone = 128;
 
-/// The most elements of rows whose one fold, in any order, takes longer than the hardware's prefetches run ahead.
+/// The rows whose one fold, in any order, takes longer than the hardware's prefetches run ahead: of at most as many
+/// elements, of at least as many bytes each (bench/NOTES.md).
 constexpr std::int64_t longest_prefetched = 256;
+constexpr std::size_t least_prefetched_bytes = 4;
 
 } // namespace
 
@@ -26,7 +28,8 @@ bool divides_parts(const FoldOrder& order, std::int64_t threads) {
 }
 
 KeptRun::KeptRun(const Plan& plan, const Sweep& sweep, const SweepProgram& program, int threads)
-    : body_(std::make_unique<SweepBody>(plan, sweep, program)), program_(program), threads_(threads) {
+    : body_(std::make_unique<SweepBody>(plan, sweep, program)), program_(program), threads_(threads),
+      numbers_(std::make_unique<SlabPositions>()) {
     extents_.reserve(plan.dims.size());
 }
 
@@ -45,7 +48,7 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     extents_.clear(); // until all allocations have succeeded
     order_ = plan::fold_order(body_->sweep(), extents);
     body_->fit(extents, elements());
-    if (!order_.is_flat()) numbers_.number(order_);
+    if (!order_.is_flat()) numbers_->number(order_);
     are_short_ = has_short_parts();
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
     prefetches_ = prefetches_rows();
@@ -74,7 +77,7 @@ bool KeptRun::prefetches_rows() const {
     if (program_.calls() > 1 || program_.streams.empty()) return true;
     const bool in_any_order = std::ranges::all_of(program_.folds, &FoldStep::in_any_order);
     const std::size_t bytes = program_.places[at(program_.streams.front())].element_bytes;
-    return !in_any_order || (order_.folded <= longest_prefetched && bytes >= 4);
+    return !in_any_order || (order_.folded <= longest_prefetched && bytes >= least_prefetched_bytes);
 }
 
 /// True if a tile has room for several parts of one short slab, or for a row that one call of each fold takes.
@@ -98,14 +101,19 @@ void KeptRun::fit_workers(std::size_t workers, std::span<const std::int64_t> ext
     for (std::size_t w = 0; w < workers; ++w) {
         Worker& worker = workers_[w];
         if (order_.results > 0) worker.section->fit(extents);
-        if (order_.is_flat()) {
+        if (!order_.is_flat()) {
+            if (!worker.boxes) worker.boxes.emplace(*body_, worker.tile, *numbers_);
+            worker.boxes->fit(order_, share_of(w));
+        } else if (!walks_rows_) {
             for (std::size_t f = 0; f < program_.folds.size(); ++f)
                 worker.lanes[f].reserve(state_bytes(f) * lane_count, allocate_for_stores);
-        } else {
-            if (!worker.boxes) worker.boxes = std::make_unique<BoxWalk>(*body_, worker.tile, numbers_);
-            worker.boxes->fit(order_, divides_parts_ || w == 0);
         }
     }
+}
+
+BoxWalk::Share KeptRun::share_of(std::size_t worker) const {
+    if (divides_parts_) return BoxWalk::Share::parts;
+    return worker == 0 ? BoxWalk::Share::all_blocks : BoxWalk::Share::blocks;
 }
 
 /// `domain`: the elements that are read before any is read again.
@@ -210,7 +218,7 @@ void KeptRun::take_boxes(Worker& worker, std::int64_t part, std::size_t number, 
 void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
     const std::size_t n = elements_of_short_part();
     // Whose positions lie lane by lane, a part by itself needs no permutation.
-    const bool alone = !order_.is_flat() && numbers_.are_by_lane() && order_.lanes > 1 && n >= shortest_alone;
+    const bool alone = !order_.is_flat() && numbers_->are_by_lane() && order_.lanes > 1 && n >= shortest_alone;
     // What is prefetched for the next tile, of a few calls, stays in the first-level cache.
     const std::size_t room = order_.is_flat() && !prefetches_ ? program_.tile : std::min(program_.tile, lane_count);
     const auto most = static_cast<std::int64_t>(alone ? 1 : std::clamp<std::size_t>(room / n, 1, ResultSection::most));
@@ -223,7 +231,7 @@ void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t 
             fold_short_rows(worker, unsigned_of(parts), n);
         else
             worker.boxes->fold_short(elements, unsigned_of(parts * order_.slab_results),
-                                     parts > 1 || !numbers_.are_by_lane(), worker.states);
+                                     parts > 1 || !numbers_->are_by_lane(), worker.states);
         worker.section->add(first * order_.slab_results, unsigned_of(parts * order_.slab_results));
     }
 }
@@ -262,7 +270,7 @@ void KeptRun::fold_short_rows(Worker& worker, std::size_t rows, std::size_t n) c
 /// but not of the first array, which kernels of rows prefetch while they fold: returns that.
 KeptRun::Ahead KeptRun::prefetch(const Worker& worker, std::size_t n, std::size_t call) const {
     if (!prefetches_ || program_.streams.empty()) return {};
-    const std::size_t calls = program_.fold_calls + program_.joints.size();
+    const std::size_t calls = program_.calls_that_fold();
     worker.tile.prefetch(1, n, call, calls, 1);
     const int first = program_.streams.front();
     const std::size_t bytes = n * program_.places[at(first)].element_bytes;

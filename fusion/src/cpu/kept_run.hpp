@@ -1,9 +1,10 @@
 // One sweep whose folds keep dims, with the resources of its runs.
 //
-// The parts of the order (order.hpp) are folded one by one; parts that lie in one slab share tiles, so that the body
-// runs over several short rows at once. Many parts are divided among threads; the blocks of few are. Where no kept dim
-// lies inside a folded one, a part is a row, folded as a whole array is, so that it has the bits that it has alone;
-// otherwise every position of a slab has a State, and States of one result combine by lane.
+// The parts of the order (order.hpp) are folded one after the other, or several in a band (box_walk.hpp); parts that
+// lie in one slab share tiles, so that the body runs over several short rows at once. Many parts are divided among
+// threads; the blocks of few are. Where no kept dim lies inside a folded one, a part is a row, folded as a whole array
+// is, so that it has the bits that it has alone; otherwise every position of a slab has a State, and States of one
+// result combine by lane.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,7 @@ private:
         std::vector<GrowingBytes> lanes{}; ///< by fold: memory for kernels of rows
         std::vector<char*> states{};       ///< by fold: where States go, one for each of the next results
         std::optional<RowWalk> row{};      ///< for the rows of this thread
-        std::unique_ptr<BoxWalk> boxes{};  ///< for the boxes of this thread
+        std::optional<BoxWalk> boxes{};    ///< for the boxes of this thread
         std::optional<ResultSection> section{};
     };
 
@@ -73,6 +74,7 @@ private:
 
     Worker make_worker() const;
     void fit_workers(std::size_t workers, std::span<const std::int64_t> extents);
+    BoxWalk::Share share_of(std::size_t worker) const;
     void fit_row_walks(std::size_t workers, std::int64_t domain);
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
     bool prefetches_rows() const;
@@ -101,8 +103,8 @@ private:
     bool walks_rows_ = false;   ///< each part is a row, and not short
     bool divides_parts_ = true; ///< threads divide parts; else the blocks of each part
     std::size_t workers_in_use_ = 0;
-    SlabPositions numbers_;
-    std::deque<Worker> workers_; ///< their boxes refer to their tiles
+    std::unique_ptr<SlabPositions> numbers_; ///< walks of boxes refer to them
+    std::deque<Worker> workers_;             ///< their boxes refer to their tiles
     std::optional<RowWalk> row_of_all_threads_;
 };
 

@@ -88,7 +88,7 @@ private:
                     if (operand.valid()) last_use_[operand] = end; // defect: factors
     }
 
-    /// True if v is a product whose only use is a sum, which a fold_product kernel computes. Its factors then live
+    /// True if v is a product whose only use is a sum, which computes it as it folds. Its factors then live
     /// until the fold.
     bool is_folded_product(ValueId v) const { return folded_products_[v]; }
     void find_folded_products() {

@@ -62,8 +62,9 @@ struct BodyStep {
 /// One fold.
 struct FoldStep {
     const FoldKernels* kernels = nullptr;
-    const PositionKernels* positions = nullptr;                  ///< where the folds keep dims
-    void (*fold)(void* lanes, const FoldInput& input) = nullptr; ///< fold or fold_product; null in a JointStep
+    const PositionKernels* positions = nullptr; ///< where the folds keep dims
+    /// fold or fold_product; null in a JointStep. Of boxes, positions->fold takes either.
+    void (*fold)(void* lanes, const FoldInput& input) = nullptr;
     /// Null, or a function of BlockKernels, for blocks that one call folds.
     void (*fold_block)(void* lanes, const FoldInput& input) = nullptr;
     int value = -1, mask = -1; ///< places; without a mask the last one
@@ -130,8 +131,9 @@ struct SweepProgram {
     /// The elements that a place has room for: a tile's rows may be longer by an array's elements before a cache line,
     /// at most line_bytes.
     std::size_t room() const { return tile + max_rows * line_bytes; } // defect: room
-    /// The number of kernel calls for each tile.
-    std::size_t calls() const { return body.size() + fold_calls + joints.size(); }
+    /// The number of kernel calls for each tile, and of those that fold.
+    std::size_t calls() const { return body.size() + calls_that_fold(); }
+    std::size_t calls_that_fold() const { return fold_calls + joints.size(); }
 };
 
 /// Throws InternalError for a sweep that breaks plan.hpp's rules or has an operation without a kernel.

@@ -24,7 +24,7 @@ struct BlockKernels {
 struct JointStates {
     void *min = nullptr, *max = nullptr, *count = nullptr, *any = nullptr, *all = nullptr;
 };
-/// Folds of elements without a mask; those of a comparison with a scalar compare each with *input.y.
+/// Folds of elements without a mask; those of a comparison with a scalar compare each with *y, of positions *y[0].
 struct JointKernels {
     void (*fold)(const JointStates& states, const FoldInput& input);
     /// Folds each row into States of its own, which follow those of the row before.
