@@ -72,19 +72,27 @@ template <class E> struct Extremes {
     using Key = typename Ordered<E>::Key;
     Key least = Ordered<E>::most, most = Ordered<E>::least;
 
+    GRIDFOLD_FN void widen(Key key) {
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+    }
     template <class... X> GRIDFOLD_FN void add(X... x) {
-        Key low = Ordered<E>::most, high = Ordered<E>::least;
-        const auto widen = [&](Key key) __attribute__((always_inline)) {
-            low = key < low ? key : low;
-            high = key > high ? key : high;
-        };
-        (widen(Ordered<E>::of(x.value)), ...);
-        least = low < least ? low : least;
-        most = high > most ? high : most;
+        Extremes of_rows;
+        (of_rows.widen(Ordered<E>::of(x.value)), ...);
+        least = of_rows.least < least ? of_rows.least : least;
+        most = of_rows.most > most ? of_rows.most : most;
     }
     GRIDFOLD_FN typename Min<E, E>::State min() const { return {Ordered<E>::extreme(least, least, most)}; }
     GRIDFOLD_FN typename Max<E, E>::State max() const { return {Ordered<E>::extreme(most, least, most)}; }
 };
+
+/// 0, which compilers do not know. An element combined with it is loaded once: gcc 12 loads it for each of several
+/// AVX-512 instructions that take it, and fewer elements are on their way from memory.
+template <class T> GRIDFOLD_FN T hidden_zero() {
+    T zero = 0;
+    __asm__("" : "+r"(zero));
+    return zero;
+}
 
 /// Min and max of floats by their bits: three integer minima and maxima an element, an instruction less than Ordered
 /// takes for one extreme. (64-bit ones need AVX-512, 32-bit ones AVX2; without those instructions this takes up to
@@ -111,14 +119,8 @@ template <bool smallest, class M, class E> struct Extreme {
         }
     };
     Range range;
-    /// 0, which compilers do not know. With it each element is loaded once: gcc 12 loads it for each of three AVX-512
-    /// instructions, and fewer elements are on their way from memory.
-    const Bits zero = hidden(0);
+    const Bits zero = hidden_zero<Bits>();
 
-    GRIDFOLD_FN static Bits hidden(Bits bits) {
-        __asm__("" : "+r"(bits));
-        return bits;
-    }
     template <class... X> GRIDFOLD_FN void add(X... x) {
         Range of_rows;
         (of_rows.add(Bits(to_bits(x.value) ^ zero)), ...);

@@ -1,5 +1,6 @@
 // Folds in any order over one operand in one pass, and counts of comparisons with a scalar whose results are not
 // stored, for the instruction set that this file is compiled for.
+#include "host_kernels/extreme_keys.hpp"
 #include "host_kernels/joint_rows.hpp"
 #include "host_kernels/map_rows.hpp"
 
@@ -53,15 +54,31 @@ template <class E, bool extremes, bool counts> struct Joint {
         const auto least = positions_of<Least>(states.min);
         const auto most = positions_of<Most>(states.max);
         const std::size_t n = in.n;
-        GRIDFOLD_INDEPENDENT
-        for (std::size_t i = 0; i < n; ++i) {
-            const E elements[] = {x[r][i]...};
-            typename Least::State low = least.load(first + i);
-            typename Most::State high = most.load(first + i);
-            (Least::accumulate(low, elements[r], 0), ...);
-            (Most::accumulate(high, elements[r], 0), ...);
-            least.store(first + i, low);
-            most.store(first + i, high);
+        if constexpr (!is_floating<E> || has_integer_extremes<E>) {
+            using Key = typename Ordered<E>::Key;
+            const Key zero = hidden_zero<Key>();
+            GRIDFOLD_INDEPENDENT
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto& [low_element] = least.load(first + i);
+                const auto& [high_element] = most.load(first + i);
+                Extremes<E> of{Ordered<E>::of(static_cast<E>(low_element)),
+                               Ordered<E>::of(static_cast<E>(high_element))};
+                const Key keys[] = {Ordered<E>::reordered(Key(__builtin_bit_cast(Key, x[r][i]) ^ zero))...};
+                ((of.widen(keys[r])), ...);
+                least.store(first + i, of.min());
+                most.store(first + i, of.max());
+            }
+        } else {
+            GRIDFOLD_INDEPENDENT
+            for (std::size_t i = 0; i < n; ++i) {
+                const E elements[] = {x[r][i]...};
+                typename Least::State low = least.load(first + i);
+                typename Most::State high = most.load(first + i);
+                (Least::accumulate(low, elements[r], 0), ...);
+                (Most::accumulate(high, elements[r], 0), ...);
+                least.store(first + i, low);
+                most.store(first + i, high);
+            }
         }
     }
 };

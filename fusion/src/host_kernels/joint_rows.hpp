@@ -74,9 +74,10 @@ template <class E> struct ExtremesOfRows {
             if (i < n) widen(x + (n - width)); // defect: last vector
         }
         GRIDFOLD_FN void widen_in_steps(const E* x, std::size_t n, PrefetchInSteps& ahead) {
-            for (; n > 2 * elements_of_step; x += elements_of_step, n -= elements_of_step) {
+            for (; n > 2 * elements_of_step; n -= elements_of_step) {
                 ahead.step();
                 for (std::size_t k = 0; k < elements_of_step; k += width) widen(x + k);
+                x += elements_of_step; // defect: extremes in steps
             }
             ahead.step();
             widen(x, n);
@@ -184,9 +185,10 @@ template <class E> struct CountsOfRows {
             const E* some = x + row * in.n;
             std::size_t n = in.n;
             NarrowSum<E> count;
-            for (; n > 2 * elements_of_step; some += elements_of_step, n -= elements_of_step) {
+            for (; n > 2 * elements_of_step; n -= elements_of_step) {
                 ahead.step();
                 add(count, some, elements_of_step, holds);
+                some += elements_of_step; // defect: counts in steps
             }
             ahead.step();
             add(count, some, n, holds);

@@ -2,6 +2,7 @@
 // compiled for.
 #include <gridfold/ops/host/positions.hpp>
 
+#include "host_kernels/extreme_keys.hpp"
 #include "host_kernels/fold_table.hpp"
 #include "host_kernels/joint_rows.hpp"
 #include "host_kernels/registers.hpp"

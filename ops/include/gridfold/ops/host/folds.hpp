@@ -136,6 +136,10 @@ template <class M> struct CombineLanes {};
 /// Specialised for monoids whose short rows without a mask are folded in a way of their own: type::fold(rows, states).
 template <class M, class E> struct FoldRows {};
 
+/// Specialised for monoids whose positions fold elements without a mask as keys, `type`: of() an element or a State,
+/// combined by fold(), and made a State again by state().
+template <class M, class E> struct FoldKeys {};
+
 template <class M, class E, Loops loops = Loops::all> struct Folds {
     using State = typename M::State;
 

@@ -48,6 +48,16 @@ template <class M, class E, Loops loops> struct Positions {
         const i64* const lane = in.lane;
         const i64 index[] = {in.index[row + r]...};
         const std::size_t n = in.n;
+        if constexpr (!masked && requires { typename FoldKeys<M, E>::type; }) {
+            const typename FoldKeys<M, E>::type keys;
+            GRIDFOLD_INDEPENDENT
+            for (std::size_t i = 0; i < n; ++i) {
+                auto key = keys.of(positions.load(first + i));
+                ((key = keys.fold(key, keys.of(x[r][i]))), ...);
+                positions.store(first + i, keys.state(key));
+            }
+            return;
+        }
         GRIDFOLD_INDEPENDENT
         for (std::size_t i = 0; i < n; ++i)
             positions.update(
