@@ -1,10 +1,8 @@
 // Folds over dims that have kept ones inside, on the CPU: what one call folds has the bits that each fold has alone, on
 // every instruction set, for bands of blocks and of parts, with zeros of both signs, infinities and NaN.
 #include <array>
-#include <bit>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -85,13 +83,8 @@ std::vector<std::uint64_t> bits_of(const gf::Results& results, std::size_t numbe
     const gf::Results::Entry& entry = results.entries()[number];
     const std::size_t bytes = gf::size_of(entry.type), count = gf::element_count(entry.array.extents);
     std::vector<std::uint64_t> bits(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto* const element = static_cast<const std::byte*>(entry.array.address) + i * bytes;
-        std::memcpy(&bits[i], element, bytes);
-        if (entry.type == gf::DType::f32 && std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits[i]))))
-            bits[i] = ~std::uint64_t{0};
-        if (entry.type == gf::DType::f64 && std::isnan(std::bit_cast<double>(bits[i]))) bits[i] = ~std::uint64_t{0};
-    }
+    const auto* const first = static_cast<const std::byte*>(entry.array.address);
+    for (std::size_t i = 0; i < count; ++i) bits[i] = gf::test::bits_of_element(first + i * bytes, entry.type);
     return bits;
 }
 

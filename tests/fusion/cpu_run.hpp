@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -164,6 +165,18 @@ template <class M, class E, class Second> struct Operands {
             return device::Two<E, Second>{x[i], y[i]};
     }
 };
+
+/// The bits of an element, the same for each NaN.
+inline std::uint64_t bits_of_element(const std::byte* at, DType type) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, at, size_of(type));
+    float narrow = 0;
+    double wide = 0;
+    if (type == DType::f32) std::memcpy(&narrow, at, sizeof narrow);
+    if (type == DType::f64) std::memcpy(&wide, at, sizeof wide);
+    const bool is_nan = std::isnan(narrow) || std::isnan(wide);
+    return is_nan ? ~std::uint64_t{0} : bits;
+}
 
 /// Elements whose fold changes with a wrong order, a lost element or a wrong rounding.
 template <class E> struct Elements {

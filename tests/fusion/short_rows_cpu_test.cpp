@@ -76,18 +76,6 @@ template <class E> Elements<E> rows(std::int64_t count, std::int64_t length) {
     return x;
 }
 
-/// The bits of an element, the same for each NaN.
-std::uint64_t bits(const std::byte* at, gf::DType type) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, at, gf::size_of(type));
-    float narrow = 0;
-    double wide = 0;
-    if (type == gf::DType::f32) std::memcpy(&narrow, at, sizeof narrow);
-    if (type == gf::DType::f64) std::memcpy(&wide, at, sizeof wide);
-    const bool is_nan = std::isnan(narrow) || std::isnan(wide);
-    return is_nan ? ~std::uint64_t{0} : bits;
-}
-
 template <class E> void rows_have_the_bits_that_they_have_alone() {
     for (const auto& folds : graphs) {
         const ChosenSet baseline("baseline");
@@ -114,8 +102,9 @@ template <class E> void rows_have_the_bits_that_they_have_alone() {
                         std::uint64_t of_row = 0;
                         const auto entries = expected[static_cast<std::size_t>(row)].entries();
                         std::memcpy(&of_row, &entries[f].bits, gf::size_of(entry.type));
-                        ASSERT_EQ(bits(first + static_cast<std::size_t>(row) * gf::size_of(entry.type), entry.type),
-                                  bits(reinterpret_cast<const std::byte*>(&of_row), entry.type))
+                        ASSERT_EQ(gf::test::bits_of_element(
+                                      first + static_cast<std::size_t>(row) * gf::size_of(entry.type), entry.type),
+                                  gf::test::bits_of_element(reinterpret_cast<const std::byte*>(&of_row), entry.type))
                             << folds[f] << " of " << name<E> << ", row " << row << " of " << length << " elements, "
                             << exe.device();
                     }

@@ -44,41 +44,25 @@ template <class E, bool extremes, bool counts> struct Joint {
         if constexpr (counts) CountsOfRows<E>::fold(states, rest, [](E x) { return x != E(0); });
     }
 
-    static constexpr bool has_positions = extremes && !counts;
+    static constexpr bool has_positions = extremes && !counts && (!is_floating<E> || has_integer_extremes<E>);
     template <std::size_t... r>
     GRIDFOLD_FN static void fold_positions(const JointStates& states, std::size_t first, const PositionInput& in,
                                            std::size_t first_row, Rows<r...>) {
-        using Least = Min<E, E>;
-        using Most = Max<E, E>;
         const Single<E> x[] = {Single<E>(in, first_row + r)...};
-        const auto least = positions_of<Least>(states.min);
-        const auto most = positions_of<Most>(states.max);
+        const auto least = positions_of<Min<E, E>>(states.min);
+        const auto most = positions_of<Max<E, E>>(states.max);
         const std::size_t n = in.n;
-        if constexpr (!is_floating<E> || has_integer_extremes<E>) {
-            using Key = typename Ordered<E>::Key;
-            const Key zero = hidden_zero<Key>();
-            GRIDFOLD_INDEPENDENT
-            for (std::size_t i = 0; i < n; ++i) {
-                const auto& [low_element] = least.load(first + i);
-                const auto& [high_element] = most.load(first + i);
-                Extremes<E> of{Ordered<E>::of(static_cast<E>(low_element)),
-                               Ordered<E>::of(static_cast<E>(high_element))};
-                const Key keys[] = {Ordered<E>::reordered(Key(__builtin_bit_cast(Key, x[r][i]) ^ zero))...};
-                ((of.widen(keys[r])), ...);
-                least.store(first + i, of.min());
-                most.store(first + i, of.max());
-            }
-        } else {
-            GRIDFOLD_INDEPENDENT
-            for (std::size_t i = 0; i < n; ++i) {
-                const E elements[] = {x[r][i]...};
-                typename Least::State low = least.load(first + i);
-                typename Most::State high = most.load(first + i);
-                (Least::accumulate(low, elements[r], 0), ...);
-                (Most::accumulate(high, elements[r], 0), ...);
-                least.store(first + i, low);
-                most.store(first + i, high);
-            }
+        using Key = typename Ordered<E>::Key;
+        const Key zero = hidden_zero<Key>();
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto& [low_element] = least.load(first + i);
+            const auto& [high_element] = most.load(first + i);
+            Extremes<E> of{Ordered<E>::of(static_cast<E>(low_element)), Ordered<E>::of(static_cast<E>(high_element))};
+            const Key keys[] = {Ordered<E>::reordered(Key(__builtin_bit_cast(Key, x[r][i]) ^ zero))...};
+            ((of.widen(keys[r])), ...);
+            least.store(first + i, of.min());
+            most.store(first + i, of.max());
         }
     }
 };
