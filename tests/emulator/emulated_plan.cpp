@@ -33,7 +33,7 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFa
         const bool boxes = schedule.course == cuda::Course::boxes;
         if (rows)
             schedule = boxes ? cuda::for_columns(*rows, plan, sweep, cuda::Problems::one)
-                             : cuda::for_rows(*rows, plan, sweep, schedule);
+                             : cuda::for_rows(*rows, plan, sweep, schedule, sharing);
         const bool is_aligned = rows ? rows->alignment == 16 : boxes;
         if (!is_aligned && schedule.course != cuda::Course::columns)
             schedule = cuda::for_unaligned(plan, sweep, schedule);

@@ -23,12 +23,14 @@ struct RowsCase {
     std::vector<std::int64_t> extents;
     int alignment; ///< of the rows, in elements
     cuda::Course course;
+    std::int64_t rows = 1 << 20; ///< that the schedule is chosen for
 };
 
 constexpr auto sums = "f(x: f32[i, k]) -> s = sum(x over [k])";
 constexpr auto halves = "f(x: bf16[i, k]) -> s = sum(x over [k]), high = max(x over [k]), low = f32(min(x over [k])), "
                         "n = count(x > 0 over [k])";
 constexpr auto doubles = "f(x: f64[i, k]) -> v = variance(x over [k]), at = argmin(x over [k])";
+constexpr auto extremes = "f(x: f64[i, k]) -> s = sum(x over [k]), low = min(x over [k]), high = max(x over [k])";
 constexpr auto bytes = "f(x: u8[i, k]) -> s = sum(x over [k]), high = max(x over [k])";
 constexpr auto bytes_and_more = "f(b: u8[i, k], x: f64[i, k]) -> s = sum(x * f64(b) over [k]), at = argmin(x over [k])";
 constexpr auto several = "f(x: f32[i, k], h: bf16[i, k], m: bool[i, k]) let y = x * f32(h); -> s = sum(y over [k]), at "
@@ -45,11 +47,13 @@ public:
     explicit Subject(const RowsCase& given)
         : SubjectOfCourse(given.text, [](const Graph& graph) { return fuse(graph); }), given_(given) {
         const FoldOrder order = fold_order(given.extents.back());
-        kernels_ = kernels_of(plan_, cuda::RowFacts{.longest = order.folded,
-                                                    .blocks = std::int64_t{1} << 20,
-                                                    .alignment = given.alignment,
-                                                    .shortest = order.folded,
-                                                    .slabs = (order.slabs + order.blocks - 1) / order.blocks});
+        kernels_ = kernels_of(plan_,
+                              cuda::RowFacts{.longest = order.folded,
+                                             .blocks = order.blocks * given.rows,
+                                             .alignment = given.alignment,
+                                             .shortest = order.folded,
+                                             .slabs = (order.slabs + order.blocks - 1) / order.blocks},
+                              {.cluster = 16});
     }
 
     cuda::Course course() const { return given_.course; }
@@ -64,8 +68,8 @@ public:
             if (seed == 5 && !schedule().whole_packs) elements -= elements > given_.alignment ? given_.alignment : 0;
             if (seed == 6 && given_.text == sums) elements = 0;
             if (given_.alignment > 1) align(test, plan_);
-            const std::int64_t most_blocks = seed == 2 ? 1 : 100; // one block takes all rows in turn
-            if (auto wrong = emulator::what_is_wrong(emulated, plan_, reference_, test, seed, most_blocks))
+            const std::int64_t most_clusters = seed == 2 ? 1 : 100; // one takes all rows in turn
+            if (auto wrong = emulator::what_is_wrong(emulated, plan_, reference_, test, seed, most_clusters))
                 return wrong;
         }
         return {};
@@ -134,6 +138,23 @@ TEST(RunRows, of_several_blocks) {
                           {several, {2, 12'301}, 1, by_runs},
                           {halves, {2, 131'072}, 16, by_runs},
                           {sums, {2, 300'003}, 1, by_runs}});
+}
+
+TEST(RunRows, of_a_cluster) {
+    const std::vector<RowsCase> cases{{sums, {3, 50'257}, 1, by_runs, 600},
+                                      {halves, {2, 131'072}, 16, by_runs, 300},
+                                      {doubles, {3, 70'001}, 1, by_runs, 600},
+                                      {halves, {2, 600'000}, 16, by_runs, 70}};
+    for (const RowsCase& given : cases) EXPECT_GT(Subject(given).schedule().cluster, 1) << Subject(given).name();
+    expect_the_cpus_bits(cases);
+}
+
+TEST(RunRows, of_slabs_that_warps_share) {
+    const std::vector<RowsCase> cases{{extremes, {4, 5'001}, 1, by_runs},
+                                      {extremes, {3, 16'384}, 16, by_runs},
+                                      {extremes, {3, 30'001}, 1, by_runs, 600}};
+    for (const RowsCase& given : cases) EXPECT_GT(Subject(given).schedule().slab_warps, 1) << Subject(given).name();
+    expect_the_cpus_bits(cases);
 }
 
 // The states of runs would not fit in registers.

@@ -197,6 +197,33 @@ TEST(MinMax, PropagatesNaNAndOrdersZeros) {
     any_split_is_the_whole<Max>(mixed);
 }
 
+/// Folding a pack at once equals folding its elements, from any of these states.
+template <class M> void packs_are_their_elements(const std::vector<double>& values) {
+    constexpr int width = 4;
+    std::size_t digits[width + 1] = {};
+    for (bool is_left = true; is_left;) {
+        typename M::State of_pack = M::identity(), of_elements = of_pack;
+        double pack[width];
+        for (int n = 0; n < width; ++n) pack[n] = values[digits[n]];
+        for (auto* state : {&of_pack, &of_elements}) M::accumulate(*state, values[digits[width]], 0);
+        M::accumulate_pack(of_pack, pack);
+        for (const double x : pack) M::accumulate(of_elements, x, 0);
+        const bool are_nan = std::isnan(of_pack.value) && std::isnan(of_elements.value);
+        EXPECT_TRUE(are_nan || same_bytes(of_pack, of_elements)) << of_pack.value << " is not " << of_elements.value;
+        is_left = false;
+        for (std::size_t& digit : digits) {
+            is_left = ++digit < values.size();
+            if (is_left) break;
+            digit = 0;
+        }
+    }
+}
+TEST(MinMax, FoldPacksOfDoublesAsTheirElements) {
+    const std::vector<double> values{0.0, -0.0, 1.5, -1.5, inf, -inf, not_a_number};
+    packs_are_their_elements<device::Min<double, double>>(values);
+    packs_are_their_elements<device::Max<double, double>>(values);
+}
+
 TEST(Sum, OfZerosIsPositiveZero) {
     const auto is_positive_zero = []<class A>(A value) { return value == A(0) && !std::signbit(value); };
     EXPECT_TRUE(is_positive_zero(

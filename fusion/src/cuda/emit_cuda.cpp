@@ -106,7 +106,7 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     if (has_whole_rows(schedule.course) && order.slabs > 0) {
         if (schedule.cluster > 1) return 1;
         if (schedule.course == Course::run_rows)
-            return schedule.most_blocks > 1 ? 1 : schedule.threads / schedule.row_threads;
+            return schedule.most_blocks * schedule.slab_warps > 1 ? 1 : schedule.threads / schedule.row_threads;
         if (schedule.course == Course::thread_rows) {
             const int arrays =
                 int(std::ranges::count(kernel.parameters, ParameterKind::loaded, &KernelParameter::kind));

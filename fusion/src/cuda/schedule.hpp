@@ -56,6 +56,9 @@ struct Schedule {
     int tile_bytes = 0; ///< shared memory of a warp
     // Of rows by runs (device/run_rows.cuh), besides `packs`, `slabs` and `tile_bytes`.
     int most_blocks = 1; ///< most of a row; a power of 2
+    // Of rows by runs and of held rows.
+    int slab_warps = 1; ///< warps that share a slab
+    int cluster = 1;    ///< thread blocks that share a row
     // Of columns (device/columns.cuh).
     int lanes_each = 1;     ///< lanes of a thread
     int apart = 1;          ///< from a column of a thread to its next
@@ -63,8 +66,6 @@ struct Schedule {
     bool few_slabs = false; ///< a block has at most `in_flight` slabs
     bool one_lane = false;  ///< each column has one lane of one block
     // Of held rows (device/held_rows.cuh), besides.
-    int slab_warps = 1;        ///< warps that share a slab
-    int cluster = 1;           ///< thread blocks that share a row
     bool cooperates = false;   ///< they are no cluster, and pass each other states through device memory
     bool stores_words = false; ///< rows that begin anywhere are stored from shared memory, in words
     int shared_bytes = 0;      ///< dynamic, of a thread block
@@ -163,7 +164,7 @@ std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, 
                                         int most_shared);
 /// … or warps whose threads fold runs of lanes.
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
-                                     int most_shared);
+                                     const RowSharing& sharing);
 /// The rows of a thread of rows by threads, of `elements` elements each. An element has `bytes` bytes in all of its
 /// `arrays` arrays.
 std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int bytes, int arrays);

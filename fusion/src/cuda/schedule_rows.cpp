@@ -124,8 +124,8 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
     const bool are_aligned = rows.alignment * widest >= tuned::load_bytes;
     if (schedule.course != Course::rows || rows.longest == 0) return schedule; // without elements any kernel serves
-    for (const auto& of_runs : {for_thread_rows, for_run_rows})
-        if (const auto chosen = of_runs(rows, plan, sweep, schedule.problems, sharing.shared_bytes)) return *chosen;
+    if (const auto chosen = for_thread_rows(rows, plan, sweep, schedule.problems, sharing.shared_bytes)) return *chosen;
+    if (const auto chosen = for_run_rows(rows, plan, sweep, schedule.problems, sharing)) return *chosen;
     if (!suit_warps(rows, are_aligned || narrowest < 4)) return schedule;
     const FoldOrder longest = fold_order(rows.longest);
     const int width = width_of_rows(rows, plan, sweep, false);

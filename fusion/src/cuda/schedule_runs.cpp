@@ -37,11 +37,20 @@ constexpr std::int64_t most_of_threads = 512;  ///< elements; rows by runs are l
 constexpr std::int64_t most_of_wide_threads = 160; ///< … of 8 bytes; five of 256 593 → 810 us, of 400 759 → 1066
 constexpr int wide_fold = 2;                       ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
 constexpr int slabs_of_aligned = 2;                ///< at most: five of 5,000 f32, with three, 296 → 312 us
+constexpr std::int64_t most_blocks_of_warps = 32;  ///< of a row that warps fold
+constexpr std::int64_t slabs_of_long = 4; ///< … of a longer one: five of 256 rows of 2^20 f64 960 → 676, bf16 220 → 198
+constexpr int warps_of_slab = 4;          ///< of 8 bytes: five of 131,071 f64 632 → 545 us, sums 543 → 491
+constexpr int warps_of_aligned_slab = 2; ///< …: five of 16K f64 540 → 511 us, with four 535
 } // namespace tuned
 
 namespace {
 
 bool is_wide(const Sweep& sweep) { return state_words(sweep, 1) > tuned::wide_fold; }
+/// True if the lanes of a block share the origin of a fold.
+bool share_origins(const Sweep& sweep) {
+    return std::ranges::any_of(
+        sweep.folds, [](const Fold& f) { return f.monoid->traits(f.element, f.accumulator, f.mask.valid()).of_block; });
+}
 /// True if warps that fold short aligned rows take longer to pass on their states than to read. Five of 256 f32 take
 /// 266 us by warps, 284 by threads, but of bf16 170 and 156; variance of f64 497 and 523, but five of 64 940 and 628.
 bool is_slow_by_warps(const Plan& plan, const Sweep& sweep) {
@@ -130,30 +139,47 @@ std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int
 }
 
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
-                                     int most_shared) {
+                                     const RowSharing& sharing) {
     const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
     if (!only_folds_in_order(plan, sweep) || rows.longest <= most_of_threads(widest)) return {};
     const FoldOrder longest = fold_order(rows.longest);
-    if (rows.alignment * widest >= tuned::load_bytes) {
+    const bool is_aligned = rows.alignment * widest >= tuned::load_bytes;
+    // Warps fold none that have so many blocks; a thread block for each of them would have little to fold.
+    const bool is_long = longest.blocks > tuned::most_blocks_of_warps && rows.slabs <= tuned::slabs_of_long &&
+                         (is_wide(sweep) || widest < 4);
+    if (is_aligned) {
         const bool is_slow = longest.slabs == 1 ? is_slow_by_warps(plan, sweep) : is_wide(sweep);
-        if (!is_slow || rows.slabs > tuned::slabs_of_aligned) return {};
+        if (!is_long && (!is_slow || rows.slabs > tuned::slabs_of_aligned)) return {};
     }
     Schedule chosen{.problems = problems, .course = Course::run_rows};
     // Several rows of one slab are a warp's.
     const bool is_short = longest.slabs == 1;
+    if (widest == 8 && !is_short && !is_long && !share_origins(sweep)) {
+        const int wanted = is_aligned ? tuned::warps_of_aligned_slab : tuned::warps_of_slab;
+        if (longest.blocks * wanted >= tuned::runs_of_block) chosen.slab_warps = wanted;
+    }
     const int run =
         is_short ? std::clamp(tuned::bytes_of_short_run / widest, tuned::least_of_short_run, tuned::most_of_short_run)
-                 : int(slab_elements) / 32;
+                 : int(slab_elements) / 32 / chosen.slab_warps;
     chosen.row_threads = is_short ? int(std::bit_ceil(std::uint64_t(rows.longest + run - 1) / run)) : 32;
     std::int64_t tile = 0;
     for (const ArrayId a : loaded_arrays(sweep))
         tile += rows.slabs * 32 / chosen.row_threads *
                 RunPlaces::of_threads(chosen.row_threads, run * std::int64_t(size_of(plan.arrays[a].type)));
     chosen.most_blocks = int(std::bit_ceil(std::uint64_t(longest.blocks)));
-    const int of_blocks = 4 * words_of_states(sweep).all * chosen.most_blocks;
-    if (!set_warps(chosen, tile, tuned::bytes_of_runs, of_blocks, most_shared)) return {};
-    const int units = longest.blocks > 1 ? int(longest.blocks) : chosen.threads / chosen.row_threads;
-    if (rows.blocks / units < tuned::blocks_for_runs) return {};
+    const std::int64_t parts = longest.blocks * chosen.slab_warps; // of a row, each a warp's
+    const int of_blocks = 4 * words_of_states(sweep).all * chosen.most_blocks * chosen.slab_warps;
+    if (!set_warps(chosen, tile, tuned::bytes_of_runs, of_blocks, sharing.shared_bytes)) return {};
+    const std::int64_t warps = chosen.threads / 32;
+    std::int64_t thread_blocks = rows.blocks * chosen.row_threads / chosen.threads;
+    if (parts > 1) {
+        const std::int64_t count = rows.blocks / longest.blocks;
+        while (count * chosen.cluster < tuned::blocks_for_runs && 2 * chosen.cluster <= sharing.cluster &&
+               2 * chosen.cluster * warps <= parts)
+            chosen.cluster *= 2;
+        thread_blocks = count * chosen.cluster;
+    }
+    if (thread_blocks < tuned::blocks_for_runs) return {};
     if (!set_run(chosen, plan, sweep, run, tuned::load_bytes / narrowest)) return {};
     chosen.slabs = int(rows.slabs);
     return chosen;

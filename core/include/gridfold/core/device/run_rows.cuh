@@ -6,8 +6,9 @@
 //   i64 elements, results    elements of a row, and the number of rows
 //   i64 part_blocks          blocks that fold a row, at most most_blocks
 //   finish(states, result)   writes a row's result
-// A run is of `packs` packs of `width` elements; a slab is of `row_threads` runs. A block has at most `slabs` slabs.
-// Rows of several blocks or slabs have slabs of 2,048 elements and 32 runs.
+// A run is of `packs` packs of `width` elements. A slab is of `row_threads` runs, or of 32 runs of each of `slab_warps`
+// warps; a block has at most `slabs` slabs. Rows of several blocks or slabs have slabs of 2,048 elements. Their blocks
+// are those of the warps of a thread block, or of a `cluster` of them.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -17,14 +18,16 @@ template <class Kernel> struct RunInRow {
     using Loads = typename Kernel::Loads;
     static constexpr int width = Kernel::width, packs = Kernel::packs, run = width * packs;
     static constexpr int threads = Kernel::row_threads, rows = 32 / threads; ///< of a row; of the warp
-    static constexpr i32 slab = threads * run;                               ///< elements
+    static constexpr i32 of_warp = threads * run;                            ///< elements of a slab
+    static constexpr i32 slab = of_warp * Kernel::slab_warps;
     /// Unaligned rows are copied by words, or by elements that are larger, so that packs are aligned in shared memory.
     template <class T>
     using OfWarp = TileMemory<Kernel, Kernel::realigns ? larger_of(int(sizeof(T)), 4) : 16, run* int(sizeof(T))>;
 
     const Kernel& kernel;
-    i64 first; ///< the warp's first row
-    i32 block;
+    i64 first;    ///< the warp's first row
+    i32 block;    ///< of the row
+    i32 warp = 0; ///< the warp's number among the slab_warps of a slab
 
     /// The thread's number among those of its row, and the row.
     GRIDFOLD_FN i32 thread() const { return i32(warp_lane()) % threads; }
@@ -60,14 +63,14 @@ template <class Kernel> struct RunInRow {
 
 private:
     GRIDFOLD_FN i32 row_of_warp() const { return i32(warp_lane()) / threads; }
-    /// Calls visit(its first element of the row, its elements, its number) for each slab of the block of a row of so
-    /// many elements.
+    /// Calls visit(its first element of the row, its elements, its number) for what the warp has of each slab of the
+    /// block of a row of so many elements.
     template <class Visit> GRIDFOLD_FN void for_slabs(i64 elements, const Visit& visit) const {
         const i32 all = i32(elements), step = i32(kernel.part_blocks) * slab;
         i32 turn = 0;
 #pragma unroll 1
-        for (i32 from = block * slab; from < all; from += step)
-            visit(from, smaller(slab, all - from), turn++); // defect: slab
+        for (i32 from = block * slab + warp * of_warp; from < all; from += step) // defect: part of slab
+            visit(from, smaller(of_warp, all - from), turn++);                   // defect: slab
     }
     /// The elements of the thread's row.
     GRIDFOLD_FN i64 row_elements() const { return rows == 1 || row() < kernel.results ? kernel.elements : 0; }
@@ -87,7 +90,7 @@ private:
 #pragma unroll 1
         for (i32 pack = 0; pack < packs; ++pack) {
             lanes = head;
-            const i32 own = thread() * run + pack * width; // within the slab
+            const i32 own = thread() * run + pack * width; // within the warp's part of the slab
             i32 turns = 0, more = 0;                       // whole slabs of the pack; elements of another
             if constexpr (whole) {
                 constexpr int unrolled = Kernel::Folds::words <= 8 && Kernel::slabs <= 2 ? Kernel::slabs : 1;
@@ -95,7 +98,8 @@ private:
                 for (; turns < Kernel::slabs; ++turns) {
                     Loads loads;
                     get_whole(loads, own, pack, turns);
-                    fold_elements<true>(kernel, lanes, loads, block * slab + turns * step + own, width, turns);
+                    fold_elements<true>(kernel, lanes, loads, block * slab + warp * of_warp + turns * step + own, width,
+                                        turns);
                 }
             } else {
                 for_slabs(row_elements(), [&](i32 from, i32 count, i32 turn) {
@@ -114,7 +118,7 @@ private:
                     }
                 });
             }
-            end<Kernel>(lanes, turns, more, i64(block) * slab + own, step);
+            end<Kernel>(lanes, turns, more, i64(block) * slab + warp * of_warp + own, step);
             Kernel::Folds::each([&](auto f) {
                 using F = decltype(f);
                 reduce_thread<typename F::LaneMonoid>(F::of(lanes), F::joins ? 1 : width);
@@ -130,9 +134,9 @@ private:
                 Kernel::Folds::each([&](auto f) {
                     combine_lanes<typename decltype(f)::LaneMonoid>(decltype(f)::of(lanes)[0], distance, true);
                 });
-        close<Kernel>(lanes, closed, whole ? i64(Kernel::slabs) * slab : elements());
+        close<Kernel>(lanes, closed, whole ? i64(Kernel::slabs) * of_warp : elements());
     }
-    /// The elements of the block.
+    /// The elements of the block that the warp has.
     GRIDFOLD_FN i64 elements() const {
         i64 all = 0;
         for_slabs(row_elements(), [&](i32, i32 count, i32) { all += count; });
@@ -190,20 +194,27 @@ private:
     }
 };
 
-/// Combines the states of a row's blocks and finishes the row. All threads must call it: the first thread of each warp
-/// has put those of its blocks.
+/// Combines the states of a row's blocks and finishes the row. All threads that fold the row must call it: the first
+/// thread of each warp has put those of its blocks. The warps of a slab have states of their own, as of blocks.
 template <class Kernel> struct BlocksOfRow {
-    static constexpr int most = Kernel::most_blocks, each = most > 32 ? most / 32 : 1;
+    static constexpr int slab_warps = Kernel::slab_warps, most = Kernel::most_blocks * slab_warps,
+                         each = most > 32 ? most / 32 : 1, cluster = Kernel::cluster;
     template <class F> using OfBlocks = Shared<typename F::Monoid::State, most, 2 * F::word>;
 
     GRIDFOLD_FN static void put(States<Kernel, 1>& states, i32 block) {
-        if (warp_lane() == 0)
-            Kernel::Folds::each([&](auto f) { OfBlocks<decltype(f)>::put(u32(block), f.of(states)[0]); });
+        if (warp_lane() != 0) return;
+        Kernel::Folds::each([&](auto f) {
+            using Of = OfBlocks<decltype(f)>;
+            if constexpr (cluster > 1)
+                Of::template put_in<cluster>(0, u32(block), f.of(states)[0]);
+            else
+                Of::put(u32(block), f.of(states)[0]);
+        });
     }
     GRIDFOLD_FN static void finish(const Kernel& kernel, i64 row) {
-        barrier(); // defect: blocks of a row
-        if (warp_index() == 0) {
-            const i32 blocks = i32(kernel.part_blocks), lane = i32(warp_lane()),
+        wait(); // defect: blocks of a row
+        if (warp_index() == 0 && kernel.block % cluster == 0) {
+            const i32 blocks = i32(kernel.part_blocks) * slab_warps, lane = i32(warp_lane()),
                       own = smaller(each, blocks - lane * each);
             States<Kernel, each> states;
             Kernel::Folds::each([&](auto f) {
@@ -216,7 +227,14 @@ template <class Kernel> struct BlocksOfRow {
             reduce_lanes<Kernel, 32, false>(states, lane, blocks, each);
             if (lane == 0) finish_row(kernel, states, row);
         }
-        barrier(); // the next row uses the same shared memory // defect: next row of blocks
+        wait(); // the next row uses the same shared memory // defect: next row of blocks
+    }
+    /// Waits for all threads that fold the row.
+    GRIDFOLD_FN static void wait() {
+        if constexpr (cluster > 1)
+            cluster_barrier<cluster>();
+        else
+            barrier();
     }
 
 private:
@@ -233,7 +251,9 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
     static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::part_blocks) == 8);
     if (!begin_rows_of(kernel)) return;
     constexpr i64 warps = Kernel::threads / 32;
-    constexpr bool several = Kernel::most_blocks > 1;
+    constexpr i32 slab_warps = Kernel::slab_warps, cluster = Kernel::cluster;
+    constexpr bool several = Kernel::most_blocks * slab_warps > 1;
+    static_assert(slab_warps == 1 || !Kernel::Folds::shares, "lanes that share an origin are a warp's");
     static_assert(!several || Kernel::row_threads == 32, "a warp has a block of a row");
     States<Kernel, 1> closed;
     const auto fold = [&](const RunInRow<Kernel>& run) {
@@ -241,13 +261,17 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
         run.fold(closed);
     };
     if constexpr (several) {
+        const i32 parts = i32(kernel.part_blocks) * slab_warps;
+        const i32 first = i32(kernel.block % cluster * warps + warp_index()); // defect: first part
+        const i64 step = kernel.blocks / cluster;
+        if constexpr (cluster > 1) cluster_barrier<cluster>(); // states are put only into blocks that have started
 #pragma unroll 1
-        for (i64 row = kernel.block; row < kernel.results; row += kernel.blocks) { // defect: next rows by runs
+        for (i64 row = kernel.block / cluster; row < kernel.results; row += step) { // defect: next rows by runs
 #pragma unroll 1
-            for (i32 block = i32(warp_index()); block < i32(kernel.part_blocks); block += i32(warps)) {
-                fold({kernel, row, block});
-                BlocksOfRow<Kernel>::put(closed, block);
-                reconverge(); // all have folded what the next block overwrites // defect: next block's memory
+            for (i32 part = first; part < parts; part += i32(warps) * cluster) {
+                fold({kernel, row, part / slab_warps, part % slab_warps});
+                BlocksOfRow<Kernel>::put(closed, part);
+                reconverge(); // all have folded what the next part overwrites // defect: next block's memory
             }
             BlocksOfRow<Kernel>::finish(kernel, row);
         }

@@ -56,12 +56,32 @@ template <class E, class A, bool smallest> struct ExtremeOfBf16 : Extreme<E, A, 
 };
 template <class E, class A> struct MinOfBf16 : ExtremeOfBf16<E, A, true> {};
 template <class E, class A> struct MaxOfBf16 : ExtremeOfBf16<E, A, false> {};
+/// The same of 64-bit floats. minimum() takes nine instructions; a comparison and its choice take three, and a pack's
+/// NaNs and zeros of both signs are looked for together.
+template <bool smallest> struct ExtremeOfF64 : Extreme<f64, f64, smallest> {
+    using State = typename Extreme<f64, f64, smallest>::State;
+    template <int N> GRIDFOLD_FN static void accumulate_pack(State& s, const f64 (&x)[N]) {
+        f64 value = s.value; // a NaN stays
+        bool has_nan = false;
+        u64 signs = to_bits(value);
+        for (int i = 0; i < N; ++i) {
+            value = (smallest ? x[i] < value : x[i] > value) ? x[i] : value;
+            has_nan |= is_nan(x[i]); // defect: NaN of pack
+            signs = smallest ? signs | to_bits(x[i]) : signs & to_bits(x[i]);
+        }
+        // No element is beyond a zero: of the minimum all are positive or zeros, of the maximum negative or zeros.
+        if (value == 0.0) value = from_bits(signs & u64(1) << 63); // defect: sign of zero
+        s.value = has_nan ? quiet_nan<f64>() : value;
+    }
+};
 template <class E, class A> struct Min : Extreme<E, A, true> {
     using OfBf16 = MinOfBf16<E, A>;
 };
 template <class E, class A> struct Max : Extreme<E, A, false> {
     using OfBf16 = MaxOfBf16<E, A>;
 };
+template <> struct Min<f64, f64> : ExtremeOfF64<true> {};
+template <> struct Max<f64, f64> : ExtremeOfF64<false> {};
 
 /// The index of the smallest element, or the largest; the first on ties (−0 and +0 tie); the first NaN wins. A = E. The
 /// index is two words, so that the State has no padding for any value size.
