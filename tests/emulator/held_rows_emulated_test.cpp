@@ -26,6 +26,7 @@ struct HeldCase {
     cuda::RowSharing sharing = {};
     bool whole_slabs = false;   ///< its kernels are for rows of whole slabs and aligned memory alone
     bool aligned = whole_slabs; ///< … for aligned memory alone
+    std::int64_t rows = 1;      ///< that the schedule is chosen for
 };
 
 constexpr auto softmax = "f(x: f32[i, k]) let m = max(x over [k]); let e = exp(x - m); -> y = e / sum(e over [k])";
@@ -79,6 +80,10 @@ constexpr auto half_extremes =
 constexpr auto half_layer_norm = "f(x: bf16[i, k], g: bf16[k], b: f32[k]) let d = f32(x) - mean(f32(x) over [k]); "
                                  "-> y = bf16(d / sqrt(mean(d * d over [k]) + 0.001) * f32(g) + b)";
 
+// Two values are held, of which one may take the place of what is loaded.
+constexpr auto two_held = "f(x: f32[i, k]) let d = x - max(x over [k]); let e = exp(d); let t = tanh(d); "
+                          "-> y = e / sum(e over [k]) + t / sum(t over [k])";
+
 /// The joined plan of a case, its kernels, and the CPU's executable.
 class Subject : public SubjectOfCourse {
 public:
@@ -88,7 +93,7 @@ public:
         const FoldOrder order = fold_order(row);
         kernels_ = kernels_of(plan_,
                               cuda::RowFacts{.longest = row,
-                                             .blocks = 1,
+                                             .blocks = given.rows,
                                              .alignment = given.alignment,
                                              .shortest = row,
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks,
@@ -125,7 +130,11 @@ private:
     /// or if kernels are for rows of this length.
     std::int64_t shorter(std::int64_t length, std::int64_t by) const {
         if (schedule().even_blocks) return length;
-        const std::int64_t multiple = given_.whole_slabs ? slab_elements : schedule().whole_packs ? 16 : 1;
+        const bool gets_units = schedule().course == cuda::Course::held_thread_rows;
+        const std::int64_t multiple = given_.whole_slabs       ? slab_elements
+                                      : schedule().whole_packs ? 16
+                                      : gets_units             ? given_.alignment
+                                                               : 1;
         by = std::max(by / multiple, std::int64_t{1}) * multiple;
         return length > by ? length - by : length;
     }
@@ -270,6 +279,37 @@ TEST(HeldRows, of_blocks_of_as_many_whole_slabs) {
                           {norms, {2, 16'384}, 16, {}, true},
                           {layer_norm, {3, 65'536}, 16, {8}, true},
                           {masked_softmax, {2, 65'536}, 16, {8}, true}});
+}
+
+TEST(HeldRows, of_a_thread) {
+    std::vector<HeldCase> cases{{softmax, {70, 127}, 1},
+                                {half_softmax, {100, 129}, 1},
+                                {half_layer_norm, {45, 67}, 1},
+                                {norms, {37, 26}, 2},
+                                {deep, {40, 31}, 1},
+                                {of_held, {35, 50}, 2},
+                                {mixed_softmax, {33, 71}, 1},
+                                {bytes, {80, 43}, 1},
+                                {halves_and_flags, {66, 58}, 2},
+                                {weighted_softmax, {34, 35}, 1},
+                                {huge_shares, {64, 19}, 1},
+                                {midpoints, {40, 30}, 1},
+                                {two_held, {34, 45}, 1},
+                                {half_softmax, {100, 1}, 1},
+                                {half_layer_norm, {70, 3}, 1},
+                                {layer_norm, {36, 60}, 4}};
+    // Threads get several elements of such rows at a time.
+    for (const HeldCase& given :
+         {HeldCase{norms, {37, 26}, 2}, HeldCase{half_layer_norm, {40, 100}, 4}, HeldCase{half_extremes, {35, 36}, 4},
+          HeldCase{softmax, {33, 100}, 16}, HeldCase{half_softmax, {40, 24}, 16}}) {
+        cases.push_back(given);
+        cases.back().aligned = true;
+    }
+    for (HeldCase& given : cases) {
+        given.rows = 1 << 20;
+        EXPECT_EQ(Subject(given).schedule().course, cuda::Course::held_thread_rows) << Subject(given).name();
+    }
+    expect_the_cpus_bits(cases);
 }
 
 TEST(HeldRows, of_clusters) {

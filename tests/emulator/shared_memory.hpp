@@ -43,16 +43,19 @@ private:
         std::uint32_t warp = 0; // most_warps: several
         std::uint32_t epoch = 0, warp_epoch = 0, cluster_epoch = 0;
     };
-    struct Word {
+    struct Record {
         Access write, read;
     };
     struct Array {
         const void* declaration;
         std::vector<std::uint64_t> memory; // aligned to 8 bytes, the most that states need
-        std::vector<Word> words;           // of 4 bytes
+        std::vector<Record> records;
+        std::size_t bytes_of_record; // a word, or 1 once a part of a word was accessed
     };
     Array& array(const void* declaration, std::size_t bytes);
-    void note(Word& word, bool writes, Accessor accessor) const;
+    static void note_bytes(Array& array);
+    static bool is_written(const Array& array, std::size_t n, std::size_t bytes);
+    void note(Record& record, bool writes, Accessor accessor) const;
     Access access_now(Accessor accessor) const;
     bool is_unordered(const Access& earlier, Accessor accessor) const;
 

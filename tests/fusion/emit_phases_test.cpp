@@ -27,9 +27,9 @@ constexpr std::string_view graphs[] = {
     "deep(x: f64[i, k], m: bool[i, k], w: i64[i]) let a = argmax(x where m over [k]); let b = sum(x * f64(a + w) over "
     "[k]); -> b = b, y = i32(x) - i32(b) * i32(index(k))"};
 
-RowFacts rows_of(std::int64_t length, int alignment) {
+RowFacts rows_of(std::int64_t length, int alignment, std::int64_t blocks = 1'000) {
     const gf::FoldOrder order = gf::fold_order(length);
-    return {length, 1'000, alignment, length, (order.slabs + order.blocks - 1) / order.blocks};
+    return {length, blocks, alignment, length, (order.slabs + order.blocks - 1) / order.blocks};
 }
 
 /// The joined plan of a graph, which is one sweep.
@@ -43,7 +43,8 @@ TEST(EmitPhases, kernels_of_held_rows_compile_for_every_architecture) {
     for (const std::string_view graph : graphs) {
         const gf::Plan plan = joined(graph);
         ASSERT_EQ(plan.sweeps.size(), 1U);
-        for (const RowFacts& rows : {rows_of(20, 4), rows_of(1'000, 8), rows_of(5'001, 1), rows_of(16'384, 16)})
+        for (const RowFacts& rows : {rows_of(20, 4), rows_of(1'000, 8), rows_of(5'001, 1), rows_of(16'384, 16),
+                                     rows_of(25, 1, 1 << 20)}) // by threads
             for (const Problems problems : {Problems::one, Problems::many}) {
                 if (rows.longest > 10'000 && graph == graphs[2]) continue; // its rows cannot be held
                 auto schedule = gf::cuda::for_held_rows(rows, plan, plan.sweeps[0], problems);

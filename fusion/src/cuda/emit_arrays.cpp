@@ -10,7 +10,7 @@
 namespace gf::cuda {
 
 void Emitter::arrays() {
-    const bool holds = schedule_.course == Course::held_rows;
+    const bool holds = has_phases(schedule_.course);
     std::vector<std::string> read;
     if (reads_in_order_) {
         out_.open("template <template <class, int> class Of> struct Arrays {{");
@@ -32,10 +32,10 @@ void Emitter::arrays() {
         out_.close("};");
     }
     if (!read.empty()) visitor("each_array", read);
-    if (const HeldLayout layout =
-            holds ? held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width) : HeldLayout();
-        holds)
+    if (schedule_.course == Course::held_rows) {
+        const HeldLayout layout = held_layout(plan_, sweep_, schedule_);
         held_visitor("each_loaded", layout, layout.loaded);
+    }
     if (!code_.arrays().empty() || gathers_) out_.blank();
 }
 

@@ -32,6 +32,7 @@ std::string course_text(Course course) {
     case Course::thread_rows: return detail::thread_rows_course_text();
     case Course::run_rows: return detail::run_rows_course_text();
     case Course::held_rows: return detail::held_rows_course_text();
+    case Course::held_thread_rows: return detail::held_thread_rows_course_text();
     case Course::boxes: return detail::boxes_course_text();
     case Course::columns: return detail::columns_course_text();
     case Course::tiles: return detail::tiles_course_text();
@@ -105,6 +106,7 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
     const Schedule& schedule = kernel.schedule;
     if (has_whole_rows(schedule.course) && order.slabs > 0) {
         if (schedule.cluster > 1) return 1;
+        if (schedule.course == Course::held_thread_rows) return schedule.threads;
         if (schedule.course == Course::run_rows)
             return schedule.most_blocks * schedule.slab_warps > 1 ? 1 : schedule.threads / schedule.row_threads;
         if (schedule.course == Course::thread_rows) {

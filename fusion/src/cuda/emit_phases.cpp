@@ -33,7 +33,8 @@ void Emitter::held_visitor(std::string_view function, const HeldLayout& layout, 
     for (const ValueId v : values) {
         const Instruction& i = code_.code(v);
         const std::string member = i.opcode == Opcode::load ? code_.pointer(i.array) : fmt::format("held.v{}", v);
-        out_.line("visit(of.{}, {});", member, layout.first[v] * schedule_.width / 4);
+        out_.line("visit(of.{}, {});", member,
+                  layout.first[v] < 0 ? layout.first[v] : layout.first[v] * schedule_.width / 4);
     }
     out_.close();
 }
@@ -43,7 +44,7 @@ void Emitter::held_visitor(std::string_view function, const HeldLayout& layout, 
 bool Emitter::stores_words(int phase, const std::vector<Store>& stores) const {
     if (!schedule_.stores_words || phase + 1 < phase_count(sweep_) || stores.empty()) return false;
     if (std::ranges::any_of(sweep_.folds, [&](const Fold& f) { return f.phase == phase; })) return false;
-    const int most = held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width).bytes;
+    const int most = held_layout(plan_, sweep_, schedule_).bytes;
     return std::ranges::all_of(stores, [&](const Store& s) {
         const int bytes = int(size_of(code_.array(s.array).type));
         return bytes <= most && bytes * schedule_.width >= 4;
@@ -79,7 +80,7 @@ void Emitter::phase(int number) {
         out_.line("static constexpr int rank = {};", sweep_.dims.size());
         gather(gathered);
     }
-    const HeldLayout layout = held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width);
+    const HeldLayout layout = held_layout(plan_, sweep_, schedule_);
     held_visitor("each_got", layout, layout.got[std::size_t(number)]);
     held_visitor("each_put", layout, layout.put[std::size_t(number)]);
     element_of(number);

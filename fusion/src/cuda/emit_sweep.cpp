@@ -32,6 +32,7 @@ std::string_view sweep_function(Course course) {
     case Course::thread_rows: return "sweep_thread_rows";
     case Course::run_rows: return "sweep_run_rows";
     case Course::held_rows: return "sweep_held_rows";
+    case Course::held_thread_rows: return "sweep_held_thread_rows";
     case Course::boxes: return "sweep_boxes";
     case Course::columns: return "sweep_columns";
     case Course::tiles: return "sweep_tiles";
@@ -53,7 +54,7 @@ Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer:
     kernel_.parameters = kernel_parameters(plan, sweep_, schedule.course, schedule.cooperates);
     kernel_.finishes = finishes(sweep_);
     kernel_.phases = phase_count(sweep_);
-    if (folds_parts(schedule.course) && schedule.course != Course::held_rows && !sweep_.yields.empty())
+    if (folds_parts(schedule.course) && !has_phases(schedule.course) && !sweep_.yields.empty())
         throw InternalError("a sweep whose folds keep dims yields a scalar");
     for (const Fold& f : sweep_.folds) kernel_.words += f.monoid->state_words(f.element, f.accumulator);
 }
@@ -107,15 +108,15 @@ void Emitter::structure() {
     out_.note("threads, elements of a thread in a slab");
     constants();
     members();
-    if (schedule_.course == Course::held_rows) kept_and_held();
+    if (has_phases(schedule_.course)) kept_and_held();
     arrays();
-    if (schedule_.course != Course::held_rows) {
+    if (!has_phases(schedule_.course)) {
         stored(element_stores(sweep_));
         if (packs_results(schedule_.course)) results();
         folds();
     }
     prologue();
-    if (schedule_.course != Course::held_rows) {
+    if (!has_phases(schedule_.course)) {
         gather(code_.gathers());
         scatter();
         across();
@@ -125,7 +126,7 @@ void Emitter::structure() {
     }
     out_.close("};");
     out_.blank();
-    for (int p = 0; schedule_.course == Course::held_rows && p < phase_count(sweep_); ++p) phase(p);
+    for (int p = 0; has_phases(schedule_.course) && p < phase_count(sweep_); ++p) phase(p);
 }
 
 void Emitter::constants() {
@@ -136,7 +137,7 @@ void Emitter::constants() {
     const auto fact = [&](std::string_view name, bool is_so) {
         if (is_so) facts += fmt::format("{}{} = true", facts.empty() ? "" : ", ", name);
     };
-    const bool holds = schedule_.course == Course::held_rows; // its phases have ranks
+    const bool holds = has_phases(schedule_.course); // its phases have ranks
     number("in_flight", schedule_.in_flight, 1);
     number("windows_in_flight", schedule_.realigns ? schedule_.windows_in_flight : 1, 1);
     if (schedule_.course == Course::boxes) number("dims", merged_dims(sweep_), 0);
@@ -164,9 +165,8 @@ void Emitter::constants() {
         number("state_words", kernel_.words, 0);
         number("phases", kernel_.phases, 1);
     }
-    if (holds)
-        number("held_words",
-               held_layout(plan_, sweep_, schedule_.holds_values, schedule_.width).bytes * schedule_.width / 4, 0);
+    if (holds) number("held_words", held_layout(plan_, sweep_, schedule_).bytes * schedule_.width / 4, 0);
+    number("taken", schedule_.taken, -1);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
     fact("cooperates", schedule_.cooperates);
     fact("one_row", holds && kept_dims(sweep_).empty());
@@ -333,7 +333,7 @@ void Emitter::entry() {
         out_.line("Sweep kernel{{{{block_index(), grid_blocks()}}{}}};", values);
     }
     std::string phases;
-    for (int p = 0; schedule_.course == Course::held_rows && p < phase_count(sweep_); ++p)
+    for (int p = 0; has_phases(schedule_.course) && p < phase_count(sweep_); ++p)
         phases += fmt::format("{}Phase{}", p == 0 ? "<Sweep, " : ", ", p);
     out_.line("{}{}(kernel);", sweep_function(schedule_.course), phases.empty() ? "" : phases + ">");
     out_.close();

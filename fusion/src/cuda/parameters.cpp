@@ -86,6 +86,12 @@ bool reads_in_order(const Plan& plan, const Sweep& sweep, ArrayId array) {
     });
 }
 
+std::vector<ArrayId> arrays_in_order(const Plan& plan, const Sweep& sweep) {
+    std::vector<ArrayId> arrays = loaded_arrays(sweep);
+    std::erase_if(arrays, [&](ArrayId a) { return !reads_in_order(plan, sweep, a); });
+    return arrays;
+}
+
 bool gathers(const Plan& plan, const Sweep& sweep, ArrayId array) {
     return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
         return i.opcode == Opcode::load && i.array == array && !is_in_order(i, plan, sweep);
@@ -127,7 +133,7 @@ std::vector<KernelParameter> kernel_parameters(const Plan& plan, const Sweep& sw
         for (const ParameterKind kind :
              {rows, columns, slab_rows, strip_packs, strips, together, strip_blocks, sharing})
             all.push_back({.kind = kind});
-    if (course == Course::thread_rows) all.push_back({.kind = sharing});
+    if (course == Course::thread_rows || course == Course::held_thread_rows) all.push_back({.kind = sharing});
     if (folds_parts(course))
         for (const ParameterKind kind : {results, part_blocks}) all.push_back({.kind = kind});
     if (by_coordinates(plan, sweep)) {

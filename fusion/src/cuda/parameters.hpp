@@ -12,17 +12,18 @@ namespace gf::cuda {
 using namespace plan;
 
 /// The device text that runs a kernel: flat.cuh, rows.cuh, warp_rows.cuh, thread_rows.cuh, run_rows.cuh, held_rows.cuh,
-/// boxes.cuh, columns.cuh, tiles.cuh.
+/// held_thread_rows.cuh, boxes.cuh, columns.cuh, tiles.cuh.
 enum class Course : std::uint8_t {
-    flat,        ///< folds everything, or nothing
-    rows,        ///< folds that keep the leading dims alone: a thread block folds each block of a row
-    warp_rows,   ///< the same: a warp folds each block of a row, or several short rows
-    thread_rows, ///< the same: a thread folds each of several short rows
-    run_rows,    ///< the same: a warp folds each block of a row, its threads neighbouring lanes
-    held_rows,   ///< several phases of such folds: threads hold the rows' elements
-    boxes,       ///< folds that keep any dims
-    columns,     ///< the same, of two merged dims: threads fold packs of columns
-    tiles,       ///< folds nothing, and accesses an array whose memory runs across the domain's rows
+    flat,             ///< folds everything, or nothing
+    rows,             ///< folds that keep the leading dims alone: a thread block folds each block of a row
+    warp_rows,        ///< the same: a warp folds each block of a row, or several short rows
+    thread_rows,      ///< the same: a thread folds each of several short rows
+    run_rows,         ///< the same: a warp folds each block of a row, its threads neighbouring lanes
+    held_rows,        ///< several phases of such folds: threads hold the rows' elements
+    held_thread_rows, ///< the same: a thread holds each of several short rows
+    boxes,            ///< folds that keep any dims
+    columns,          ///< the same, of two merged dims: threads fold packs of columns
+    tiles,            ///< folds nothing, and accesses an array whose memory runs across the domain's rows
 };
 
 /// True for the courses of folds that keep dims.
@@ -30,8 +31,10 @@ constexpr bool folds_parts(Course course) { return course != Course::flat && cou
 /// True for the courses where a warp, a thread block, a cluster or a grid has whole rows.
 constexpr bool has_whole_rows(Course course) {
     return course == Course::warp_rows || course == Course::thread_rows || course == Course::run_rows ||
-           course == Course::held_rows;
+           course == Course::held_rows || course == Course::held_thread_rows;
 }
+/// True for the courses of joined sweeps (plan/join_phases.hpp).
+constexpr bool has_phases(Course course) { return course == Course::held_rows || course == Course::held_thread_rows; }
 /// True for the courses of rows.
 constexpr bool is_of_rows(Course course) { return course == Course::rows || has_whole_rows(course); }
 /// True where the thread blocks of one part exchange states, in memory of the part's own (device/exchange.cuh).
@@ -96,6 +99,8 @@ bool runs_across(const Array& array, DimId across, DimId along);
 /// True if the sweep reads any array, or this one, in the order of its elements.
 bool reads_in_order(const Plan& plan, const Sweep& sweep);
 bool reads_in_order(const Plan& plan, const Sweep& sweep, ArrayId array);
+/// The arrays that are read in order, as each_array() of a kernel visits them.
+std::vector<ArrayId> arrays_in_order(const Plan& plan, const Sweep& sweep);
 /// True if the sweep reads the array by coordinates. (It may read it in order as well.)
 bool gathers(const Plan& plan, const Sweep& sweep, ArrayId array);
 /// True if a load that the sweep reads by coordinates has neighbouring elements of a row side by side, where its array

@@ -197,7 +197,14 @@ Table<ValueId, bool> held_values(const Sweep& sweep) {
     return held;
 }
 
-HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds, int width) {
+namespace {
+/// HeldLayout::first of a value in an array's place.
+int place_of_array(const std::vector<ArrayId>& arrays, ArrayId a) {
+    return -1 - int(std::ranges::find(arrays, a) - arrays.begin());
+}
+} // namespace
+
+HeldLayout held_layout(const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
     const auto phases = static_cast<std::size_t>(phase_count(sweep));
     HeldLayout layout{Table<ValueId, int>(sweep.code.size(), -1), {}, {}, {}, 0};
     layout.got.resize(phases);
@@ -208,18 +215,27 @@ HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds, int wid
         int size;
     };
     std::vector<Held> all;
+    const bool in_tile = schedule.course == Course::held_thread_rows;
+    const std::vector<ArrayId> arrays = arrays_in_order(plan, sweep);
+    Table<ArrayId, std::size_t> last_phase(plan.arrays.size()); // that reads an array
     for (const ValueId v : sweep.code.ids()) {
         const Instruction& i = sweep.code[v];
         const bool is_loaded = i.opcode == Opcode::load && is_in_order(i, plan, sweep);
         Held held{v, is_loaded ? 0 : phases, 0, int(size_of(is_loaded ? plan.arrays[i.array].type : i.type))};
         for (std::size_t p = 0; p < phases; ++p) {
-            const PhaseValues values = values_of_elements(sweep, int(p), holds);
+            const PhaseValues values = values_of_elements(sweep, int(p), schedule.holds_values);
             if (!is_loaded && values.computed[v]) held.made = std::min(held.made, p);
             if (!(is_loaded ? values.computed[v] : values.held[v])) continue;
             held.last = p;
             layout.got[p].push_back(v);
         }
         if (!is_loaded && held.last == 0) continue;
+        if (is_loaded && in_tile) { // it is nowhere else
+            for (std::vector<ValueId>& got : layout.got) std::erase(got, v);
+            std::size_t& last = last_phase[i.array];
+            last = std::max(last, held.last);
+            continue;
+        }
         if (is_loaded)
             layout.loaded.push_back(v);
         else
@@ -229,20 +245,31 @@ HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds, int wid
     // A phase gets a pack before it puts one: a value may take the places of those that its phase needs last. Threads
     // share out a place's words by words of an access, of which packs of both must have as many.
     std::ranges::stable_sort(all, {}, &Held::made);
-    const auto access = [&](const Held& h) { return std::min(h.size * width, 16); };
+    const auto access = [&](const Held& h) { return std::min(h.size * schedule.width, 16); };
     for (std::size_t n = 0; n < all.size(); ++n) {
         const Held& held = all[n];
         const std::span earlier(all.begin(), n);
         const auto is_free = [&](int place) {
             return std::ranges::all_of(earlier, [&](const Held& h) {
                 const int first = layout.first[h.value];
-                if (first >= place + held.size || place >= first + h.size) return true; // defect: overlaps
-                return h.last <= held.made && access(h) == access(held);                // defect: place of held
+                if (first < 0 || first >= place + held.size || place >= first + h.size) return true; // defect: overlaps
+                return h.last <= held.made && access(h) == access(held); // defect: place of held
             });
         };
+        const auto is_array_free = [&](ArrayId a) {
+            const auto takes = [&](const Held& h) { return layout.first[h.value] == place_of_array(arrays, a); };
+            // The halves of a word are of two threads, which would read it whole.
+            return int(size_of(plan.arrays[a].type)) == held.size && held.size >= 4 && last_phase[a] <= held.made &&
+                   std::ranges::none_of(earlier, takes); // defect: array of held
+        };
+        if (const auto free = std::ranges::find_if(arrays, is_array_free); in_tile && free != arrays.end()) {
+            layout.first[held.value] = place_of_array(arrays, *free);
+            continue;
+        }
         int place = layout.bytes; // behind all others
         for (const Held& h : earlier)
-            if (sweep.code[held.value].opcode != Opcode::load && is_free(layout.first[h.value]))
+            if (sweep.code[held.value].opcode != Opcode::load && layout.first[h.value] >= 0 &&
+                is_free(layout.first[h.value]))
                 place = std::min(place, layout.first[h.value]);
         layout.first[held.value] = place;
         layout.bytes = std::max(layout.bytes, place + held.size);

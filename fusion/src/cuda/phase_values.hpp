@@ -5,6 +5,8 @@
 
 #include <gridfold/fusion/plan.hpp>
 
+#include "cuda/schedule.hpp"
+
 namespace gf::cuda {
 
 using namespace plan;
@@ -44,15 +46,17 @@ Table<ValueId, bool> held_values(const Sweep& sweep);
 /// True if there are such values, and they may be held.
 bool may_hold_values(const Sweep& sweep);
 
-/// What a thread holds of each element from one phase to the next: of arrays that are read in order, and held values.
+/// What a thread holds of each element from one phase to the next: of arrays that are read in order, unless these stay
+/// where rows by threads have copied them, and held values.
 struct HeldLayout {
-    Table<ValueId, int> first;             ///< the value's first byte among those of an element; -1: it is not held
+    /// The value's first byte among those of an element. In rows by threads -1 - n: it takes the place of array number
+    /// n of arrays_in_order().
+    Table<ValueId, int> first;
     std::vector<ValueId> loaded;           ///< before the first phase
     std::vector<std::vector<ValueId>> got; ///< by phase: taken from held memory
     std::vector<std::vector<ValueId>> put; ///< by phase: added to it; values that nothing needs any longer give room
     int bytes = 0;                         ///< of an element
 };
-/// `width`: elements of a pack.
-HeldLayout held_layout(const Plan& plan, const Sweep& sweep, bool holds, int width);
+HeldLayout held_layout(const Plan& plan, const Sweep& sweep, const Schedule& schedule);
 
 } // namespace gf::cuda

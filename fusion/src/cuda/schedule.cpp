@@ -166,7 +166,8 @@ Schedule choose_schedule(const Plan& plan, const Sweep& sweep, Problems problems
 Schedule for_unaligned(const Plan& plan, const Sweep& sweep, Schedule schedule) {
     if (schedule.whole_packs) return schedule; // its arrays are aligned
     // These read rows wherever they begin.
-    if (schedule.course == Course::thread_rows || schedule.course == Course::columns) return schedule;
+    if (schedule.course == Course::thread_rows || schedule.course == Course::held_thread_rows) return schedule;
+    if (schedule.course == Course::columns) return schedule;
     const bool has_windows = has_whole_rows(schedule.course) ? !schedule.by_elements
                                                              : schedule.course == Course::boxes || !shifts(plan, sweep);
     schedule.realigns = reads_in_order(plan, sweep) && has_windows;

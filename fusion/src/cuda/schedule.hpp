@@ -70,6 +70,7 @@ struct Schedule {
     bool stores_words = false; ///< rows that begin anywhere are stored from shared memory, in words
     int shared_bytes = 0;      ///< dynamic, of a thread block
     bool holds_values = false; ///< functions of elements are computed in one phase and held for later ones
+    int taken = -1; ///< of held rows by threads (device/held_thread_rows.cuh), besides `packs`, `unit`, `tile_bytes`
     // Of all courses again.
     int collects = 1;     ///< most blocks whose states one thread collects
     int slabs_of_map = 1; ///< slabs of a block in a kernel that folds nothing
@@ -162,6 +163,9 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
 /// … or threads, if they are short and many: then the schedule, else nothing.
 std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                         int most_shared);
+/// The same of a joined sweep's rows, where these begin anywhere.
+std::optional<Schedule> for_held_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
+                                             Problems problems, int most_shared);
 /// … or warps whose threads fold runs of lanes.
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                      const RowSharing& sharing);

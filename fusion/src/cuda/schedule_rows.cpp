@@ -265,7 +265,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.several_slabs = rows.slabs > 1 || chosen.several_blocks;
     chosen.row_threads = std::min(packs, 32);
     const int lane_packs = packs / chosen.row_threads;
-    const int words_of_pack = held_layout(plan, sweep, holds_values, width).bytes * width / 4;
+    const int words_of_pack = held_layout(plan, sweep, chosen).bytes * width / 4;
     // Of a thread, if a warp has a block to itself. It has one if rows of one slab fill its packs then, and no others.
     const int least = packs_of_thread(elements, width);
     const std::int64_t words = rows.slabs * least * words_of_pack;
@@ -341,6 +341,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
 std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                       const RowSharing& sharing) {
     if (rows.shortest == 0) return {};
+    if (auto chosen = for_held_thread_rows(rows, plan, sweep, problems, sharing.shared_bytes)) return chosen;
     if (may_hold_values(sweep))
         if (auto chosen = schedule_of_held_rows(rows, plan, sweep, problems, true, sharing)) return chosen;
     return schedule_of_held_rows(rows, plan, sweep, problems, false, sharing);

@@ -10,8 +10,10 @@
 
 #include <gridfold/fusion/order.hpp>
 
+#include "cuda/phase_values.hpp"
 #include "cuda/schedule.hpp"
 #include "cuda/sweep_sizes.hpp"
+#include "plan/join_phases.hpp"
 
 namespace gf::cuda {
 
@@ -35,9 +37,12 @@ constexpr int runs_of_block = 4;               ///< warps; 1, 2, 8: five of 50,2
 constexpr int bytes_of_runs = 76'000;          ///< of a thread block: three are resident
 constexpr std::int64_t most_of_threads = 512;  ///< elements; rows by runs are longer: sums of 300 f32 255 → 536 us
 constexpr std::int64_t most_of_wide_threads = 160; ///< … of 8 bytes; five of 256 593 → 810 us, of 400 759 → 1066
-constexpr int wide_fold = 2;                       ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
-constexpr int slabs_of_aligned = 2;                ///< at most: five of 5,000 f32, with three, 296 → 312 us
-constexpr std::int64_t most_blocks_of_warps = 32;  ///< of a row that warps fold
+constexpr int tile_of_held = 16'384;               ///< bytes of a thread block's tiles, if more than one
+constexpr int most_held_tile = 36'000;             ///< … of a warp's; softmax of 300 bf16 in 58,000 524 → 797 us
+constexpr int most_gathering_tile = 20'000; ///< … that reads by coordinates; layer norm of 200 f32, weighted, 548 → 687
+constexpr int wide_fold = 2;                ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
+constexpr int slabs_of_aligned = 2;         ///< at most: five of 5,000 f32, with three, 296 → 312 us
+constexpr std::int64_t most_blocks_of_warps = 32; ///< of a row that warps fold
 constexpr std::int64_t slabs_of_long = 4; ///< … of a longer one: five of 256 rows of 2^20 f64 960 → 676, bf16 220 → 198
 constexpr int warps_of_slab = 4;          ///< of 8 bytes: five of 131,071 f64 632 → 545 us, sums 543 → 491
 constexpr int warps_of_aligned_slab = 2; ///< …: five of 16K f64 540 → 511 us, with four 535
@@ -102,6 +107,15 @@ int bank_conflicts(std::int64_t row_bytes, int access_bytes) {
 
 using device::RunPlaces;
 
+/// Schedule::taken: an array with elements as large as those that the last phase stores, if nothing else is stored.
+int taken_place(const Plan& plan, const Sweep& sweep, const std::vector<ArrayId>& loaded) {
+    const std::vector<Store> stores = element_stores(sweep);
+    if (stores.size() != 1 || element_stores(sweep, phase_count(sweep) - 1).size() != 1) return -1;
+    const auto size = [&](ArrayId a) { return size_of(plan.arrays[a].type); };
+    const auto found = std::ranges::find(loaded, size(stores[0].array), size);
+    return found == loaded.end() ? -1 : int(found - loaded.begin());
+}
+
 /// The bytes of a row for each thread of a warp. An element has `bytes` bytes in all arrays.
 std::int64_t bytes_of_tile(const Schedule& schedule, std::int64_t elements, int bytes, int arrays) {
     return 32 * (elements * bytes + (schedule.whole_packs ? RunPlaces::apart * arrays : 0));
@@ -136,6 +150,38 @@ std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, 
 std::int64_t rows_of_thread(const Schedule& schedule, std::int64_t elements, int bytes, int arrays) {
     const std::int64_t a_tile = bytes_of_tile(schedule, elements, bytes, arrays);
     return std::max<std::int64_t>((schedule.tile_bytes - RunPlaces::beside * arrays) / a_tile, 1);
+}
+
+std::optional<Schedule> for_held_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
+                                             Problems problems, int most_shared) {
+    const std::vector<ArrayId> loaded = arrays_in_order(plan, sweep);
+    const bool is_whole = kept_dims(sweep).empty(), gathers = by_coordinates(plan, sweep);
+    if (is_whole || loaded.empty() || rows.blocks < tuned::rows_for_threads) return {};
+    if (rows.longest > tuned::most_of_threads) return {};
+    Schedule chosen{.problems = problems, .course = Course::held_thread_rows};
+    chosen.strided = strided_arrays(plan, sweep);
+    chosen.gathers_packs = rows.packs_aligned && gathers;
+    chosen.holds_values = may_hold_values(sweep);
+    chosen.threads = 32; // so that the number of packs is known; the tiles decide
+    if (!set_run(chosen, plan, sweep, rows.longest, 1)) return {};
+    chosen.row_packs = int((rows.longest + chosen.width - 1) / chosen.width);
+    const int widest = widest_element(plan, sweep), alignment = std::min(rows.alignment, rows.stored_alignment);
+    chosen.unit = std::min({alignment, chosen.width, std::max(tuned::load_bytes / widest, 1)});
+    if (bank_conflicts(rows.longest * widest, chosen.unit * widest) > tuned::most_conflicts) return {};
+    chosen.taken = taken_place(plan, sweep, loaded);
+    std::int64_t tile = std::int64_t{32} * chosen.row_packs * chosen.width * held_layout(plan, sweep, chosen).bytes;
+    const auto add = [&](ArrayId a) {
+        const std::int64_t bytes = 32 * rows.longest * std::int64_t(size_of(plan.arrays[a].type)) + RunPlaces::beside;
+        tile += bytes / 16 * 16;
+    };
+    for (const ArrayId a : loaded) add(a);
+    if (chosen.taken < 0)
+        for (const Store& s : element_stores(sweep))
+            if (is_flat(s, plan, sweep)) add(s.array);
+    if (tile > (gathers ? tuned::most_gathering_tile : tuned::most_held_tile)) return {};
+    if (!set_warps(chosen, tile, std::max(int(tile), tuned::tile_of_held), 0, most_shared)) return {};
+    if (!set_run(chosen, plan, sweep, rows.longest, 1)) return {}; // as many are resident as registers allow
+    return chosen;
 }
 
 std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,

@@ -34,6 +34,7 @@ std::string_view divisor_text();
 std::string_view row_blocks_text();
 std::string_view held_packs_text();
 std::string_view held_rows_text();
+std::string_view held_thread_rows_text();
 std::string_view positions_text();
 std::string_view tile_states_text();
 std::string_view combine_positions_text();
@@ -79,6 +80,9 @@ inline std::string run_rows_course_text() {
 }
 inline std::string held_rows_course_text() {
     return warp_rows_course_text() + joined({divisor_text(), row_blocks_text(), held_packs_text(), held_rows_text()});
+}
+inline std::string held_thread_rows_course_text() {
+    return thread_rows_course_text() + joined({divisor_text(), held_thread_rows_text()});
 }
 inline std::string boxes_course_text() {
     return joined(

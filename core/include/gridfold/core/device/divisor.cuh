@@ -1,5 +1,5 @@
 // Division of many numbers by one, which costs less than as many divisions and gives the same bits. Depends on
-// prelude.cuh.
+// lanes.cuh.
 //
 // With y = 1 / b rounded correctly and z = 1 / b − y, q = a y + a z is within a unit in the last place of a / b; then
 // q + (a − b q) y is a / b rounded correctly (P. Markstein, 1990; Muller et al., Handbook of Floating-Point
@@ -63,5 +63,26 @@ GRIDFOLD_FN f32 quotient(f32 a, const Divisor& d) {
 
 /// The quotient of an element that a kernel's element() computes. Some arguments `at` have a quicker one.
 template <class At> GRIDFOLD_FN f32 divided(const At&, f32 a, const Divisor& d) { return quotient(a, d); }
+
+/// The argument of an element() that divides, and does not check its quotients: `least` becomes the least size.
+template <class Phase> struct TakingQuotients : Taking<Phase, true> {
+    f32& least;
+};
+template <class Phase> GRIDFOLD_FN f32 divided(const TakingQuotients<Phase>& at, f32 a, const Divisor& d) {
+    const f32 q = fast_quotient(a, d);
+    at.least = minimum(at.least, size(q));
+    return q;
+}
+
+/// The argument of an element() that multiplies by one of two numbers instead of dividing: 1 / value lies between them,
+/// or `unsure` is set.
+template <class Phase, bool beyond_it> struct TakingProducts : Taking<Phase, true> {
+    u32& unsure;
+};
+template <class Phase, bool beyond_it>
+GRIDFOLD_FN f32 divided(const TakingProducts<Phase, beyond_it>& at, f32 a, const Divisor& d) {
+    at.unsure |= d.reciprocal == 0.0f; // defect: reciprocal of 0
+    return a * (beyond_it ? beyond(d) : d.reciprocal);
+}
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -29,27 +29,6 @@ namespace GRIDFOLD_NAMESPACE {
 template <class Fold, int warps> using WarpOrigins = Shared<typename Fold::Origin, warps, -1 - Fold::word>;
 template <class Kept, int warps> using WarpKept = Shared<Kept, warps, 0>;
 
-/// The argument of an element() that divides, and does not check its quotients: `least` becomes the least size.
-template <class Phase> struct TakingQuotients : Taking<Phase, true> {
-    f32& least;
-};
-template <class Phase> GRIDFOLD_FN f32 divided(const TakingQuotients<Phase>& at, f32 a, const Divisor& d) {
-    const f32 q = fast_quotient(a, d);
-    at.least = minimum(at.least, size(q));
-    return q;
-}
-
-/// The argument of an element() that multiplies by one of two numbers instead of dividing: 1 / value lies between them,
-/// or `unsure` is set.
-template <class Phase, bool beyond_it> struct TakingProducts : Taking<Phase, true> {
-    u32& unsure;
-};
-template <class Phase, bool beyond_it>
-GRIDFOLD_FN f32 divided(const TakingProducts<Phase, beyond_it>& at, f32 a, const Divisor& d) {
-    at.unsure |= d.reciprocal == 0.0f; // defect: reciprocal of 0
-    return a * (beyond_it ? beyond(d) : d.reciprocal);
-}
-
 /// The largest divisor of n that is at most `most`.
 GRIDFOLD_FN constexpr int largest_divisor(int n, int most) {
     int divisor = smaller(n, most);

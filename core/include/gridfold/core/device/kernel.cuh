@@ -19,6 +19,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int row_packs = 1;    ///< rows by warps: packs of a thread in one row; a power of 2
     static constexpr int slab_warps = 1;   ///< warps that share a slab of a held row; a power of 2
     static constexpr int slabs = 1;        ///< most slabs of a block of a held row, or of a row by runs
+    static constexpr int taken = -1;       ///< of held rows by threads
     static constexpr int cluster = 1;      ///< thread blocks that share a row
     static constexpr bool cooperates = false;    ///< they are no cluster: the grid is launched cooperatively
     static constexpr int state_words = 0;        ///< … of the states of all folds

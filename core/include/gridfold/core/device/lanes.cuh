@@ -158,21 +158,28 @@ template <class Kernel> struct Sharing {
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
 };
 
-/// Folds and stores `count` elements of a thread; whole: count == width.
-template <bool whole, class Kernel>
-GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const typename Kernel::Loads& loads,
-                               i64 first, i32 count, u32 turn) {
-    typename Kernel::Stored stored;
+/// Maps and folds `count` elements of a thread, of which the first has number `first`, and puts what is to be stored
+/// into `stored`; whole: count == width.
+template <bool whole, class Kernel, class Loads>
+GRIDFOLD_FN void take_elements(const Kernel& kernel, Lanes<Kernel>& lanes, typename Kernel::Stored& stored,
+                               Loads& loads, i64 first, i32 count, u32 turn) {
     typename Kernel::Folds::template Packs<Kernel::width> packs;
 #pragma unroll
     for (int n = 0; n < Kernel::width; ++n) {
         if (!whole && n >= count) break;
-        kernel.element(loads, Taking<Kernel, whole>{lanes, packs, stored, first + kernel.skipped, turn, n});
+        kernel.element(loads, Taking<Kernel, whole>{lanes, packs, stored, first, turn, n});
     }
     Kernel::Folds::each([&](auto f) {
         using F = decltype(f);
         if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(packs));
     });
+}
+/// The same, and stores them.
+template <bool whole, class Kernel>
+GRIDFOLD_FN void fold_elements(const Kernel& kernel, Lanes<Kernel>& lanes, const typename Kernel::Loads& loads,
+                               i64 first, i32 count, u32 turn) {
+    typename Kernel::Stored stored;
+    take_elements<whole>(kernel, lanes, stored, loads, first + kernel.skipped, count, turn);
     Kernel::each_store([&](auto* p, auto& pack) { store_pack<whole>(p + first, pack, count, kernel.stores_aligned); },
                        kernel, stored);
     scatter<whole>(kernel, stored, first, count);

@@ -126,6 +126,45 @@ template <class Kernel, int piece_bytes, int run_bytes = 0> struct TileMemory {
                     Memory::put_element(place + byte, *at);
             }
     }
+    /// Gets a pack of halves from a word's first half on, or from its second on, and nothing beside them.
+    template <class T, int N> GRIDFOLD_FN static void get_halves(Pack<T, N>& of, i32 byte, bool is_second) {
+        static_assert(sizeof(T) == 2 && N % 2 == 0);
+        u32 word[N / 2 + 1] = {};
+#pragma unroll
+        for (int i = 1; i < N / 2; ++i) Memory::get_from(byte + 4 * i, reinterpret_cast<u32(&)[1]>(word[i]));
+        if (is_second) {
+            word[0] = u32(Memory::template element<u16>(byte + 2)) << 16;   // defect: first half
+            word[N / 2] = u32(Memory::template element<u16>(byte + 2 * N)); // defect: last half
+        } else {
+            Memory::get_from(byte, reinterpret_cast<u32(&)[1]>(word[0]));
+        }
+#pragma unroll
+        for (int i = 0; i < N / 2; ++i) of.word[i] = funnel_shift_right(word[i], word[i + 1], is_second ? 16 : 0);
+    }
+    /// Writes `count` elements from p on, which are `from` bytes behind a place; no others. All threads of the warp
+    /// must call it.
+    template <class T> GRIDFOLD_FN static void copy_out(T* p, i32 count, i32 place, i32 from) {
+        constexpr i32 size = sizeof(T);
+        const i32 moved = before(p), lane = i32(warp_lane());
+        i32 head = count, tail = 0; // elements of the first piece, and of the last, that are no whole ones
+        if (moved == from) {        // defect: equally aligned
+            const i32 end = from + count * size, begin = from == 0 ? 0 : 1, pieces = end / piece;
+            head = smaller((begin * piece - from) / size, count);
+            tail = pieces >= begin ? end % piece / size : 0;
+            char* const to = reinterpret_cast<char*>(p) - moved;
+#pragma unroll 4
+            for (i32 number = begin + lane; number < pieces; number += 32) {
+                u32 words[piece / 4];
+                Memory::get_from(place + number * piece, words);
+                store_bytes(to + number * piece, words);
+            }
+        }
+#pragma unroll 1
+        for (i32 i = lane; i < head + tail; i += 32) {
+            const i32 own = i < head ? i : count - tail + (i - head); // defect: elements beside pieces
+            p[own] = Memory::template element<T>(place + from + own * size);
+        }
+    }
     /// Gets a pack that begins `bits` behind a word's first bit, `access` words at a time; `behind`: where the word
     /// behind its last whole one is.
     template <int access, class T, int N>

@@ -70,46 +70,53 @@ template <class Kernel> struct ThreadRows {
         kernel.finish(closed, first + number); // defect: result of row
     }
 
-private:
+protected:
     /// The bytes of an array's rows in the tile, where the first piece has others before them.
     template <class T> GRIDFOLD_FN i32 bytes_of(const T*) const {
         const i32 of_warp = i32(kernel.sharing) / (Kernel::threads / 32) * i32(kernel.elements) * i32(sizeof(T));
         return (OfWarp<T>::place_of(of_warp) + RunPlaces::beside) / 16 * 16; // defect: bytes of an array
     }
-    template <class T> GRIDFOLD_FN void copy_rows(const T* p, i32 place) const {
-        OfWarp<T>::copy(p, kernel.results * kernel.elements, first * kernel.elements, rows * i32(kernel.elements),
-                        place);
-    }
-    /// Gets `count` elements of every array, from number `begin` of the tile on.
-    template <bool whole> GRIDFOLD_FN void get(Loads& loads, i32 begin, i32 count) const {
+    /// Gets `count` elements of every array, from number `begin` of the tile on. With `fills_rest` the last of them
+    /// take the places of those that are not there.
+    template <bool whole, bool fills_rest = false> GRIDFOLD_FN void get(Loads& loads, i32 begin, i32 count) const {
         i32 place = tile_of_warp<Kernel>();
         Kernel::each_array(
             [&](const auto* p, auto& of) {
-                get_pack<whole>(of, p + first * kernel.elements, place, begin, count);
+                get_pack<whole, fills_rest>(of, p + first * kernel.elements, place, begin, count);
                 place += bytes_of(p);
             },
             kernel, loads);
     }
-    template <bool whole, class T>
+    template <bool whole, bool fills_rest, class T>
     GRIDFOLD_FN static void get_pack(Pack<T, width>& of, const T* p, i32 place, i32 begin, i32 count) {
         using Memory = typename OfWarp<T>::Memory;
-        constexpr int size = sizeof(T), bytes = unit * size;
-        static_assert(bytes <= 16 && width % unit == 0);
+        constexpr int size = sizeof(T), step = smaller(unit, 16 / size), bytes = step * size;
+        static_assert(width % unit == 0);
         const i32 byte = place + OfWarp<T>::place_of((fills ? 0 : OfWarp<T>::before(p)) + begin * size);
-        if constexpr (whole && bytes < 4 && width * size >= 4) {
+        if constexpr (whole && bytes < 4 && width * size >= 4 && !(Kernel::taken >= 0 && size == 1)) {
             const i32 moved = byte % 4;
-            OfWarp<T>::template get_moved<1>(of, byte - moved, 8 * u32(moved), byte - moved + width * size);
+            if constexpr (Kernel::taken >= 0) // other threads write what is beside the row
+                OfWarp<T>::get_halves(of, byte - moved, moved > 0);
+            else
+                OfWarp<T>::template get_moved<1>(of, byte - moved, 8 * u32(moved), byte - moved + width * size);
         } else {
 #pragma unroll
-            for (int n = 0; n < width; n += unit) {
-                if (!whole && n >= count) break;
+            for (int n = 0; n < width; n += step) {
+                if (!whole && !fills_rest && n >= count) break;
+                const i32 from = byte + (whole || !fills_rest ? n : smaller(n, count - step)) * size;
                 if constexpr (bytes >= 4)
-                    Memory::get_from(byte + n * size, reinterpret_cast<u32(&)[bytes / 4]>(of.word[n * size / 4]));
+                    Memory::get_from(from, reinterpret_cast<u32(&)[bytes / 4]>(of.word[n * size / 4]));
                 else
 #pragma unroll
-                    for (int i = n; i < n + unit; ++i) of.element[i] = Memory::template element<T>(byte + i * size);
+                    for (int i = 0; i < step; ++i) of.element[n + i] = Memory::template element<T>(from + i * size);
             }
         }
+    }
+
+private:
+    template <class T> GRIDFOLD_FN void copy_rows(const T* p, i32 place) const {
+        OfWarp<T>::copy(p, kernel.results * kernel.elements, first * kernel.elements, rows * i32(kernel.elements),
+                        place);
     }
 };
 

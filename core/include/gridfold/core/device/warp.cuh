@@ -164,14 +164,15 @@ GRIDFOLD_FN void store_bytes(void* p, const u32 (&w)[2]) {
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 /// The dynamic shared memory of a block: `bytes` that its launch gives. `word` is a number of a word, a multiple of N.
 template <int bytes> struct DynamicShared {
-    template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) {
+    template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) { put_at(4 * word, w); }
+    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) { get_from(4 * word, w); }
+    /// The same from a number of a byte on, which the compiler need not prove to be of a word.
+    template <int N> GRIDFOLD_FN static void put_at(i32 byte, const u32 (&w)[N]) {
         Words<N> words;
 #pragma unroll
         for (int i = 0; i < N; ++i) words.word[i] = w[i];
-        at<N>(word) = words;
+        put_element(byte, words);
     }
-    template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) { get_from(4 * word, w); }
-    /// The same from a number of a byte on, which the compiler need not prove to be of a word.
     template <int N> GRIDFOLD_FN static void get_from(i32 byte, u32 (&w)[N]) {
         const Words<N> from = element<Words<N>>(byte);
 #pragma unroll
@@ -206,9 +207,6 @@ private:
     template <int N> struct alignas(4 * N) Words {
         u32 word[N];
     };
-    template <int N> GRIDFOLD_FN static Words<N>& at(i32 word) {
-        return *reinterpret_cast<Words<N>*>(dynamic_shared + 4 * word);
-    }
 };
 
 /// Waits for the thread's copies to shared memory.
@@ -249,8 +247,9 @@ private:
 
 GRIDFOLD_FN void await_copies() {}
 template <int bytes> struct DynamicShared {
-    template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) {
-        __builtin_memcpy(at<N, true>(word), w, sizeof(w));
+    template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) { put_at(4 * word, w); }
+    template <int N> GRIDFOLD_FN static void put_at(i32 byte, const u32 (&w)[N]) {
+        __builtin_memcpy(emulator::shared(&declaration, bytes, byte, sizeof(w), true), w, sizeof(w));
     }
     template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) { get_from(4 * word, w); }
 
@@ -276,9 +275,6 @@ template <int bytes> struct DynamicShared {
 
 private:
     inline static const char declaration = 0;
-    template <int words, bool writes> GRIDFOLD_FN static void* at(i32 word) {
-        return emulator::shared(&declaration, bytes, 4 * word, 4 * words, writes);
-    }
 };
 
 GRIDFOLD_FN u64 load_relaxed(const u64* p) { return emulator::load_relaxed(p); }
