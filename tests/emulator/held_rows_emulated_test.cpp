@@ -84,6 +84,9 @@ constexpr auto half_layer_norm = "f(x: bf16[i, k], g: bf16[k], b: f32[k]) let d 
 constexpr auto two_held = "f(x: f32[i, k]) let d = x - max(x over [k]); let e = exp(d); let t = tanh(d); "
                           "-> y = e / sum(e over [k]) + t / sum(t over [k])";
 
+// What is held is narrower than a word.
+constexpr auto narrow_held = "f(x: u8[i, k]) let p = pow(x, u8(3)); let m = max(p over [k]); -> y = m - p";
+
 /// The joined plan of a case, its kernels, and the CPU's executable.
 class Subject : public SubjectOfCourse {
 public:
@@ -294,6 +297,9 @@ TEST(HeldRows, of_a_thread) {
                                 {weighted_softmax, {34, 35}, 1},
                                 {huge_shares, {64, 19}, 1},
                                 {midpoints, {40, 30}, 1},
+                                {narrow_held, {70, 1}, 1},
+                                {narrow_held, {70, 2}, 1},
+                                {narrow_held, {40, 23}, 1},
                                 {two_held, {34, 45}, 1},
                                 {half_softmax, {100, 1}, 1},
                                 {half_layer_norm, {70, 3}, 1},

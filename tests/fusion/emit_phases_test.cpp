@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -57,6 +58,26 @@ TEST(EmitPhases, kernels_of_held_rows_compile_for_every_architecture) {
                         << graph << " of " << rows.longest << " for " << target;
                 }
             }
+    }
+}
+
+TEST(EmitPhases, short_rows_of_as_many_packs_have_one_kernel) {
+    const gf::Plan plan = joined(graphs[0]);
+    const auto of = [&](std::int64_t length) {
+        return gf::cuda::for_held_rows(rows_of(length, 1, 1 << 20), plan, plan.sweeps[0], Problems::one);
+    };
+    EXPECT_EQ(of(113)->course, gf::cuda::Course::held_thread_rows);
+    EXPECT_EQ(of(113), of(127));
+    EXPECT_NE(of(127), of(129));
+}
+
+// Neighbouring threads would read elements that lie a row apart.
+TEST(EmitPhases, threads_hold_no_rows_whose_elements_are_gathered) {
+    for (const auto& [bias, held] : {std::pair("k, i", false), std::pair("k", true), std::pair("i", true)}) {
+        const gf::Plan plan =
+            joined(std::string("f(x: f32[i, k], u: f32[") + bias + "]) let z = x + u; -> y = z - max(z over [k])");
+        const auto chosen = gf::cuda::for_held_rows(rows_of(25, 1, 1 << 20), plan, plan.sweeps[0], Problems::one);
+        EXPECT_EQ(chosen->course == gf::cuda::Course::held_thread_rows, held) << bias;
     }
 }
 

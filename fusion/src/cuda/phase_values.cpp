@@ -206,7 +206,7 @@ int place_of_array(const std::vector<ArrayId>& arrays, ArrayId a) {
 
 HeldLayout held_layout(const Plan& plan, const Sweep& sweep, const Schedule& schedule) {
     const auto phases = static_cast<std::size_t>(phase_count(sweep));
-    HeldLayout layout{Table<ValueId, int>(sweep.code.size(), -1), {}, {}, {}, 0};
+    HeldLayout layout{Table<ValueId, int>(sweep.code.size(), HeldLayout::nowhere), {}, {}, {}, 0};
     layout.got.resize(phases);
     layout.put.resize(phases);
     struct Held {

@@ -1,6 +1,7 @@
 // The values that each phase of a joined sweep computes, and those that it takes from earlier phases.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include <gridfold/fusion/plan.hpp>
@@ -49,8 +50,9 @@ bool may_hold_values(const Sweep& sweep);
 /// What a thread holds of each element from one phase to the next: of arrays that are read in order, unless these stay
 /// where rows by threads have copied them, and held values.
 struct HeldLayout {
-    /// The value's first byte among those of an element. In rows by threads -1 - n: it takes the place of array number
-    /// n of arrays_in_order().
+    static constexpr int nowhere = std::numeric_limits<int>::min();
+    /// The value's first byte among those of an element; nowhere: it is not held. In rows by threads -1 - n: it takes
+    /// the place of array number n of arrays_in_order().
     Table<ValueId, int> first;
     std::vector<ValueId> loaded;           ///< before the first phase
     std::vector<std::vector<ValueId>> got; ///< by phase: taken from held memory

@@ -163,7 +163,7 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
 /// … or threads, if they are short and many: then the schedule, else nothing.
 std::optional<Schedule> for_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                         int most_shared);
-/// The same of a joined sweep's rows, where these begin anywhere.
+/// The same of a joined sweep's rows, where 32 of them fit a tile, and threads access different banks.
 std::optional<Schedule> for_held_thread_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
                                              Problems problems, int most_shared);
 /// … or warps whose threads fold runs of lanes.

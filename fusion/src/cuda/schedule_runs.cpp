@@ -42,7 +42,7 @@ constexpr int most_held_tile = 36'000;             ///< … of a warp's; softmax
 constexpr int most_gathering_tile = 20'000; ///< … that reads by coordinates; layer norm of 200 f32, weighted, 548 → 687
 constexpr int wide_fold = 2;                ///< more words: five of 16K bf16 209 → 140, sums 118 → 127
 constexpr int slabs_of_aligned = 2;         ///< at most: five of 5,000 f32, with three, 296 → 312 us
-constexpr std::int64_t most_blocks_of_warps = 32; ///< of a row that warps fold
+constexpr std::int64_t most_blocks_of_warps = 32; ///< of a row in the course of rows by warps
 constexpr std::int64_t slabs_of_long = 4; ///< … of a longer one: five of 256 rows of 2^20 f64 960 → 676, bf16 220 → 198
 constexpr int warps_of_slab = 4;          ///< of 8 bytes: five of 131,071 f64 632 → 545 us, sums 543 → 491
 constexpr int warps_of_aligned_slab = 2; ///< …: five of 16K f64 540 → 511 us, with four 535
@@ -107,6 +107,25 @@ int bank_conflicts(std::int64_t row_bytes, int access_bytes) {
 
 using device::RunPlaces;
 
+/// True if it gathers elements of rows: neighbouring threads would read a row apart.
+bool gathers_rows(const Plan& plan, const Sweep& sweep) {
+    return std::ranges::any_of(sweep.code, [&](const Instruction& i) {
+        if (i.opcode != Opcode::load || is_in_order(i, plan, sweep)) return false;
+        const auto& dims = plan.arrays[i.array].dims;
+        const auto has = [&](DimId d) { return std::ranges::find(dims, d) != dims.end(); };
+        return has(sweep.dims.back()) && std::ranges::any_of(dims_of(sweep, kept_dims(sweep)), has);
+    });
+}
+
+/// The bytes of the narrowest value that is held, at most 4.
+int narrowest_held(const Sweep& sweep) {
+    const Table<ValueId, bool> held = held_values(sweep);
+    int bytes = 4;
+    for (const ValueId v : sweep.code.ids())
+        if (held[v]) bytes = std::min(bytes, int(size_of(sweep.code[v].type)));
+    return bytes;
+}
+
 /// Schedule::taken: an array with elements as large as those that the last phase stores, if nothing else is stored.
 int taken_place(const Plan& plan, const Sweep& sweep, const std::vector<ArrayId>& loaded) {
     const std::vector<Store> stores = element_stores(sweep);
@@ -158,29 +177,31 @@ std::optional<Schedule> for_held_thread_rows(const RowFacts& rows, const Plan& p
     const bool is_whole = kept_dims(sweep).empty(), gathers = by_coordinates(plan, sweep);
     if (is_whole || loaded.empty() || rows.blocks < tuned::rows_for_threads) return {};
     if (rows.longest > tuned::most_of_threads) return {};
+    if (gathers_rows(plan, sweep)) return {};
     Schedule chosen{.problems = problems, .course = Course::held_thread_rows};
     chosen.strided = strided_arrays(plan, sweep);
     chosen.gathers_packs = rows.packs_aligned && gathers;
     chosen.holds_values = may_hold_values(sweep);
     chosen.threads = 32; // so that the number of packs is known; the tiles decide
-    if (!set_run(chosen, plan, sweep, rows.longest, 1)) return {};
+    const int least = chosen.holds_values ? 4 / narrowest_held(sweep) : 1; // packs of held values are whole words
+    if (!set_run(chosen, plan, sweep, rows.longest, least)) return {};
     chosen.row_packs = int((rows.longest + chosen.width - 1) / chosen.width);
     const int widest = widest_element(plan, sweep), alignment = std::min(rows.alignment, rows.stored_alignment);
     chosen.unit = std::min({alignment, chosen.width, std::max(tuned::load_bytes / widest, 1)});
     if (bank_conflicts(rows.longest * widest, chosen.unit * widest) > tuned::most_conflicts) return {};
     chosen.taken = taken_place(plan, sweep, loaded);
-    std::int64_t tile = std::int64_t{32} * chosen.row_packs * chosen.width * held_layout(plan, sweep, chosen).bytes;
+    // Of whole packs, so that rows of other lengths with as many have the same kernel.
+    const std::int64_t elements = std::int64_t{32} * chosen.row_packs * chosen.width;
+    std::int64_t tile = elements * held_layout(plan, sweep, chosen).bytes;
     const auto add = [&](ArrayId a) {
-        const std::int64_t bytes = 32 * rows.longest * std::int64_t(size_of(plan.arrays[a].type)) + RunPlaces::beside;
-        tile += bytes / 16 * 16;
+        tile += (elements * std::int64_t(size_of(plan.arrays[a].type)) + RunPlaces::beside) / 16 * 16;
     };
     for (const ArrayId a : loaded) add(a);
     if (chosen.taken < 0)
-        for (const Store& s : element_stores(sweep))
-            if (is_flat(s, plan, sweep)) add(s.array);
+        for (const Store& s : element_stores(sweep)) add(s.array);
     if (tile > (gathers ? tuned::most_gathering_tile : tuned::most_held_tile)) return {};
     if (!set_warps(chosen, tile, std::max(int(tile), tuned::tile_of_held), 0, most_shared)) return {};
-    if (!set_run(chosen, plan, sweep, rows.longest, 1)) return {}; // as many are resident as registers allow
+    if (!set_run(chosen, plan, sweep, rows.longest, least)) return {}; // as many are resident as registers allow
     return chosen;
 }
 
@@ -190,7 +211,7 @@ std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, con
     if (!only_folds_in_order(plan, sweep) || rows.longest <= most_of_threads(widest)) return {};
     const FoldOrder longest = fold_order(rows.longest);
     const bool is_aligned = rows.alignment * widest >= tuned::load_bytes;
-    // Warps fold none that have so many blocks; a thread block for each of them would have little to fold.
+    // Rows by warps (warp_rows.cuh) have fewer blocks; a thread block for each would have little to fold.
     const bool is_long = longest.blocks > tuned::most_blocks_of_warps && rows.slabs <= tuned::slabs_of_long &&
                          (is_wide(sweep) || widest < 4);
     if (is_aligned) {

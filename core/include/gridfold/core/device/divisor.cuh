@@ -85,4 +85,37 @@ GRIDFOLD_FN f32 divided(const TakingProducts<Phase, beyond_it>& at, f32 a, const
     return a * (beyond_it ? beyond(d) : d.reciprocal);
 }
 
+/// Maps a pack with two products for each quotient, one on each side of it; puts what one of them leads to into
+/// `stored`. Not 0 if the stored bits differ, or may not be the quotient's. Rounding is monotonic: if both products
+/// lead to the same bits, so does the quotient between them.
+template <class Phase, class Loads>
+GRIDFOLD_FN u32 differing_products(const Phase& phase, Loads& loads, typename Phase::Stored& stored, i64 first,
+                                   u32 turn) {
+    Lanes<Phase> none;
+    typename Phase::Folds::template Packs<Phase::width> no_pack;
+    typename Phase::Stored others;
+    u32 differing = 0;
+#pragma unroll
+    for (int n = 0; n < Phase::width; ++n) {
+        const Taking<Phase, true> at{none, no_pack, stored, first, turn, n},
+            other{none, no_pack, others, first, turn, n};
+        phase.element(loads, TakingProducts<Phase, false>{at, differing});
+        phase.element(loads, TakingProducts<Phase, true>{other, differing});
+    }
+    Phase::each_store([&](auto*, auto& of, auto& other) { differing |= differing_bits(of, other); }, phase, stored,
+                      others);
+    return differing;
+}
+/// Maps a pack with fast quotients, and puts what they lead to into `stored`; the least of their sizes.
+template <class Phase, class Loads>
+GRIDFOLD_FN f32 least_quotient(const Phase& phase, Loads& loads, typename Phase::Stored& stored, i64 first, u32 turn) {
+    Lanes<Phase> none;
+    typename Phase::Folds::template Packs<Phase::width> no_pack;
+    f32 least = infinity<f32>();
+#pragma unroll
+    for (int n = 0; n < Phase::width; ++n)
+        phase.element(loads, TakingQuotients<Phase>{{none, no_pack, stored, first, turn, n}, least});
+    return least;
+}
+
 } // namespace GRIDFOLD_NAMESPACE

@@ -119,7 +119,6 @@ private:
     template <class Phase, class Place, class Source>
     GRIDFOLD_FN void map_batch(const Place& place, const Source& source, int begin, i32 from, i32 turn) const {
         constexpr int width = Kernel::width;
-        typename Phase::Folds::template Packs<width> no_pack;
         typename Phase::Stored stored[mapped];
         Lanes<Phase> none;
         const i64 own = place.batch_element(begin, from);
@@ -137,33 +136,18 @@ private:
         };
         bool sure = true; // of the quotients
         if constexpr (Phase::rounds_quotients && exact_quotients) {
-            // Rounding is monotonic: if both products lead to the same stored bits, so does the quotient between them.
             u32 differing = 0;
             each_pack([&](int u) {
-                u32 of_pack = 0;
-                const i64 first = from + place.index(begin + u);
-                typename Phase::Stored others;
-#pragma unroll
-                for (int n = 0; n < width; ++n) {
-                    const Taking<Phase, true> at{none, no_pack, stored[u], first, u32(turn), n},
-                        other{none, no_pack, others, first, u32(turn), n};
-                    place.kernel.element(loads[u], TakingProducts<Phase, false>{at, of_pack});
-                    place.kernel.element(loads[u], TakingProducts<Phase, true>{other, of_pack});
-                }
-                Phase::each_store([&](auto*, auto& of, auto& other) { of_pack |= differing_bits(of, other); },
-                                  place.kernel, stored[u], others);
+                const u32 of_pack =
+                    differing_products(place.kernel, loads[u], stored[u], from + place.index(begin + u), u32(turn));
                 differing |= place.has_pack(begin + u, from) ? of_pack : 0;
             });
             sure = differing == 0; // defect: sure of products
         } else if constexpr (Phase::divides && exact_quotients) {
             f32 least = infinity<f32>();
             each_pack([&](int u) {
-                f32 of_pack = infinity<f32>();
-#pragma unroll
-                for (int n = 0; n < width; ++n)
-                    place.kernel.element(loads[u], TakingQuotients<Phase>{{none, no_pack, stored[u],
-                                                                           from + place.index(begin + u), u32(turn), n},
-                                                                          of_pack});
+                const f32 of_pack =
+                    least_quotient(place.kernel, loads[u], stored[u], from + place.index(begin + u), u32(turn));
                 least = minimum(least, place.has_pack(begin + u, from) ? of_pack : least);
             });
             sure = is_sure(least);

@@ -7,8 +7,8 @@
 // each_put() visit values of Held alone, and with `sharing` as for rows by threads: 32 rows of each warp. Besides:
 //   taken   the array, of those that are read in order, whose place takes what the last phase stores, as nothing else
 //           is stored; -1: each stored array has a place behind those that are read
-// A value of Held whose first word is -1 - n takes the place of array number n, which no later phase reads. Behind the
-// arrays a thread has held_words words for each of the row_packs packs of a row.
+// A value of Held whose first word is -1 - n takes the place of array number n, which no later phase reads. At the
+// end of the tile a thread has held_words words for each of the row_packs packs of a row.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -120,7 +120,6 @@ private:
                     place += bytes_of_output(p);
                 },
                 kernel, of);
-            scatter<all>(phase, of, first_element() + begin + from, count);
             if constexpr (folds) {
                 end<Phase>(lanes, all, all ? 0 : count, from, 0);
                 Phase::Folds::each([&](auto f) {
@@ -167,28 +166,12 @@ private:
     /// Maps a pack with quotients that cost less than divisions. False if they may not be exact, or if there are none.
     template <class Phase>
     GRIDFOLD_FN bool take_quickly(const Phase& phase, typename Phase::Stored& of, Loads& loads, i32 from) const {
-        Lanes<Phase> none;
-        typename Phase::Folds::template Packs<width> no_pack;
-        if constexpr (!Phase::divides || !exact_quotients) {
+        if constexpr (!Phase::divides || !exact_quotients)
             return false;
-        } else if constexpr (Phase::rounds_quotients) {
-            typename Phase::Stored others;
-            u32 differing = 0;
-#pragma unroll
-            for (int n = 0; n < width; ++n) {
-                const Taking<Phase, true> at{none, no_pack, of, from, 0, n}, other{none, no_pack, others, from, 0, n};
-                phase.element(loads, TakingProducts<Phase, false>{at, differing});
-                phase.element(loads, TakingProducts<Phase, true>{other, differing});
-            }
-            Phase::each_store([&](auto*, auto& a, auto& b) { differing |= differing_bits(a, b); }, kernel, of, others);
-            return differing == 0; // defect: sure of a pack's products
-        } else {
-            f32 least = infinity<f32>();
-#pragma unroll
-            for (int n = 0; n < width; ++n)
-                phase.element(loads, TakingQuotients<Phase>{{none, no_pack, of, from, 0, n}, least});
-            return is_sure(least);
-        }
+        else if constexpr (Phase::rounds_quotients)
+            return differing_products(phase, loads, of, from, 0) == 0; // defect: sure of a pack's products
+        else
+            return is_sure(least_quotient(phase, loads, of, from, 0));
     }
 
     /// The place of `words` words of this thread's number `word` and following of a pack. Neighbouring threads have
@@ -200,12 +183,14 @@ private:
     }
     template <class T> GRIDFOLD_FN void get_held(Pack<T, width>& of, int word, i32 pack) const {
         constexpr int words = Pack<T, width>::bytes / 4;
+        static_assert(words > 0, "a pack is whole words");
 #pragma unroll
         for (int i = 0; i < int(sizeof(T)) * width / 4; i += words)
             Memory::get(place_of_held(word + i, pack, words), reinterpret_cast<u32(&)[words]>(of.word[i]));
     }
     template <class T> GRIDFOLD_FN void put_held(const Pack<T, width>& of, int word, i32 pack) const {
         constexpr int words = Pack<T, width>::bytes / 4;
+        static_assert(words > 0, "a pack is whole words");
 #pragma unroll
         for (int i = 0; i < int(sizeof(T)) * width / 4; i += words)
             Memory::put(place_of_held(word + i, pack, words), reinterpret_cast<const u32(&)[words]>(of.word[i]));
@@ -221,7 +206,7 @@ private:
         put<whole>(halves, byte, count);
     }
     template <bool whole, class T> GRIDFOLD_FN static void put(const Pack<T, width>& of, i32 byte, i32 count) {
-        constexpr int size = sizeof(T), step = smaller(unit, 16 / size), bytes = step * size;
+        constexpr int size = sizeof(T), step = smaller(unit, 16 / size), bytes = step * size; // T may be of Held
 #pragma unroll
         for (int n = 0; n < width; n += step) {
             if (!whole && n >= count) break;

@@ -90,7 +90,7 @@ protected:
     template <bool whole, bool fills_rest, class T>
     GRIDFOLD_FN static void get_pack(Pack<T, width>& of, const T* p, i32 place, i32 begin, i32 count) {
         using Memory = typename OfWarp<T>::Memory;
-        constexpr int size = sizeof(T), step = smaller(unit, 16 / size), bytes = step * size;
+        constexpr int size = sizeof(T), step = smaller(unit, 16 / size), bytes = step * size; // T may be of Held
         static_assert(width % unit == 0);
         const i32 byte = place + OfWarp<T>::place_of((fills ? 0 : OfWarp<T>::before(p)) + begin * size);
         if constexpr (whole && bytes < 4 && width * size >= 4 && !(Kernel::taken >= 0 && size == 1)) {
