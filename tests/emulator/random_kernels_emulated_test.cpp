@@ -92,6 +92,7 @@ int alignment_of(const BoundArray& array, const FoldOrder& order, DType type) {
 /// less aligned than `rows` says.
 cuda::RowFacts facts_of_rows(const Plan& plan, const oracle::Case& test, cuda::RowFacts rows) {
     rows.shortest = rows.longest;
+    rows.stored_alignment = rows.alignment;
     for (const oracle::Case& launched : {test, resized(test)}) {
         const oracle::Inputs inputs = inputs_of(launched);
         const BoundCase bound(plan, launched, inputs);
@@ -100,9 +101,12 @@ cuda::RowFacts facts_of_rows(const Plan& plan, const oracle::Case& test, cuda::R
             const FoldOrder order = fold_order(sweep, bound.bound().extents);
             rows.shortest = std::min(rows.shortest, order.folded);
             rows.slabs = std::max(rows.slabs, (order.slabs + order.blocks - 1) / order.blocks);
-            for (const ArrayId a : cuda::loaded_arrays(sweep))
-                rows.alignment =
-                    std::min(rows.alignment, alignment_of(bound.bound().arrays[a.index()], order, plan.arrays[a].type));
+            const auto of = [&](ArrayId a) {
+                return alignment_of(bound.bound().arrays[a.index()], order, plan.arrays[a].type);
+            };
+            for (const ArrayId a : cuda::loaded_arrays(sweep)) rows.alignment = std::min(rows.alignment, of(a));
+            for (const Store& s : cuda::element_stores(sweep))
+                rows.stored_alignment = std::min(rows.stored_alignment, of(s.array));
         }
     }
     return rows;
