@@ -11,42 +11,14 @@
 
 #include <gtest/gtest.h>
 
-#include <gridfold/core/device/prelude.cuh>
-
-#include <gridfold/core/device/fold.cuh>
-#include <gridfold/ops/device/monoid.cuh>
 #include <gridfold/ops/op.hpp>
+
+#include "ops/monoid_folds.hpp"
 
 namespace {
 
-namespace device = gf::device;
-using std::int64_t, std::uint64_t, std::int32_t, std::int8_t, std::uint8_t;
-template <class T> using Limits = std::numeric_limits<T>;
-constexpr double inf = Limits<double>::infinity(), not_a_number = Limits<double>::quiet_NaN();
+using namespace gf::test;
 
-/// Folds elements [begin, end) of x from the identity.
-template <class M, class E> typename M::State fold(const std::vector<E>& x, std::size_t begin, std::size_t end) {
-    typename M::State s = M::identity();
-    for (std::size_t i = begin; i < end; ++i) M::accumulate(s, x[i], static_cast<int64_t>(i));
-    return s;
-}
-template <class M, class E> typename M::State fold(const std::vector<E>& x) { return fold<M>(x, 0, x.size()); }
-
-template <class S> bool same_bytes(const S& a, const S& b) { return std::memcmp(&a, &b, sizeof(S)) == 0; }
-
-/// Every split of x into two, folded separately and combined, equals the whole fold in bits; combining with the
-/// identity on either side changes nothing.
-template <class M, class E> void any_split_is_the_whole(const std::vector<E>& x) {
-    const auto whole = fold<M>(x);
-    for (std::size_t cut = 0; cut <= x.size(); ++cut) {
-        auto s = fold<M>(x, 0, cut);
-        M::combine(s, fold<M>(x, cut, x.size()));
-        EXPECT_TRUE(same_bytes(s, whole)) << "split at " << cut;
-        auto swapped = fold<M>(x, cut, x.size());
-        M::combine(swapped, fold<M>(x, 0, cut));
-        EXPECT_TRUE(same_bytes(swapped, whole)) << "split at " << cut << ", the later part first";
-    }
-}
 /// combine(s, t) and combine(t, s) give the same bits, for sums and products that are not exact, too.
 template <class M, class E> void sides_do_not_matter(const std::vector<E>& x) {
     static_assert(device::is_symmetric<M>);
@@ -71,16 +43,6 @@ template <class M, class E> void identity_changes_nothing(const std::vector<E>& 
 }
 
 template <class E> std::vector<E> integers_of(std::vector<int> values) { return {values.begin(), values.end()}; }
-const std::vector<float> mixed{3.0f, -0.0f, 0.0f, -7.5f, 1e30f, -7.5f, 0x1p-149f, 12.0f, 1e30f};
-
-template <class E> int64_t argmin(const std::vector<E>& x) {
-    using M = device::ArgMin<E, E>;
-    return M::index(fold<M>(x));
-}
-template <class E> int64_t argmax(const std::vector<E>& x) {
-    using M = device::ArgMax<E, E>;
-    return M::index(fold<M>(x));
-}
 
 } // namespace
 
@@ -141,18 +103,6 @@ TEST(Ends, AreTheFirstAndTheLastInAnyOrder) {
     EXPECT_EQ(fold<Last>(x).payload, ~uint64_t{0});
 }
 
-TEST(AtExtreme, HasThePayloadOfTheIndexThatArgExtremeHas) {
-    using M = device::AtMax<float, float>;
-    auto forwards = M::identity(), backwards = M::identity();
-    for (std::size_t i = 0; i < mixed.size(); ++i) {
-        const std::size_t back = mixed.size() - 1 - i;
-        M::accumulate(forwards, mixed[i], uint64_t{i} << 40, static_cast<int64_t>(i));
-        M::accumulate(backwards, mixed[back], uint64_t{back} << 40, static_cast<int64_t>(back));
-    }
-    EXPECT_TRUE(same_bytes(forwards, backwards));
-    EXPECT_EQ(M::payload(forwards), static_cast<uint64_t>(argmax(mixed)) << 40);
-}
-
 TEST(CoMoments, OfAnOperandWithItselfAreItsMoments) {
     using M = device::CoMoments<float, double>;
     using Own = device::Moments<float, double>;
@@ -180,50 +130,6 @@ TEST(SumOfSquares, SquaresInTheAccumulator) {
     any_split_is_the_whole<M>(integers_of<int8_t>({5, -128, 127, 127, 1}));
 }
 
-TEST(MinMax, PropagatesNaNAndOrdersZeros) {
-    using Min = device::Min<float, float>;
-    using Max = device::Max<float, float>;
-    EXPECT_EQ(fold<Min>(mixed).value, -7.5f);
-    EXPECT_EQ(fold<Max>(mixed).value, 1e30f);
-    EXPECT_TRUE(std::signbit(fold<Min>(std::vector<float>{0.0f, -0.0f, 0.0f}).value));
-    EXPECT_FALSE(std::signbit(fold<Max>(std::vector<float>{-0.0f, 0.0f, -0.0f}).value));
-    constexpr float none = Limits<float>::quiet_NaN(), infinite = Limits<float>::infinity();
-    for (const float other : {-1.0f, 1.0f, -infinite, infinite})
-        for (const auto& x : {std::vector<float>{other, none}, std::vector<float>{none, other}}) {
-            EXPECT_TRUE(std::isnan(fold<Min>(x).value)) << other;
-            EXPECT_TRUE(std::isnan(fold<Max>(x).value)) << other;
-        }
-    any_split_is_the_whole<Min>(mixed);
-    any_split_is_the_whole<Max>(mixed);
-}
-
-/// Folding a pack at once equals folding its elements, from any of these states.
-template <class M> void packs_are_their_elements(const std::vector<double>& values) {
-    constexpr int width = 4;
-    std::size_t digits[width + 1] = {};
-    for (bool is_left = true; is_left;) {
-        typename M::State of_pack = M::identity(), of_elements = of_pack;
-        double pack[width];
-        for (int n = 0; n < width; ++n) pack[n] = values[digits[n]];
-        for (auto* state : {&of_pack, &of_elements}) M::accumulate(*state, values[digits[width]], 0);
-        M::accumulate_pack(of_pack, pack);
-        for (const double x : pack) M::accumulate(of_elements, x, 0);
-        const bool are_nan = std::isnan(of_pack.value) && std::isnan(of_elements.value);
-        EXPECT_TRUE(are_nan || same_bytes(of_pack, of_elements)) << of_pack.value << " is not " << of_elements.value;
-        is_left = false;
-        for (std::size_t& digit : digits) {
-            is_left = ++digit < values.size();
-            if (is_left) break;
-            digit = 0;
-        }
-    }
-}
-TEST(MinMax, FoldPacksOfDoublesAsTheirElements) {
-    const std::vector<double> values{0.0, -0.0, 1.5, -1.5, inf, -inf, not_a_number};
-    packs_are_their_elements<device::Min<double, double>>(values);
-    packs_are_their_elements<device::Max<double, double>>(values);
-}
-
 TEST(Sum, OfZerosIsPositiveZero) {
     const auto is_positive_zero = []<class A>(A value) { return value == A(0) && !std::signbit(value); };
     EXPECT_TRUE(is_positive_zero(
@@ -233,58 +139,6 @@ TEST(Sum, OfZerosIsPositiveZero) {
     EXPECT_TRUE(is_positive_zero(device::Sum<double, double>::value(device::Sum<double, double>::identity())));
     EXPECT_EQ((device::Sum<int32_t, int64_t>::value(fold<device::Sum<int32_t, int64_t>>(std::vector<int32_t>{-1, 3}))),
               2);
-}
-
-TEST(MinMax, CoversTheWholeRangeOfEveryType) {
-    const auto check = []<class T>(T) {
-        const T low = device::lowest<T>(), high = device::highest<T>();
-        EXPECT_EQ(static_cast<T>(device::Min<T, T>::identity().value), high);
-        EXPECT_EQ(static_cast<T>(device::Max<T, T>::identity().value), low);
-        EXPECT_EQ((static_cast<T>(fold<device::Min<T, T>>(std::vector<T>{high, low}).value)), low);
-        EXPECT_EQ((static_cast<T>(fold<device::Max<T, T>>(std::vector<T>{low, high}).value)), high);
-        EXPECT_EQ((static_cast<T>(fold<device::Min<T, T>>(std::vector<T>{high}).value)), high);
-        EXPECT_EQ((static_cast<T>(fold<device::Max<T, T>>(std::vector<T>{low}).value)), low);
-        if constexpr (std::is_integral_v<T>)
-            EXPECT_TRUE(low == Limits<T>::min() && high == Limits<T>::max());
-        else
-            EXPECT_TRUE(low == -Limits<T>::infinity() && high == Limits<T>::infinity());
-    };
-    check(bool{}), check(int8_t{}), check(std::int16_t{}), check(int32_t{}), check(int64_t{}), check(uint8_t{});
-    check(std::uint16_t{}), check(std::uint32_t{}), check(uint64_t{}), check(float{}), check(double{});
-}
-
-TEST(ArgMinArgMax, FindTheFirstOfEquals) {
-    EXPECT_EQ(argmin<int32_t>({4, 2, 9, 2}), 1);
-    EXPECT_EQ(argmax<int32_t>({4, 9, 2, 9}), 1);
-    EXPECT_EQ(argmin<float>({0.0f, -0.0f}), 0) << "zeros tie";
-    EXPECT_EQ(argmax<float>({-0.0f, 0.0f}), 0) << "zeros tie";
-    EXPECT_EQ(argmin<bool>({true, false, false}), 1);
-    EXPECT_EQ(argmin<uint8_t>({255, 255}), 0) << "the identity's value is an element too";
-    EXPECT_EQ(argmax<double>({-inf, -inf}), 0) << "the identity's value is an element too";
-    EXPECT_EQ(argmin<double>({}), -1);
-    any_split_is_the_whole<device::ArgMin<float, float>>(mixed);
-    any_split_is_the_whole<device::ArgMax<float, float>>(mixed);
-    any_split_is_the_whole<device::ArgMin<uint64_t, uint64_t>>(std::vector<uint64_t>{~uint64_t{0}, ~uint64_t{0}});
-}
-
-TEST(ArgMinArgMax, LetTheFirstNaNWin) {
-    const std::vector<double> x{1.0, not_a_number, -inf, not_a_number, inf};
-    EXPECT_EQ(argmin(x), 1);
-    EXPECT_EQ(argmax(x), 1);
-    any_split_is_the_whole<device::ArgMin<double, double>>(x);
-    any_split_is_the_whole<device::ArgMax<double, double>>(x);
-}
-
-TEST(ArgMinArgMax, HoldIndicesBeyond32Bits) {
-    using M = device::ArgMax<int8_t, int8_t>;
-    M::State s = M::identity();
-    const int64_t far = (int64_t{5} << 32) + 3;
-    M::accumulate(s, 1, 4), M::accumulate(s, 2, far);
-    EXPECT_EQ(M::index(s), far);
-    M::State t = M::identity();
-    M::accumulate(t, 2, far - 1);
-    M::combine(s, t);
-    EXPECT_EQ(M::index(s), far - 1) << "the smaller index wins a tie from either side";
 }
 
 TEST(AnyAllCount, TestAgainstZero) {
