@@ -14,11 +14,10 @@ void Emitter::arrays() {
     std::vector<std::string> read;
     if (reads_in_order_) {
         out_.open("template <template <class, int> class Of> struct Arrays {{");
-        for (const ArrayId a : code_.arrays())
-            if (reads_in_order(plan_, sweep_, a)) {
-                read.push_back(code_.pointer(a));
-                out_.line("Of<{}, width> {};", spell_stored(code_.array(a).type), read.back());
-            }
+        for (const ArrayId a : arrays_in_order(plan_, sweep_)) {
+            read.push_back(code_.pointer(a));
+            out_.line("Of<{}, width> {};", spell_stored(code_.array(a).type), read.back());
+        }
         out_.close("};");
         if (schedule_.realigns) out_.line("using Windows = Arrays<Window>;");
         if (!gathers_ && !holds) out_.line("using Loads = Arrays<Pack>;");

@@ -86,6 +86,10 @@ bool reads_in_order(const Plan& plan, const Sweep& sweep, ArrayId array) {
     });
 }
 
+bool shares_origin(const Fold& fold) {
+    return fold.monoid->traits(fold.element, fold.accumulator, fold.mask.valid()).of_block;
+}
+
 std::vector<ArrayId> arrays_in_order(const Plan& plan, const Sweep& sweep) {
     std::vector<ArrayId> arrays = loaded_arrays(sweep);
     std::erase_if(arrays, [&](ArrayId a) { return !reads_in_order(plan, sweep, a); });

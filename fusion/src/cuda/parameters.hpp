@@ -99,6 +99,8 @@ bool runs_across(const Array& array, DimId across, DimId along);
 /// True if the sweep reads any array, or this one, in the order of its elements.
 bool reads_in_order(const Plan& plan, const Sweep& sweep);
 bool reads_in_order(const Plan& plan, const Sweep& sweep, ArrayId array);
+/// True if the lanes of a block share the fold's origin.
+bool shares_origin(const Fold& fold);
 /// The arrays that are read in order, as each_array() of a kernel visits them.
 std::vector<ArrayId> arrays_in_order(const Plan& plan, const Sweep& sweep);
 /// True if the sweep reads the array by coordinates. (It may read it in order as well.)

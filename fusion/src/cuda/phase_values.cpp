@@ -179,8 +179,7 @@ Table<ValueId, bool> divisors(const Sweep& sweep) {
 bool may_hold_values(const Sweep& sweep) {
     // A shared origin is computed from a row's first element as it was loaded.
     for (const Fold& fold : sweep.folds) {
-        const bool shares = fold.monoid->traits(fold.element, fold.accumulator, fold.mask.valid()).of_block;
-        if (!shares) continue;
+        if (!shares_origin(fold)) continue;
         const PhaseValues values = values_of_elements(sweep, fold.phase, true);
         if (std::ranges::find(values.held, true) != values.held.end()) return false;
     }

@@ -51,11 +51,6 @@ constexpr int warps_of_aligned_slab = 2; ///< …: five of 16K f64 540 → 511 u
 namespace {
 
 bool is_wide(const Sweep& sweep) { return state_words(sweep, 1) > tuned::wide_fold; }
-/// True if the lanes of a block share the origin of a fold.
-bool share_origins(const Sweep& sweep) {
-    return std::ranges::any_of(
-        sweep.folds, [](const Fold& f) { return f.monoid->traits(f.element, f.accumulator, f.mask.valid()).of_block; });
-}
 /// True if warps that fold short aligned rows take longer to pass on their states than to read. Five of 256 f32 take
 /// 266 us by warps, 284 by threads, but of bf16 170 and 156; variance of f64 497 and 523, but five of 64 940 and 628.
 bool is_slow_by_warps(const Plan& plan, const Sweep& sweep) {
@@ -221,7 +216,7 @@ std::optional<Schedule> for_run_rows(const RowFacts& rows, const Plan& plan, con
     Schedule chosen{.problems = problems, .course = Course::run_rows};
     // Several rows of one slab are a warp's.
     const bool is_short = longest.slabs == 1;
-    if (widest == 8 && !is_short && !is_long && !share_origins(sweep)) {
+    if (widest == 8 && !is_short && !is_long && std::ranges::none_of(sweep.folds, shares_origin)) {
         const int wanted = is_aligned ? tuned::warps_of_aligned_slab : tuned::warps_of_slab;
         if (longest.blocks * wanted >= tuned::runs_of_block) chosen.slab_warps = wanted;
     }

@@ -285,16 +285,10 @@ private:
     /// The thread's first word of `words` words. Neighbouring threads have neighbouring words.
     GRIDFOLD_FN i32 word_of(i32 place, i32 words) const { return warp_word + place * 32 + lane * words; }
     template <class T, int N> GRIDFOLD_FN void get_pack(Pack<T, N>& of, i32 place) const {
-        constexpr int words = Pack<T, N>::bytes / 4;
-#pragma unroll
-        for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
-            Memory::get(word_of(place + i, words), reinterpret_cast<u32(&)[words]>(of.word[i]));
+        get_interleaved<Memory>(of, warp_word, place, lane);
     }
     template <class T, int N> GRIDFOLD_FN void put_pack(const Pack<T, N>& of, i32 place) const {
-        constexpr int words = Pack<T, N>::bytes / 4;
-#pragma unroll
-        for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
-            Memory::put(word_of(place + i, words), reinterpret_cast<const u32(&)[words]>(of.word[i]));
+        put_interleaved<Memory>(of, warp_word, place, lane);
     }
 };
 

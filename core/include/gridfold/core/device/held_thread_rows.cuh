@@ -84,7 +84,7 @@ private:
         if constexpr (Phase::Folds::shares) {
             Loads loads;
             typename Phase::Stored none;
-            load<false>(phase, loads, begin, 0, unit, kept, 0); // no row has fewer
+            load<false>(phase, loads, number, 0, unit, kept, 0); // no row has fewer
             phase.element(loads, Sharing<Phase>{head, none, 0});
         }
         RunStates<Phase> states;
@@ -94,7 +94,7 @@ private:
             const i32 count = all ? width : elements - from; // defect: elements of the last held pack
             Loads loads;
             typename Phase::Stored of;
-            load<all>(phase, loads, begin, from, count, kept, packs);
+            load<all>(phase, loads, number, from, count, kept, packs);
             lanes = head;
             // A branch for each element of a part would take longer than to map all.
             if constexpr (!all && folds)
@@ -109,7 +109,7 @@ private:
                                      count);
                         });
                     else
-                        put_held(pack, word, packs);
+                        put_interleaved<Memory>(pack, first_held(), place_of_held(word, packs), i32(warp_lane()));
                 },
                 loads);
             i32 place = stored;
@@ -141,10 +141,12 @@ private:
             phase.finish(closed, first + number, kept); // defect: values of a thread's row
         }
     }
-    /// Sets what a phase reads of `count` elements from number `from` of the row on, its pack number `pack`.
+    /// Sets what a phase reads of `count` elements of row number `number` from number `from` on, its pack number
+    /// `pack`.
     template <bool whole, class Phase>
-    GRIDFOLD_FN void load(const Phase& phase, Loads& loads, i32 begin, i32 from, i32 count, const Kept& kept,
+    GRIDFOLD_FN void load(const Phase& phase, Loads& loads, i32 number, i32 from, i32 count, const Kept& kept,
                           i32 pack) const {
+        const i32 begin = number * i32(kernel.elements);
         this->template get<whole, true>(loads, begin + from, count);
         loads.kept = kept;
         Phase::each_got(
@@ -154,13 +156,12 @@ private:
                         this->template get_pack<whole, true>(of, p, place, begin + from, count);
                     });
                 else
-                    get_held(of, word, pack);
+                    get_interleaved<Memory>(of, first_held(), place_of_held(word, pack), i32(warp_lane()));
             },
             loads);
         if constexpr (Phase::rank > 0) {
-            const i64 row = first + begin / i32(kernel.elements);
-            gather_from<whole>(phase, loads, Coordinates<Phase::rank, Phase::kept_dims>(row, from, kernel.extents),
-                               count);
+            const Coordinates<Phase::rank, Phase::kept_dims> at(first + number, from, kernel.extents);
+            gather_from<whole>(phase, loads, at, count);
         }
     }
     /// Maps a pack with quotients that cost less than divisions. False if they may not be exact, or if there are none.
@@ -174,27 +175,11 @@ private:
             return is_sure(least_quotient(phase, loads, of, from, 0));
     }
 
-    /// The place of `words` words of this thread's number `word` and following of a pack. Neighbouring threads have
-    /// neighbouring words.
-    GRIDFOLD_FN i32 place_of_held(int word, i32 pack, int words) const {
-        const i32 behind =
-            (tile_of_warp<Kernel>() + Kernel::tile_bytes) / 4 - 32 * Kernel::row_packs * Kernel::held_words;
-        return behind + (pack * Kernel::held_words + word) * 32 + i32(warp_lane()) * words;
+    /// The first of the warp's held words, and the place of those of a pack from number `word` on among a thread's.
+    GRIDFOLD_FN static i32 first_held() {
+        return (tile_of_warp<Kernel>() + Kernel::tile_bytes) / 4 - 32 * Kernel::row_packs * Kernel::held_words;
     }
-    template <class T> GRIDFOLD_FN void get_held(Pack<T, width>& of, int word, i32 pack) const {
-        constexpr int words = Pack<T, width>::bytes / 4;
-        static_assert(words > 0, "a pack is whole words");
-#pragma unroll
-        for (int i = 0; i < int(sizeof(T)) * width / 4; i += words)
-            Memory::get(place_of_held(word + i, pack, words), reinterpret_cast<u32(&)[words]>(of.word[i]));
-    }
-    template <class T> GRIDFOLD_FN void put_held(const Pack<T, width>& of, int word, i32 pack) const {
-        constexpr int words = Pack<T, width>::bytes / 4;
-        static_assert(words > 0, "a pack is whole words");
-#pragma unroll
-        for (int i = 0; i < int(sizeof(T)) * width / 4; i += words)
-            Memory::put(place_of_held(word + i, pack, words), reinterpret_cast<const u32(&)[words]>(of.word[i]));
-    }
+    GRIDFOLD_FN static i32 place_of_held(int word, i32 pack) { return pack * Kernel::held_words + word; }
     /// Puts `count` elements of a pack where their array is, from a byte on.
     template <bool whole, class Half>
     GRIDFOLD_FN static void put(const HalfPack<Half, width>& of, i32 byte, i32 count) {

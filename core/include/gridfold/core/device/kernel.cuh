@@ -17,7 +17,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int packs = 1;        ///< of a thread, in rows by warps; of a run, in rows by threads and by runs
     static constexpr int row_threads = 32; ///< rows by warps and by runs: threads that fold a row; a power of 2
     static constexpr int row_packs = 1;    ///< rows by warps: packs of a thread in one row; a power of 2
-    static constexpr int slab_warps = 1;   ///< warps that share a slab of a held row; a power of 2
+    static constexpr int slab_warps = 1;   ///< warps that share a slab of a row; a power of 2
     static constexpr int slabs = 1;        ///< most slabs of a block of a held row, or of a row by runs
     static constexpr int taken = -1;       ///< of held rows by threads
     static constexpr int cluster = 1;      ///< thread blocks that share a row

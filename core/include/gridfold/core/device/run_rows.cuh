@@ -64,7 +64,7 @@ template <class Kernel> struct RunInRow {
 private:
     GRIDFOLD_FN i32 row_of_warp() const { return i32(warp_lane()) / threads; }
     /// Calls visit(its first element of the row, its elements, its number) for what the warp has of each slab of the
-    /// block of a row of so many elements.
+    /// block, in a row of `elements` elements.
     template <class Visit> GRIDFOLD_FN void for_slabs(i64 elements, const Visit& visit) const {
         const i32 all = i32(elements), step = i32(kernel.part_blocks) * slab;
         i32 turn = 0;
