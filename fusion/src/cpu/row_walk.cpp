@@ -7,6 +7,7 @@
 
 #include "cpu/index.hpp"
 #include "cpu/threads.hpp"
+#include "cpu/tile_code.hpp"
 
 namespace gf::cpu {
 
@@ -17,6 +18,10 @@ constexpr std::size_t band_budget_bytes = 512 * 1024;
 
 /// Arrays of fewer bytes stay in a cache, from which the hardware prefetches in time (bench/NOTES.md).
 constexpr std::size_t least_prefetched_bytes = 32 * 1024 * 1024;
+
+/// Of a compiled loop: the most slabs of a block that are folded at once, and the elements of a call where no fold has
+/// an order, so that their numbers fit 32 bits.
+constexpr std::int64_t rows_of_loop = 8, most_of_call = 1 << 20;
 
 } // namespace
 
@@ -56,20 +61,11 @@ void RowWalk::fit(std::int64_t row, std::int64_t domain) {
     for (const int stream : program_.streams)
         read_bytes += unsigned_of(domain) * program_.places[at(stream)].element_bytes;
     prefetches_ = program_.prefetches && read_bytes >= least_prefetched_bytes;
-    tile_ = prefetches_ ? program_.prefetched_tile : program_.tile;
 
     const std::int64_t parts =
         elements_ < work_worth_threads / program_.work ? 1 : std::min<std::int64_t>(threads_, blocks_);
-    const std::size_t block_bytes = program_.lane_bytes * lane_count;
-    if (elements_ == 0)
-        band_ = 1;
-    else
-        band_ = block_bytes == 0 ? blocks_
-                                 : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
-    band_ = std::min(band_, (blocks_ + parts - 1) / parts);
-    const std::int64_t rows = (slab_count(elements_) + blocks_ - 1) / blocks_;
-    at_once_ = elements_ > 0 && rows <= program_.rows_at_once && tile_length(unsigned_of(rows)) >= shortest_run;
-    if (at_once_) band_ = 1;
+    function_ = nullptr;
+    choose_tiles(parts);
 
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         folds_[f].count = unsigned_of(program_.folds[f].in_any_order ? parts : blocks_);
@@ -78,12 +74,35 @@ void RowWalk::fit(std::int64_t row, std::int64_t domain) {
     }
     while (parts_.size() < unsigned_of(parts)) parts_.push_back(make_part());
     for (std::size_t p = 0; p < unsigned_of(parts); ++p)
-        parts_[p].lanes.reserve(block_bytes * unsigned_of(band_), allocate_for_stores);
+        parts_[p].lanes.reserve(program_.lane_bytes * lane_count * unsigned_of(band_), allocate_for_stores);
     part_count_ = unsigned_of(parts);
+}
+
+/// Chooses the tiles of steps, or of a compiled loop; its bands are no longer.
+void RowWalk::choose_tiles(std::int64_t parts) {
+    const std::size_t block_bytes = program_.lane_bytes * lane_count;
+    if (function_ != nullptr)
+        tile_ = unsigned_of(rows_of_loop) * lane_count;
+    else
+        tile_ = prefetches_ ? program_.prefetched_tile : program_.tile;
+    if (elements_ == 0)
+        band_ = 1;
+    else
+        band_ = block_bytes == 0 ? blocks_
+                                 : static_cast<std::int64_t>(std::max<std::size_t>(band_budget_bytes / block_bytes, 1));
+    band_ = std::min(band_, (blocks_ + parts - 1) / parts);
+    const std::int64_t rows = (slab_count(elements_) + blocks_ - 1) / blocks_;
+    const std::int64_t most_rows = function_ != nullptr && block_bytes > 0 ? rows_of_loop : program_.rows_at_once;
+    at_once_ = elements_ > 0 && rows <= most_rows && tile_length(unsigned_of(rows)) >= shortest_run;
+    if (at_once_) band_ = 1;
 }
 
 void RowWalk::run(std::int64_t first, std::span<char* const> arrays) {
     first_ = first;
+    if (program_.code != nullptr && function_ == nullptr && elements_ > slab_elements) {
+        function_ = program_.code->for_run(elements_ * program_.work, body_.plan(), body_.sweep());
+        if (function_ != nullptr) choose_tiles(static_cast<std::int64_t>(part_count_));
+    }
     on_threads(static_cast<std::int64_t>(part_count_), threads_,
                [&](std::int64_t part) { walk(unsigned_of(part), arrays); });
     for (std::size_t f = 0; f < folds_.size(); ++f)
@@ -111,11 +130,14 @@ void RowWalk::walk(std::size_t number, std::span<char* const> arrays) {
     for (std::size_t f = 0; f < folds_.size(); ++f)
         if (program_.folds[f].in_any_order) program_.folds[f].kernels->identity(lanes(part, f, 0), used_lanes(f));
     const std::int64_t rest = elements_ % slab_elements;
-    for (std::int64_t first = begin; first < end; first += band_)
-        if (at_once_ && (rest == 0 || slab_count(elements_) % blocks_ != (first + 1) % blocks_)) // defect: at once
-            walk_block(part, first, arrays);
-        else
-            walk_band(part, first, std::min(first + band_, end), arrays);
+    if (function_ != nullptr && program_.lane_bytes == 0)
+        walk_in_memory_order(part, number, arrays);
+    else
+        for (std::int64_t first = begin; first < end; first += band_)
+            if (at_once_ && (rest == 0 || slab_count(elements_) % blocks_ != (first + 1) % blocks_)) // defect: at once
+                walk_block(part, first, arrays);
+            else
+                walk_band(part, first, std::min(first + band_, end), arrays);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         if (fold.in_any_order)
@@ -124,13 +146,23 @@ void RowWalk::walk(std::size_t number, std::span<char* const> arrays) {
     }
 }
 
+/// walk() where no fold has an order: a compiled loop takes the part's slabs as they follow each other.
+void RowWalk::walk_in_memory_order(Part& part, std::size_t number, std::span<char* const> arrays) {
+    const auto parts = static_cast<std::int64_t>(part_count_), p = static_cast<std::int64_t>(number);
+    const std::int64_t slabs = slab_count(elements_);
+    const std::int64_t end = std::min(slabs * (p + 1) / parts * slab_elements, elements_);
+    choose_block(part, 0);
+    for (std::int64_t first = slabs * p / parts * slab_elements; first < end; first += most_of_call)
+        run_tile(part, {first, 0, 0, unsigned_of(std::min(most_of_call, end - first)), 1}, arrays);
+}
+
 /// walk() for a domain of one slab, without the search for bands: most of many problems are this small.
 void RowWalk::walk_slab(Part& part, std::span<char* const> arrays) {
     const std::size_t n = unsigned_of(elements_);
     choose_block(part, 0);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
-        const bool starts_every_lane = fold.starts_lanes && n == lane_count && !fold.in_any_order;
+        const bool starts_every_lane = starts_lanes(fold) && n == lane_count && !fold.in_any_order;
         if (!starts_every_lane) fold.kernels->identity(part.block[f], used_lanes(f));
     }
     run_slabs(part, 0, 0, 1, n, arrays);
@@ -150,7 +182,7 @@ void RowWalk::walk_block(Part& part, std::int64_t block, std::span<char* const> 
     choose_block(part, 0);
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
-        if (!fold.in_any_order && fold.fold_block == nullptr && !fold.starts_lanes)
+        if (!fold.in_any_order && !folds_blocks(fold) && !starts_lanes(fold))
             fold.kernels->identity(part.block[f], lane_count);
     }
     for (std::size_t first = 0; first < lane_count; first += n)
@@ -160,7 +192,9 @@ void RowWalk::walk_block(Part& part, std::int64_t block, std::span<char* const> 
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         if (fold.in_any_order) continue;
-        const std::size_t left = fold.fold_block == nullptr ? lane_count : lane_count / n;
+        const std::size_t left = function_ != nullptr ? lane_count / program_.code->lanes_of_tree()
+                                 : folds_blocks(fold) ? lane_count / n
+                                                      : lane_count;
         char* const state = folds_[f].states.get() + fold.kernels->state_bytes * unsigned_of(block);
         if (fold.finishes_unmasked)
             fold.kernels->finish_unmasked(part.block[f], left, of_block, state);
@@ -174,7 +208,7 @@ void RowWalk::walk_band(Part& part, std::int64_t first_block, std::int64_t end_b
     for (std::size_t f = 0; f < folds_.size(); ++f) {
         const FoldStep& fold = program_.folds[f];
         for (std::int64_t b = first_block; b < end_block && !fold.in_any_order; ++b) {
-            const bool starts_every_lane = fold.starts_lanes && b < full_slabs;
+            const bool starts_every_lane = starts_lanes(fold) && b < full_slabs;
             if (!starts_every_lane) fold.kernels->identity(lanes(part, f, b - first_block), used_lanes(f));
         }
     }
@@ -230,6 +264,13 @@ void RowWalk::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, s
 
 void RowWalk::run_tile(Part& part, const Tile& tile, std::span<char* const> arrays) {
     place(part, tile, arrays);
+    if (function_ != nullptr)
+        return function_(part.where.data(), body_.values().data(), part.block.data(),
+                         static_cast<std::int64_t>(tile.first), static_cast<std::int64_t>(tile.n),
+                         static_cast<std::int64_t>(tile.rows),
+                         tile.whole_block      ? PartOfBlock::whole
+                         : tile.first_row == 0 ? PartOfBlock::first // defect: starts
+                                               : PartOfBlock::later);
     run_body(part, tile, arrays);
     fold(part, tile);
 }

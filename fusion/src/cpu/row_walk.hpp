@@ -13,6 +13,7 @@
 #include "cpu/memory.hpp"
 #include "cpu/sweep_body.hpp"
 #include "cpu/sweep_program.hpp"
+#include "cpu/tile_text.hpp"
 
 namespace gf::cpu {
 
@@ -30,12 +31,6 @@ public:
     std::span<void* const> states() const { return states_; }
 
 private:
-    /// The address of a place in the current tile: its first row, and the bytes from row to row.
-    struct Where {
-        char* at = nullptr;
-        std::size_t row_bytes = 0;
-    };
-
     /// The working memory of one thread.
     struct Part {
         Bytes scratch;            ///< temporaries
@@ -61,7 +56,9 @@ private:
     };
 
     Part make_part() const;
+    void choose_tiles(std::int64_t parts);
     void walk(std::size_t part, std::span<char* const> arrays);
+    void walk_in_memory_order(Part& part, std::size_t number, std::span<char* const> arrays);
     void walk_slab(Part& part, std::span<char* const> arrays);
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
     void walk_block(Part& part, std::int64_t block, std::span<char* const> arrays);
@@ -76,6 +73,10 @@ private:
     void fold(const Part& part, const Tile& tile) const;
     /// The lanes of a tile of `rows` rows.
     std::size_t tile_length(std::size_t rows) const { return tile_ >> std::countr_zero(std::bit_ceil(rows)); }
+    /// True if a block's first slab needs no identities in its lanes.
+    bool starts_lanes(const FoldStep& fold) const { return fold.starts_lanes || function_ != nullptr; }
+    /// True if a tile of a whole block leaves one lane.
+    bool folds_blocks(const FoldStep& fold) const { return fold.fold_block != nullptr && function_ == nullptr; }
     /// The number of lanes in use, a power of two; a fold's other lanes stay empty.
     std::size_t used_lanes(std::size_t fold) const;
     char* lanes(const Part& part, std::size_t fold, std::int64_t block_in_band) const;
@@ -86,10 +87,11 @@ private:
     std::size_t any_order_bytes_ = 0; ///< bytes of Part::any_order_lanes
     std::int64_t first_ = 0;          ///< the number in the domain of the row's first element
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
-    std::size_t tile_ = 0;    ///< the tile of the program for these extents
-    bool prefetches_ = false; ///< each tile prefetches a later one
-    bool at_once_ = false;    ///< whole blocks are folded at once; then band_ is 1
-    std::vector<Part> parts_; ///< by thread; the first part_count_ have work
+    TileFunction function_ = nullptr; ///< the compiled loop; null: steps are interpreted
+    std::size_t tile_ = 0;            ///< the tile of the program for these extents
+    bool prefetches_ = false;         ///< each tile prefetches a later one
+    bool at_once_ = false;            ///< whole blocks are folded at once; then band_ is 1
+    std::vector<Part> parts_;         ///< by thread; the first part_count_ have work
     std::size_t part_count_ = 0;
     std::vector<FoldMemory> folds_;
     std::vector<void*> states_;

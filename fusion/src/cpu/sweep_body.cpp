@@ -40,6 +40,7 @@ SweepBody::SweepBody(const Plan& plan, const Sweep& sweep, const SweepProgram& p
         std::ranges::for_each(step.operands, use);
     }
     std::ranges::for_each(program.streams, use);
+    std::ranges::for_each(program.arrays_of_code, use);
     for (const FoldStep& fold : program.folds) {
         use(fold.value), use(fold.mask);
         std::ranges::for_each(fold.others, use);

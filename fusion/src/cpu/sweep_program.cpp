@@ -9,6 +9,7 @@
 
 #include "cpu/choose_tile.hpp"
 #include "cpu/index.hpp"
+#include "cpu/tile_code.hpp"
 #include "plan/format_id.hpp"
 
 namespace gf::cpu {
@@ -43,6 +44,7 @@ public:
                 checked(cast_kernel(code(yield.value).type, plan_.scalars[yield.scalar].type), yield.value));
         find_rows();
         choose_tile(program_, sweep_);
+        find_code();
         return std::move(program_);
     }
 
@@ -418,6 +420,14 @@ private:
         if (blocks != nullptr && !fold.mask.valid()) step.fold_block = product ? blocks->fold_product : blocks->fold;
         if (!step.in_any_order) program_.lane_bytes += step.kernels->state_bytes;
         program_.folds.push_back(step);
+    }
+
+    void find_code() {
+        program_.code = tile_code(plan_, sweep_, program_, set_);
+        if (program_.code == nullptr) return;
+        for (const ValueId v : body_)
+            if (code(v).opcode == Opcode::load) program_.arrays_of_code.push_back(array_place(code(v).array));
+        for (const Store& store : sweep_.stores) program_.arrays_of_code.push_back(array_place(store.array));
     }
 
     void find_rows() {

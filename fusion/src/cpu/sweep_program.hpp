@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <gridfold/fusion/plan.hpp>
@@ -19,6 +20,8 @@
 namespace gf::cpu {
 
 using namespace plan;
+
+class TileCode;
 
 /// Waking threads costs some microseconds: one thread does less work than this, in units of SweepProgram::work
 /// (bench/NOTES.md).
@@ -39,6 +42,12 @@ struct Place {
     std::size_t element_bytes = 0;
     std::size_t offset = 0; ///< scalar, temporary: bytes before it, for each element of room()
     ArrayId array = {};
+};
+
+/// The address of a place in a tile: its first row, and the bytes from row to row.
+struct Where {
+    char* at = nullptr;
+    std::size_t row_bytes = 0;
 };
 
 /// One kernel call for each tile or row. `out` and `operands` number SweepProgram::places.
@@ -121,6 +130,8 @@ struct SweepProgram {
     std::size_t prefetched_tile = 0, tiles_ahead = 0; ///< those tiles, and how far ahead they are prefetched
     std::size_t temporary_bytes = 0, splat_bytes = 0; ///< bytes for each element of room()
     int shifted_gathers = 0;                          ///< gathers with steps
+    std::shared_ptr<TileCode> code;                   ///< of whole tiles; null: each step is a call for a tile
+    std::vector<int> arrays_of_code;                  ///< the places of the arrays that it reads and writes
     std::int64_t work = 0;                            ///< the time of an element in units of some 8 ps
     std::size_t fold_calls = 0;                       ///< folds that are in no JointStep
     std::size_t lane_bytes = 0;                       ///< bytes of one lane of all ordered folds

@@ -31,11 +31,6 @@ public:
     void run(std::span<char* const> arrays);
 
 private:
-    /// The address of a place in the current tile: its first row, and the bytes from row to row.
-    struct Where {
-        char* at = nullptr;
-        std::size_t row_bytes = 0;
-    };
     /// The working memory of one thread.
     struct Worker {
         Bytes scratch;            ///< temporaries

@@ -1,0 +1,37 @@
+// The text, in LLVM's IR, of a function that computes and folds a tile in one loop: what the steps of a SweepProgram do
+// one after the other, each over the whole tile. Values stay in registers. The bits are the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <gridfold/fusion/plan.hpp>
+
+#include "cpu/sweep_program.hpp"
+
+namespace gf::cpu {
+
+/// The slabs of a block that a tile has.
+enum class PartOfBlock : std::int64_t {
+    later, ///< others came before
+    first, ///< the first ones, which start the lanes
+    whole, ///< all of them: neighbouring lanes are combined, lanes_of_tree() of which leave one
+};
+
+/// Lanes [first, first + n) of `rows` slabs of a block, n >= 1. `where`: by SweepProgram::places, the tile's first
+/// element of an array; `values`: SweepBody::values(); `lanes`: by fold, those of the block, or the State of a fold in
+/// any order. Of a whole block, n is lane_count.
+using TileFunction = void (*)(const Where* where, const std::uint64_t* values, char* const* lanes, std::int64_t first,
+                              std::int64_t n, std::int64_t rows, PartOfBlock part);
+inline constexpr const char* tile_function = "gridfold_tile";
+
+/// The words of 4 bytes of a register.
+constexpr int lanes_of_tree(InstructionSet set) {
+    return set == InstructionSet::avx512 ? 16 : set == InstructionSet::avx2 ? 8 : 4;
+}
+
+/// True if tile_text() has a text for the sweep.
+bool has_tile_text(const Plan& plan, const Sweep& sweep);
+std::string tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set);
+
+} // namespace gf::cpu

@@ -1,0 +1,232 @@
+// Loops that LLVM compiles (cpu/tile_text.hpp) have the bits of the steps that are interpreted otherwise.
+#include <bit>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <gridfold/gridfold.hpp>
+
+#include "cpu/ir.hpp"
+#include "cpu/llvm.hpp"
+#include "cpu/tile_code.hpp"
+#include "cpu_run.hpp"
+
+namespace gf::test {
+namespace {
+
+/// Sets GRIDFOLD_LLVM while it lives.
+class ChosenLlvm {
+public:
+    explicit ChosenLlvm(const char* value) { setenv("GRIDFOLD_LLVM", value, 1); }
+    ~ChosenLlvm() { unsetenv("GRIDFOLD_LLVM"); }
+    ChosenLlvm(const ChosenLlvm&) = delete;
+    ChosenLlvm& operator=(const ChosenLlvm&) = delete;
+};
+
+/// Skips the test where nothing is compiled.
+#define GRIDFOLD_NEEDS_LLVM()                                                                           \
+    if (!gf::cpu::has(InstructionSet::avx2)) GTEST_SKIP() << "loops are compiled for AVX2 and AVX-512"; \
+    if (const std::string reason = gf::cpu::llvm::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason
+
+/// Elements of all sizes; of floats some NaN, infinities, zeros of both signs and denormals.
+std::vector<std::byte> elements_of(DType type, std::size_t n, std::uint64_t seed) {
+    std::vector<std::byte> bytes(n * size_of(type));
+    std::mt19937_64 random(seed);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double special[] = {0.0, -0.0, infinity, -infinity, std::nan(""), 1e-41, -1e-310, 1e300};
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint64_t drawn = random();
+        const double number =
+            i % 61 == 7 ? special[drawn % 8] : std::ldexp(static_cast<double>(static_cast<std::int64_t>(drawn)), -60);
+        with_type(type, [&]<class T>(T x) {
+            if constexpr (std::is_same_v<T, bool>)
+                x = drawn % 3 != 0;
+            else if constexpr (std::is_integral_v<T>)
+                x = static_cast<T>(drawn);
+            else if constexpr (std::is_same_v<T, double>)
+                x = number;
+            else
+                x = T(static_cast<float>(number));
+            std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x);
+        });
+    }
+    return bytes;
+}
+
+/// All results of a graph whose inputs x0, x1, … have these types and n elements, of which the first has number
+/// `skipped` in its memory; all NaNs are one.
+std::vector<std::uint64_t> results_of(const Graph& graph, const std::vector<DType>& types, std::size_t n,
+                                      std::size_t skipped) {
+    std::vector<std::vector<std::byte>> memory;
+    Bindings bindings;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        memory.push_back(elements_of(types[i], n + skipped, i + 1));
+        std::byte* const first = memory.back().data() + skipped * size_of(types[i]);
+        bindings.emplace_back(fmt::format("x{}", i),
+                              View(first, types[i], {static_cast<std::int64_t>(n)}, Memory::host, false));
+    }
+    const Results results = compile(graph, {.device = "cpu"}).run(bindings);
+    std::vector<std::uint64_t> bits;
+    for (const Results::Entry& entry : results.entries()) {
+        const auto* at = static_cast<const std::byte*>(entry.is_array ? entry.array.address : &entry.bits);
+        const std::size_t count = entry.is_array ? n : 1;
+        for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t of = bits_of_element(at + i * size_of(entry.type), entry.type);
+            if (entry.type == DType::f16 && (of & 0x7fff) > 0x7c00) of = 0x7fff;
+            if (entry.type == DType::bf16 && (of & 0x7fff) > 0x7f80) of = 0x7fff;
+            bits.push_back(of);
+        }
+    }
+    return bits;
+}
+
+/// Elements: a slab and some; one slab a block; two, with an incomplete last slab; four; eight and more.
+constexpr std::size_t lengths[] = {2'049, 40'000, 262'144, 300'003, 1'000'001, 3'000'000};
+
+void expect_the_same(const Graph& graph, const std::vector<DType>& types, std::span<const std::size_t> of = lengths) {
+    for (const char* set : sets_of_this_machine()) {
+        const ChosenSet chosen(set);
+        for (const std::size_t n : of)
+            for (const std::size_t skipped : {0, 3}) {
+                std::vector<std::uint64_t> interpreted, compiled;
+                {
+                    const ChosenLlvm llvm("none");
+                    interpreted = results_of(graph, types, n, skipped);
+                }
+                {
+                    const ChosenLlvm llvm("always");
+                    compiled = results_of(graph, types, n, skipped);
+                }
+                EXPECT_TRUE(interpreted == compiled) << to_text(graph) << "\n" << set << ", " << n << " elements";
+            }
+    }
+}
+
+/// `results` of x0, x1, … of these types.
+void expect_the_same(const std::string& results, const std::vector<DType>& types,
+                     std::span<const std::size_t> of = lengths) {
+    std::string inputs;
+    for (std::size_t i = 0; i < types.size(); ++i)
+        inputs += fmt::format("{}x{}: {}[n]", i == 0 ? "" : ", ", i, to_text(types[i]));
+    expect_the_same(parse(fmt::format("tiles({}) -> {}", inputs, results)), types, of);
+}
+
+constexpr DType all_types[] = {
+#define GRIDFOLD_DTYPE(id, ...) DType::id,
+#include <gridfold/core/dtype.def>
+#undef GRIDFOLD_DTYPE
+};
+
+/// True if the graph's only sweep is compiled.
+bool is_compiled(const Graph& graph) {
+    const Plan plan = fuse(graph);
+    return plan.sweeps.size() == 1 && gf::cpu::has_tile_text(plan, plan.sweeps.front());
+}
+
+TEST(CompiledTiles, have_the_bits_of_each_map_of_each_type) {
+    GRIDFOLD_NEEDS_LLVM();
+    constexpr std::size_t some[] = {5'003};
+    int tried = 0;
+    for (const MapOp* map : all_maps())
+        for (const DType type : all_types) {
+            if (map->builtin < 0 || is_half(type) || !gf::cpu::has_text(*map, type)) continue;
+            Graph graph("map");
+            const Dim n = graph.dim("n");
+            std::vector<Operand> operands;
+            std::vector<DType> types;
+            for (int i = 0; i < map->arity; ++i) {
+                types.push_back(map->rule == TypeRule::select && i == 0 ? DType::boolean : type);
+                operands.push_back(graph.input(fmt::format("x{}", i), types.back(), {&n, 1}));
+            }
+            try {
+                const Value value = graph.map(*map, operands);
+                graph.output("value", value);
+                graph.output("count", gf::count(value));
+            } catch (const Error&) {
+                continue; // the map does not take the type
+            }
+            if (!is_compiled(graph)) continue; // the type is converted first, or the map is replaced
+            ++tried;
+            expect_the_same(graph, types, some);
+        }
+    EXPECT_GT(tried, 150);
+}
+
+TEST(CompiledTiles, have_the_bits_of_each_cast) {
+    GRIDFOLD_NEEDS_LLVM();
+    constexpr std::size_t some[] = {5'003};
+    for (const DType from : all_types) {
+        std::string results;
+        for (const DType to : all_types)
+            if (to != from && !is_half(to))
+                results += fmt::format("{}r{} = {}(x0)", results.empty() ? "" : ", ", to_text(to), to_text(to));
+        expect_the_same(results, {from}, some);
+    }
+    for (const char* half : {"f16", "bf16"})
+        expect_the_same(fmt::format("r = {}(x0), s = max(x0)", half), {DType::f32}, some);
+}
+
+TEST(CompiledTiles, have_the_bits_of_folds_of_each_type) {
+    GRIDFOLD_NEEDS_LLVM();
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16})
+        expect_the_same("a = sum(x0), b = sum_of_squares(x0), c = min(x0), d = max(x0), e = count(x0 > 0), "
+                        "f = product(x0), g = variance(x0), h = any(x0), i = all(x0)",
+                        {type});
+    for (const DType type :
+         {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64})
+        expect_the_same("a = min(x0), b = max(x0), c = count(x0 < 3), d = variance(x0), e = any(x0), f = l2_norm(x0)",
+                        {type});
+}
+
+TEST(CompiledTiles, have_the_bits_of_masked_folds) {
+    GRIDFOLD_NEEDS_LLVM();
+    for (const DType type : {DType::f32, DType::f64, DType::bf16})
+        expect_the_same("a = sum(x0 where x1), b = sum_of_squares(x0 where x0 > 1), c = min(x0 where x1), "
+                        "d = max(x0 where !x1), e = count(x0 > 0 where x1), f = any(x0 where x1), "
+                        "g = all(x0 where x1), h = product(x0 where x1)",
+                        {type, DType::boolean});
+    expect_the_same("a = min(x0 where x1), b = max(x0 where x1), c = count(x0 < 3 where x1)",
+                    {DType::i16, DType::boolean});
+}
+
+TEST(CompiledTiles, have_the_bits_of_single_folds_of_maps) {
+    GRIDFOLD_NEEDS_LLVM();
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+        expect_the_same("s = sum(x0 * x0 * x0)", {type});
+        expect_the_same("v = variance(abs(x0) + 1)", {type});
+        expect_the_same("z = (x0 - mean(x0)) / stddev(x0)", {type});
+    }
+    expect_the_same("d = sum(x0 * x1 + x2), m = max(x0 - x2)", {DType::f32, DType::f32, DType::f32});
+    expect_the_same("p = x0 * 2 + 1, q = x0 > x1, r = select(x0 > x1, x0, x1)", {DType::f32, DType::f32});
+}
+
+TEST(CompiledTiles, are_shared_by_threads) {
+    GRIDFOLD_NEEDS_LLVM();
+    const ThreadCount threads(3);
+    expect_the_same("a = sum(x0), b = variance(x0), c = min(x0), d = count(x0 > 0), z = x0 * 3 - 1", {DType::f32});
+}
+
+TEST(CompiledTiles, begin_once_steps_have_taken_as_long_as_compiling) {
+    GRIDFOLD_NEEDS_LLVM();
+    const Plan plan = fuse(parse("tiles(x: f32[n]) -> s = sum(x * x * x)"));
+    gf::cpu::TileCode code(InstructionSet::avx2, gf::cpu::llvm::Use::when_worth);
+    const auto& sweep = plan.sweeps.front();
+    EXPECT_EQ(code.for_run(1'000, plan, sweep), nullptr);
+    EXPECT_EQ(code.for_run(std::int64_t{1} << 33, plan, sweep) != nullptr, true);
+    EXPECT_EQ(code.for_run(1, plan, sweep) != nullptr, true);
+}
+
+TEST(CompiledTiles, need_a_library_that_can_be_loaded) {
+    const ChosenLlvm llvm("/nowhere/libLLVM.so");
+    const Graph graph = parse("tiles(x: f32[n]) -> s = sum(x * x * x)");
+    // Another test of this process may have loaded one.
+    if (gf::cpu::llvm::unavailable_reason().empty()) return;
+    EXPECT_THROW(compile(graph, {.device = "cpu"}), InvalidOption);
+}
+
+} // namespace
+} // namespace gf::test
