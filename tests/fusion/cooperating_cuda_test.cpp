@@ -33,6 +33,10 @@ constexpr auto standardised = "f(x: f32[n]) let m = mean(x); -> z = (x - m) / st
 constexpr auto scalars = "f(x: f32[n]) let m = mean(x); let v = sum((x - m) * (x - m)); "
                          "-> v = v, least = min(x where x > m), far = max(abs(x - m) / sqrt(v)), twice = 2.0 * v";
 
+/// Two sweeps, since one has no registers for all folds; only a result waits for the other sweep.
+constexpr auto split = "f(x: f32[n]) -> a = covariance(x, x * x) + covariance(x, -x) + covariance(-x, x * x), "
+                       "b = covariance(x * x, -x)";
+
 class Cooperating : public gf::test::OnCuda {
 protected:
     gf::emulator::Control* const emulated_ = gf::emulator::emulated_device();
@@ -53,7 +57,7 @@ TEST_F(Cooperating, whole_arrays_have_the_cpus_bits_at_every_length) {
     std::vector<std::int64_t> lengths{3, 2'047, 10'241, 12'289, 40'000, 98'304, 99'001};
     if (!is_emulated())
         lengths.insert(lengths.end(), {262'144, 1'000'003, 1 << 20, 1 << 22, 4'000'003, 6'000'001, 1 << 23});
-    for (const char* const text : {standardised, scalars}) {
+    for (const char* const text : {standardised, scalars, split}) {
         const gf::Executable device = on("cuda", text), cpu = on("cpu", text);
         for (const std::int64_t length : lengths) {
             const std::vector<float> x = numbers(length, std::uint32_t(length));

@@ -222,9 +222,11 @@ Schedule for_tiles_of(const Plan& plan, const Sweep& sweep, const Schedule& chos
     return for_tiles(plan, sweep, tiles, chosen.problems);
 }
 
-/// The sweep that a chain is in its plan of join_phases() with that chain alone.
-const Sweep& joined_sweep(const Plan& plan) {
-    return *std::ranges::find_if(plan.sweeps, [](const Sweep& sweep) { return phase_count(sweep) > 1; });
+/// The sweep that a chain is in its plan of join_phases() with that chain alone; null if it has one phase, because only
+/// results wait for other folds.
+const Sweep* joined_sweep(const Plan& plan) {
+    const auto found = std::ranges::find_if(plan.sweeps, [](const Sweep& sweep) { return phase_count(sweep) > 1; });
+    return found == plan.sweeps.end() ? nullptr : &*found;
 }
 
 /// True if the sweep writes in place an array that it gathers: other rows may still need what a row overwrites.
@@ -245,7 +247,9 @@ std::optional<Schedule> for_chain_of(const PlanLoader& loader, const Chain& chai
     if (bound.count == 0) return {};
     const PlanOfBound of_bound(*loader.plan_with({chain}), bound);
     const Plan& plan = *of_bound;
-    const Sweep& sweep = joined_sweep(plan);
+    const Sweep* const joined = joined_sweep(plan);
+    if (joined == nullptr) return {};
+    const Sweep& sweep = *joined;
     for (const ArrayId a : loaded_arrays(sweep))
         if (plan.arrays[a].strided && plan.arrays[a].dims.size() < sweep.dims.size()) return {};
     if (overwrites_gathers(plan, sweep, bound)) return {};
