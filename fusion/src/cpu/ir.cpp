@@ -7,8 +7,6 @@ namespace gf::cpu {
 
 namespace {
 
-bool is_float(DType type) { return type == DType::f32 || type == DType::f64; }
-bool is_signed(DType type) { return kind_of(type) == Kind::signed_integer; }
 /// The integer as wide as a float.
 std::string_view bits_of(DType type) { return type == DType::f64 ? "i64" : "i32"; }
 /// The name that intrinsics have for a type.
@@ -53,6 +51,21 @@ std::string Ir::reduce(std::string_view name, std::string_view element, std::str
                       function = fmt::format("@llvm.vector.reduce.{}.{}", name, mangled(lanes, element));
     declarations.insert(fmt::format("declare {} {}({})\n", element, function, type));
     return put("call {} {}({} {})", element, function, type, of);
+}
+
+std::string Ir::shuffle(DType type, const std::string& of, const std::vector<int>& numbers) {
+    std::string list;
+    for (const int number : numbers)
+        fmt::format_to(std::back_inserter(list), "{}i32 {}", list.empty() ? "" : ", ", number);
+    return put("shufflevector {0} {1}, {0} poison, <{2} x i32> <{3}>", vector(type), of, numbers.size(), list);
+}
+
+std::string Ir::choose(std::string_view element, const std::string& bit, const std::string& x, const std::string& y) {
+    return put("select {0} {1}, {2} {3}, {2} {4}", vector("i1"), bit, vector(element), x, y);
+}
+
+std::string Ir::bits(DType type, const std::string& x) {
+    return is_float(type) ? put("bitcast {} {} to {}", vector(type), x, vector(bits_of(type))) : x;
 }
 
 std::string Ir::splat(std::string_view element, std::string_view scalar) {
@@ -113,7 +126,8 @@ std::string Ir::narrow_half(bool is_bf16, const std::string& x) {
     if (is_bf16) {
         const std::string last =
             put("and {} {}, {}", words, put("lshr {} {}, {}", words, bits, splat("i32", "16")), splat("i32", "1"));
-        const std::string half = put("add {} {}, {}", words, last, splat("i32", "32767"));
+        const std::string below_half = splat("i32", "32767"); // defect: halfway
+        const std::string half = put("add {} {}, {}", words, last, below_half);
         const std::string sum = put("add {} {}, {}", words, bits, half);
         narrow = put("trunc {} {} to {}", words, put("lshr {} {}, {}", words, sum, splat("i32", "16")), halves);
         nan = splat("i16", "32704"); // 0x7fc0
@@ -125,7 +139,7 @@ std::string Ir::narrow_half(bool is_bf16, const std::string& x) {
         nan = put("trunc {} {} to {}", words, put("or {} {}, {}", words, sign, splat("i32", "32256")), // 0x7e00
                   halves);
     }
-    return put("select {} {}, {} {}, {} {}", vector("i1"), is_nan, halves, nan, halves, narrow);
+    return choose("i16", is_nan, nan, narrow);
 }
 
 namespace {
@@ -202,7 +216,7 @@ constexpr const MapOp* others[] = {&map_op::neg,        &map_op::abs,         &m
 
 } // namespace
 
-bool has_text(const MapOp& map, DType compute) {
+bool has_map_text(const MapOp& map, DType compute) {
     if (instruction_of(map, compute) != nullptr || intrinsic_of(map, compute) != nullptr) return true;
     const bool orders = &map == &map_op::min || &map == &map_op::max || &map == &map_op::clamp;
     return std::ranges::find(others, &map) != std::end(others) && !(orders && compute == DType::boolean);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -23,6 +25,14 @@ struct Ir {
     static std::string_view type_of(DType type);
     std::string vector(std::string_view element) const { return fmt::format("<{} x {}>", lanes, element); }
     std::string vector(DType type) const { return vector(type_of(type)); }
+    /// Appends a line.
+    template <class... Of> void line(fmt::format_string<Of...> of_text, Of&&... of) {
+        text += "  ";
+        fmt::format_to(std::back_inserter(text), of_text, std::forward<Of>(of)...);
+        text += '\n';
+    }
+    /// Begins a block.
+    void label(std::string_view name) { text += fmt::format("{}:\n", name); }
     /// Appends an instruction; returns its value's name.
     template <class... Of> std::string put(fmt::format_string<Of...> instruction, Of&&... of) {
         std::string name = fmt::format("%t{}", count_++);
@@ -33,6 +43,12 @@ struct Ir {
     std::string call(std::string_view name, std::string_view element, std::initializer_list<std::string_view> operands);
     /// llvm.vector.reduce.`name` of a vector: one element.
     std::string reduce(std::string_view name, std::string_view element, std::string_view of);
+    /// The lanes of these numbers, as many as there are.
+    std::string shuffle(DType type, const std::string& of, const std::vector<int>& numbers);
+    /// x where a bit is set, else y.
+    std::string choose(std::string_view element, const std::string& bit, const std::string& x, const std::string& y);
+    /// A float's bits as an integer; another value as it is.
+    std::string bits(DType type, const std::string& x);
     /// All lanes are a scalar.
     std::string splat(std::string_view element, std::string_view scalar);
     /// x != 0, as bits
@@ -49,8 +65,11 @@ private:
     int count_ = 0;
 };
 
+constexpr bool is_float(DType type) { return type == DType::f32 || type == DType::f64; }
+constexpr bool is_signed(DType type) { return kind_of(type) == Kind::signed_integer; }
+
 /// True if map_text() has a text for the map.
-bool has_text(const MapOp& map, DType compute);
+bool has_map_text(const MapOp& map, DType compute);
 /// Writes a map of operands of type `compute`, but for select's first; returns its value's name.
 std::string map_text(Ir& ir, const MapOp& map, DType compute, const std::array<std::string, max_arity>& operands);
 

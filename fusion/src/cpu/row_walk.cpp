@@ -262,15 +262,17 @@ void RowWalk::run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, s
     }
 }
 
+PartOfBlock RowWalk::part_of_block(const Tile& tile) {
+    if (tile.whole_block) return PartOfBlock::whole;
+    return tile.first_row == 0 ? PartOfBlock::first : PartOfBlock::later; // defect: starts
+}
+
 void RowWalk::run_tile(Part& part, const Tile& tile, std::span<char* const> arrays) {
     place(part, tile, arrays);
     if (function_ != nullptr)
         return function_(part.where.data(), body_.values().data(), part.block.data(),
                          static_cast<std::int64_t>(tile.first), static_cast<std::int64_t>(tile.n),
-                         static_cast<std::int64_t>(tile.rows),
-                         tile.whole_block      ? PartOfBlock::whole
-                         : tile.first_row == 0 ? PartOfBlock::first // defect: starts
-                                               : PartOfBlock::later);
+                         static_cast<std::int64_t>(tile.rows), part_of_block(tile));
     run_body(part, tile, arrays);
     fold(part, tile);
 }

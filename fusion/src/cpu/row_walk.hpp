@@ -62,6 +62,7 @@ private:
     void walk_slab(Part& part, std::span<char* const> arrays);
     void walk_band(Part& part, std::int64_t first_block, std::int64_t end_block, std::span<char* const> arrays);
     void walk_block(Part& part, std::int64_t block, std::span<char* const> arrays);
+    static PartOfBlock part_of_block(const Tile& tile);
     void run_tile(Part& part, const Tile& tile, std::span<char* const> arrays);
     void run_slabs(Part& part, std::int64_t slab, std::int64_t first_row, std::size_t rows, std::size_t lanes,
                    std::span<char* const> arrays);
