@@ -132,7 +132,7 @@ constexpr DType all_types[] = {
 /// True if the graph's only sweep is compiled.
 bool is_compiled(const Graph& graph) {
     const Plan plan = fuse(graph);
-    return plan.sweeps.size() == 1 && gf::cpu::has_tile_text(plan, plan.sweeps.front());
+    return plan.sweeps.size() == 1 && gf::cpu::obstacle_to_tile_text(plan, plan.sweeps.front()).empty();
 }
 
 TEST(CompiledTiles, have_the_bits_of_each_map_of_each_type) {
@@ -221,17 +221,45 @@ TEST(CompiledTiles, begin_once_steps_have_taken_as_long_as_compiling) {
     const Plan plan = fuse(parse("tiles(x: f32[n]) -> s = sum(x * x * x)"));
     gf::cpu::TileCode code(InstructionSet::avx2, gf::cpu::llvm::Use::when_worth);
     const auto& sweep = plan.sweeps.front();
-    EXPECT_EQ(code.for_run(1'000, plan, sweep), nullptr);
-    EXPECT_EQ(code.for_run(std::int64_t{1} << 33, plan, sweep) != nullptr, true);
-    EXPECT_EQ(code.for_run(1, plan, sweep) != nullptr, true);
+    EXPECT_EQ(code.for_run(plan, sweep), nullptr);
+    code.add(gf::cpu::TileCode::time_of_compiling / 2);
+    EXPECT_EQ(code.for_run(plan, sweep), nullptr);
+    code.add(gf::cpu::TileCode::time_of_compiling / 2);
+    EXPECT_EQ(code.for_run(plan, sweep) != nullptr, true);
+    EXPECT_TRUE(code.is_compiled());
+}
+
+TEST(CompiledTiles, are_explained) {
+    GRIDFOLD_NEEDS_LLVM();
+    const auto explained = [](const char* results, const char* wanted) {
+        const Graph graph = parse(fmt::format("tiles(x: f32[n], y: f32[k]) -> {}, t = y * 2 + 1", results));
+        const std::string text = compile(graph, {.device = "cpu"}).explain();
+        EXPECT_NE(text.find(fmt::format("  loop:    {}\n", wanted)), std::string::npos) << text;
+    };
+    explained("s = sum(x * x * x)", "steps, and one loop once they have taken 30 ms, if there is LLVM");
+    explained("s = sum(x)", "one step");
+    explained("s = sum(exp(x))", "steps: exp has no loop");
+    explained("s = sum(x), at = argmax(x)", "steps: ArgMax has no loop");
+    explained("s = sum(x), m = mean(x where x > 0)", "steps: Moments with a mask has no loop");
+    explained("s = sum(x * f32(index(n)))", "steps: index has no loop");
+    {
+        const ChosenLlvm llvm("none");
+        explained("s = sum(x * x * x)", "steps: GRIDFOLD_LLVM=none forbids a compiled loop");
+    }
+    const ChosenLlvm llvm("always");
+    const Executable exe = compile(parse("tiles(x: f32[n]) -> s = sum(x * x * x)"), {.device = "cpu"});
+    const std::vector<float> x(10'000, 1.5F);
+    static_cast<void>(exe.run({{"x", x}}));
+    EXPECT_NE(exe.explain().find("  loop:    compiled by LLVM\n"), std::string::npos);
 }
 
 TEST(CompiledTiles, need_a_library_that_can_be_loaded) {
-    const ChosenLlvm llvm("/nowhere/libLLVM.so");
     const Graph graph = parse("tiles(x: f32[n]) -> s = sum(x * x * x)");
-    // Another test of this process may have loaded one.
-    if (gf::cpu::llvm::unavailable_reason().empty()) return;
-    EXPECT_THROW(compile(graph, {.device = "cpu"}), InvalidOption);
+    for (const char* name : {"/nowhere/libLLVM.so", "libc.so.6"}) {
+        const ChosenLlvm llvm(name);
+        EXPECT_THROW(compile(graph, {.device = "cpu"}), InvalidOption) << name;
+    }
+    EXPECT_NO_THROW(compile(graph, {.device = "cpu"}));
 }
 
 } // namespace

@@ -14,6 +14,7 @@
 #include "cpu/kept_run.hpp"
 #include "cpu/sweep_run.hpp"
 #include "cpu/threads.hpp"
+#include "cpu/tile_code.hpp"
 #include "host_kernels/floating_mode.hpp"
 #include "plan/join_phases.hpp"
 #include "plan/share_in_chains.hpp"
@@ -269,9 +270,12 @@ public:
     std::unique_ptr<Runner> runner() const override { return std::make_unique<CpuRunner>(program_); }
     std::unique_ptr<Runner> many_runner() const override { return runner(); }
     std::vector<SweepFacts> facts() const override {
-        SweepFacts facts;
-        facts.cached = true;
-        return std::vector<SweepFacts>(program_->sweeps.size(), facts);
+        std::vector<SweepFacts> facts(program_->sweeps.size());
+        for (std::size_t s = 0; s < facts.size(); ++s) {
+            facts[s].cached = true;
+            facts[s].loop = loop_text(*program_->plan, program_->plan->sweeps[s], program_->sweeps[s], program_->set);
+        }
+        return facts;
     }
     std::string device() const override {
         const int threads = thread_count(*program_);

@@ -1,9 +1,11 @@
 #include "cpu/llvm.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <string_view>
 
@@ -74,7 +76,8 @@ constexpr std::array symbols{"LLVMContextCreate",
 #undef GRIDFOLD_TARGET
 static_assert(sizeof(Functions) == symbols.size() * sizeof(void*));
 
-/// Older versions do not read the IR's `ptr`.
+/// A function that older versions do not have. They do not read the IR's `ptr`.
+constexpr const char* since_15 = "LLVMPointerTypeInContext";
 constexpr std::array known_names{"libLLVM.so.20.1", "libLLVM.so.19.1", "libLLVM.so.18.1",
                                  "libLLVM-17.so.1", "libLLVM-16.so.1", "libLLVM-15.so.1"};
 
@@ -84,20 +87,20 @@ std::string_view chosen() {
     return value == nullptr ? "" : value;
 }
 
-/// The loaded library, or the reason why there is none. It is never unloaded: code may outlive every static object.
+/// A loaded library, or the reason why there is none. It is never unloaded: code may outlive every static object.
 struct Library {
     Functions functions = {};
     std::string reason;
 
-    Library() {
-        const std::string_view name = chosen();
+    /// `name`: GRIDFOLD_LLVM.
+    explicit Library(const std::string& name) {
         if (name != "" && name != "none" && name != "always") {
-            open(std::string(name).c_str());
+            open(name.c_str());
             return;
         }
         for (const char* known : known_names)
             if (open(known)) return;
-        reason = "no library of LLVM 15 to 20 was found";
+        reason = "no library of LLVM 15 to 20 was found; install libllvm15 or a later one";
     }
 
 private:
@@ -108,10 +111,13 @@ private:
             return false;
         }
         std::array<void*, symbols.size()> found{};
-        for (std::size_t i = 0; i < symbols.size(); ++i) {
-            found[i] = dlsym(library, symbols[i]);
-            if (found[i] != nullptr) continue;
-            reason = fmt::format("{} has no {}", name, symbols[i]);
+        for (std::size_t i = 0; i < symbols.size(); ++i) found[i] = dlsym(library, symbols[i]);
+        const auto* const missing = std::ranges::find(found, nullptr);
+        const bool is_old = dlsym(library, since_15) == nullptr;
+        if (missing != found.end() || is_old) {
+            reason = missing == found.end() ? fmt::format("{} is older than LLVM 15", name)
+                                            : fmt::format("{} has no {}", name,
+                                                          symbols[static_cast<std::size_t>(missing - found.begin())]);
             dlclose(library);
             return false;
         }
@@ -126,9 +132,14 @@ private:
     }
 };
 
+/// The library that GRIDFOLD_LLVM asks for, loaded when it is first asked for.
 const Library& library() {
-    static const Library* const loaded = new Library();
-    return *loaded;
+    static std::mutex mutex;
+    static auto& libraries = *new std::map<std::string, std::unique_ptr<const Library>>();
+    const std::lock_guard lock(mutex);
+    std::unique_ptr<const Library>& known = libraries[std::string(chosen())];
+    if (known == nullptr) known = std::make_unique<const Library>(std::string(chosen()));
+    return *known;
 }
 
 } // namespace
@@ -141,8 +152,8 @@ Use chosen_use() {
     if (name == "") return Use::when_worth;
     if (const std::string reason = unavailable_reason(); !reason.empty())
         throw InvalidOption(fmt::format("GRIDFOLD_LLVM={}", name),
-                            fmt::format("a library of LLVM is loaded: {}", reason),
-                            "name a library (15 to 20), set it to none, or unset it");
+                            fmt::format("it asks for a library of LLVM that can be loaded: {}", reason),
+                            "name another library, set it to always or none, or unset it");
     return name == "always" ? Use::always : Use::when_worth;
 }
 

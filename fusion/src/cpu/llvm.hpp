@@ -11,7 +11,7 @@ namespace gf::cpu::llvm {
 /// Why this process cannot compile; "" if it can. Thread-safe.
 std::string unavailable_reason();
 
-/// When loops are compiled: GRIDFOLD_LLVM may also be "none" or "always".
+/// When loops are compiled. GRIDFOLD_LLVM may also be "none" or "always".
 enum class Use : std::uint8_t {
     never,
     when_worth, ///< once steps have taken about as long as compiling takes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include <gridfold/fusion/order.hpp>
 
@@ -19,7 +20,9 @@ constexpr std::size_t band_budget_bytes = 512 * 1024;
 /// Arrays of fewer bytes stay in a cache, from which the hardware prefetches in time (bench/NOTES.md).
 constexpr std::size_t least_prefetched_bytes = 32 * 1024 * 1024;
 
-/// Of a compiled loop: the most slabs of a block that are folded at once, and the elements of a call where no fold has
+using Clock = std::chrono::steady_clock;
+
+/// Of a compiled loop: the most slabs of a block that a call takes, and the elements of a call where no fold has
 /// an order, so that their numbers fit 32 bits.
 constexpr std::int64_t rows_of_loop = 8, most_of_call = 1 << 20;
 
@@ -99,12 +102,16 @@ void RowWalk::choose_tiles(std::int64_t parts) {
 
 void RowWalk::run(std::int64_t first, std::span<char* const> arrays) {
     first_ = first;
-    if (program_.code != nullptr && function_ == nullptr && elements_ > slab_elements) {
-        function_ = program_.code->for_run(elements_ * program_.work, body_.plan(), body_.sweep());
+    const bool may_compile = program_.code != nullptr && elements_ > slab_elements;
+    if (may_compile && function_ == nullptr) {
+        function_ = program_.code->for_run(body_.plan(), body_.sweep());
         if (function_ != nullptr) choose_tiles(static_cast<std::int64_t>(part_count_));
     }
+    const bool is_timed = may_compile && function_ == nullptr;
+    const auto begin = is_timed ? Clock::now() : Clock::time_point();
     on_threads(static_cast<std::int64_t>(part_count_), threads_,
                [&](std::int64_t part) { walk(unsigned_of(part), arrays); });
+    if (is_timed) program_.code->add(Clock::now() - begin);
     for (std::size_t f = 0; f < folds_.size(); ++f)
         if (folds_[f].count > 1) program_.folds[f].kernels->pairwise(states_[f], folds_[f].count);
 }
@@ -214,7 +221,7 @@ void RowWalk::walk_band(Part& part, std::int64_t first_block, std::int64_t end_b
     }
 
     const std::size_t rest = unsigned_of(elements_ % slab_elements);
-    const auto group = static_cast<std::int64_t>(max_rows) * blocks_;
+    const std::int64_t group = (function_ != nullptr ? rows_of_loop : std::int64_t{max_rows}) * blocks_;
     for (std::int64_t start = 0; start < slabs; start += group) {
         for (std::int64_t b = first_block; b < end_block; ++b) {
             const std::int64_t slab = start + b, end = std::min(start + group, full_slabs);

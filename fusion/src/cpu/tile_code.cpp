@@ -1,6 +1,5 @@
 #include "cpu/tile_code.hpp"
 
-#include <limits>
 #include <map>
 #include <string>
 
@@ -9,9 +8,6 @@
 namespace gf::cpu {
 
 namespace {
-
-/// About 30 ms, which loading LLVM and compiling one loop take.
-constexpr std::int64_t work_of_compiling = std::int64_t{1} << 32;
 
 /// The code of a text, which all sweeps with that text share while one of them lives.
 std::shared_ptr<const llvm::Code> code_of(const std::string& text) {
@@ -30,13 +26,14 @@ std::shared_ptr<const llvm::Code> code_of(const std::string& text) {
 
 } // namespace
 
-TileCode::TileCode(InstructionSet set, llvm::Use use)
-    : set_(set), use_(use), left_(use == llvm::Use::always ? 0 : work_of_compiling) {}
+TileCode::TileCode(InstructionSet set, llvm::Use use) : set_(set), use_(use) {}
 
-TileFunction TileCode::for_run(std::int64_t work, const Plan& plan, const Sweep& sweep) {
+TileFunction TileCode::for_run(const Plan& plan, const Sweep& sweep) {
     if (const TileFunction function = function_.load(std::memory_order_acquire)) return function;
-    if (left_.fetch_sub(work, std::memory_order_relaxed) > work) return nullptr;
-    const std::unique_lock lock(compiling_, std::try_to_lock);
+    const bool is_worth =
+        use_ == llvm::Use::always || interpreted_.load(std::memory_order_relaxed) >= time_of_compiling.count();
+    if (!is_worth || failed_.load(std::memory_order_relaxed)) return nullptr;
+    const std::unique_lock lock(compiling_, std::try_to_lock); // others go on meanwhile
     if (lock.owns_lock() && function_.load(std::memory_order_acquire) == nullptr) compile(plan, sweep);
     return function_.load(std::memory_order_acquire);
 }
@@ -51,16 +48,25 @@ void TileCode::compile(const Plan& plan, const Sweep& sweep) {
             if (use_ == llvm::Use::always) throw;
         }
     }
-    left_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed); // interpreted from now on
+    failed_.store(true, std::memory_order_relaxed);
 }
 
 std::shared_ptr<TileCode> tile_code(const Plan& plan, const Sweep& sweep, const SweepProgram& program,
                                     InstructionSet set) {
     const llvm::Use use = llvm::chosen_use();
     if (use == llvm::Use::never || set == InstructionSet::baseline || program.calls() < 2 ||
-        !has_tile_text(plan, sweep))
+        !obstacle_to_tile_text(plan, sweep).empty())
         return nullptr;
     return std::make_shared<TileCode>(set, use);
+}
+
+std::string loop_text(const Plan& plan, const Sweep& sweep, const SweepProgram& program, InstructionSet set) {
+    if (program.code != nullptr && program.code->is_compiled()) return "compiled by LLVM";
+    if (program.calls() < 2) return "one step";
+    if (set == InstructionSet::baseline) return "steps: loops are compiled for AVX2 and AVX-512";
+    if (const std::string obstacle = obstacle_to_tile_text(plan, sweep); !obstacle.empty()) return "steps: " + obstacle;
+    if (llvm::chosen_use() == llvm::Use::never) return "steps: GRIDFOLD_LLVM=none forbids a compiled loop";
+    return "steps, and one loop once they have taken 30 ms, if there is LLVM";
 }
 
 } // namespace gf::cpu

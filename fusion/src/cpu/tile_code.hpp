@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "cpu/llvm.hpp"
 #include "cpu/tile_text.hpp"
@@ -16,10 +18,16 @@ class TileCode {
 public:
     TileCode(InstructionSet set, llvm::Use use);
 
-    /// The sweep's function for a run that takes so much work, in units of SweepProgram::work; null while steps are
-    /// interpreted. The run with which they have taken about as long as compiling takes compiles, so that no sweep
-    /// takes more than twice as long as with the better way known before. With Use::always the first run does.
-    TileFunction for_run(std::int64_t work, const Plan& plan, const Sweep& sweep);
+    /// The sweep's function for a run; null while steps are interpreted. Once they have taken `time_of_compiling`, the
+    /// next run compiles, so that no sweep takes more than twice as long as with the better way known before; with
+    /// Use::always the first run.
+    TileFunction for_run(const Plan& plan, const Sweep& sweep);
+    /// Adds the time that the steps of a run have taken.
+    void add(std::chrono::nanoseconds time) { interpreted_.fetch_add(time.count(), std::memory_order_relaxed); }
+    bool is_compiled() const { return function_.load(std::memory_order_relaxed) != nullptr; }
+
+    /// About what loading LLVM and compiling one loop take.
+    static constexpr std::chrono::nanoseconds time_of_compiling = std::chrono::milliseconds(30);
 
     /// Of a whole block.
     std::size_t lanes_of_tree() const { return static_cast<std::size_t>(cpu::lanes_of_tree(set_)); }
@@ -29,7 +37,8 @@ private:
 
     InstructionSet set_;
     llvm::Use use_;
-    std::atomic<std::int64_t> left_; ///< the work to be interpreted
+    std::atomic<std::int64_t> interpreted_ = 0; ///< nanoseconds
+    std::atomic<bool> failed_ = false;          ///< LLVM is not there, or does not take the text
     std::atomic<TileFunction> function_ = nullptr;
     std::shared_ptr<const llvm::Code> code_;
     std::mutex compiling_;
@@ -38,5 +47,8 @@ private:
 /// Null if the sweep has no text, or steps are as fast.
 std::shared_ptr<TileCode> tile_code(const Plan& plan, const Sweep& sweep, const SweepProgram& program,
                                     InstructionSet set);
+
+/// How a sweep's tiles are computed, for explain().
+std::string loop_text(const Plan& plan, const Sweep& sweep, const SweepProgram& program, InstructionSet set);
 
 } // namespace gf::cpu

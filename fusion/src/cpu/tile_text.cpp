@@ -264,25 +264,32 @@ private:
     std::vector<std::string> carried_;    ///< by those loops; none: they begin anew
 };
 
-bool has_text(const Plan& plan, const Sweep& sweep, const Instruction& i) {
+/// Why an instruction has no text; "" if it has one.
+std::string obstacle(const Plan& plan, const Sweep& sweep, const Instruction& i) {
     switch (i.opcode) {
-    case Opcode::load: return is_in_order(i, plan, sweep);
-    case Opcode::map: return has_map_text(*i.map, i.compute);
-    case Opcode::cast: return true;
-    case Opcode::round: return sweep.code[i.operands[0]].type == DType::f32;
-    default: return false;
+    case Opcode::load:
+        return is_in_order(i, plan, sweep) ? "" : fmt::format("{} is not read in order", plan.arrays[i.array].name);
+    case Opcode::map: return has_map_text(*i.map, i.compute) ? "" : fmt::format("{} has no loop", i.map->name);
+    case Opcode::cast: return "";
+    case Opcode::round:
+        return sweep.code[i.operands[0]].type == DType::f32 ? "" : "an f64 or an integer is rounded to 16 bits";
+    case Opcode::index: return "index has no loop";
+    default: return "an operand of a reduction has no loop"; // the bits of an element
     }
 }
 
 } // namespace
 
-bool has_tile_text(const Plan& plan, const Sweep& sweep) {
-    const auto of_value = [&](ValueId v) { return has_text(plan, sweep, sweep.code[v]); };
-    const auto of_store = [&](const Store& s) {
-        return is_per_result(sweep, sweep.code[s.value]) || is_flat(s, plan, sweep);
-    };
-    return std::ranges::all_of(values_where(sweep, is_per_element), of_value) &&
-           std::ranges::all_of(sweep.folds, FoldText::has_text) && std::ranges::all_of(sweep.stores, of_store);
+std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep) {
+    for (const ValueId v : values_where(sweep, is_per_element))
+        if (std::string of_value = obstacle(plan, sweep, sweep.code[v]); !of_value.empty()) return of_value;
+    for (const Fold& fold : sweep.folds)
+        if (!FoldText::has_text(fold))
+            return fmt::format("{}{} has no loop", fold.monoid->name, fold.mask.valid() ? " with a mask" : "");
+    for (const Store& store : sweep.stores)
+        if (!is_per_result(sweep, sweep.code[store.value]) && !is_flat(store, plan, sweep))
+            return fmt::format("{} is not written in order", plan.arrays[store.array].name);
+    return "";
 }
 
 std::string tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set) {

@@ -30,8 +30,8 @@ constexpr int lanes_of_tree(InstructionSet set) {
     return set == InstructionSet::avx512 ? 16 : set == InstructionSet::avx2 ? 8 : 4;
 }
 
-/// True if tile_text() has a text for the sweep.
-bool has_tile_text(const Plan& plan, const Sweep& sweep);
+/// Why a sweep has no text; "" if tile_text() writes it.
+std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep);
 std::string tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set);
 
 } // namespace gf::cpu

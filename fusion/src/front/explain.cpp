@@ -112,6 +112,7 @@ std::string order_text(const Plan& plan, const Sweep& sweep) {
 }
 
 void explain_kernel(Line out, const SweepFacts& facts) {
+    if (!facts.loop.empty()) fmt::format_to(out, "  loop:    {}\n", facts.loop);
     if (facts.source.empty()) return;
     fmt::format_to(out, "  kernel:  ");
     if (facts.threads >= 0) fmt::format_to(out, "{} threads a block, ", facts.threads);

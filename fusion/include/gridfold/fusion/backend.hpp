@@ -87,8 +87,9 @@ struct SweepFacts {
     std::string source; ///< the generated kernel; "" on the CPU
     int registers = -1; ///< a thread; −1 = not known
     int spill_bytes = -1;
-    int threads = -1;    ///< a block
-    bool cached = false; ///< its kernel came from a cache
+    int threads = -1;      ///< a block
+    bool cached = false;   ///< its kernel came from a cache
+    std::string loop = {}; ///< CPU: whether its steps are one compiled loop, or why not
 };
 
 /// A plan built for one device. Immutable; shared between threads.
