@@ -1,4 +1,5 @@
 // Loops that LLVM compiles (cpu/tile_text.hpp) have the bits of the steps that are interpreted otherwise.
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <limits>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 
 #include <gridfold/gridfold.hpp>
 
@@ -132,7 +134,8 @@ constexpr DType all_types[] = {
 /// True if the graph's only sweep is compiled.
 bool is_compiled(const Graph& graph) {
     const Plan plan = fuse(graph);
-    return plan.sweeps.size() == 1 && gf::cpu::obstacle_to_tile_text(plan, plan.sweeps.front()).empty();
+    return plan.sweeps.size() == 1 &&
+           gf::cpu::obstacle_to_tile_text(plan, plan.sweeps.front(), InstructionSet::avx512).empty();
 }
 
 TEST(CompiledTiles, have_the_bits_of_each_map_of_each_type) {
@@ -216,15 +219,108 @@ TEST(CompiledTiles, are_shared_by_threads) {
     expect_the_same("a = sum(x0), b = variance(x0), c = min(x0), d = count(x0 > 0), z = x0 * 3 - 1", {DType::f32});
 }
 
+TEST(CompiledTiles, have_the_bits_of_bools_of_any_byte) {
+    GRIDFOLD_NEEDS_LLVM();
+    std::vector<unsigned char> bytes(10'000);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i % 5 == 0 ? 0 : i);
+    const Graph graph = parse("tiles(x: bool[n]) -> c = count(x), y = !x, z = u8(x)");
+    std::vector<std::uint8_t> y[2], z[2];
+    for (const int compiled : {0, 1}) {
+        const ChosenLlvm llvm(compiled == 1 ? "always" : "none");
+        const View x(bytes.data(), DType::boolean, {static_cast<std::int64_t>(bytes.size())}, Memory::host, false);
+        const Results results = compile(graph, {.device = "cpu"}).run({{"x", x}});
+        EXPECT_EQ(results.get<std::int64_t>("c"), std::ranges::count_if(bytes, [](unsigned char b) { return b != 0; }));
+        const std::span<const bool> values = results.span<bool>("y");
+        y[compiled].assign(values.begin(), values.end());
+        z[compiled] = results.to_vector<std::uint8_t>("z");
+    }
+    EXPECT_EQ(y[0], y[1]);
+    EXPECT_EQ(z[0], z[1]);
+}
+
+/// Runs of one executable with arrays of changing lengths: the bits are those of steps before, while and after its
+/// loop is compiled, by two threads and over rows.
+TEST(CompiledTiles, take_the_place_of_steps_between_runs) {
+    GRIDFOLD_NEEDS_LLVM();
+    const Graph graph = parse("tiles(x: f32[k, n]) let y = x * 3 - 1; -> y = y, s = sum(y * y over [n]), m = max(y)");
+    const std::int64_t lengths_of_rows[] = {40'000, 3'001, 20'000};
+    const auto outcome = [&](const Executable& exe, std::int64_t n) {
+        std::vector<float> x(static_cast<std::size_t>(3 * n));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1'013) / 7 - 50;
+        const View array = view(x.data(), {3, n});
+        const Results results = exe.run({{"x", array}});
+        std::vector<std::uint32_t> bits{std::bit_cast<std::uint32_t>(results.get<float>("m"))};
+        for (const float s : results.to_vector<float>("s")) bits.push_back(std::bit_cast<std::uint32_t>(s));
+        for (const float y : results.to_vector<float>("y")) bits.push_back(std::bit_cast<std::uint32_t>(y));
+        return bits;
+    };
+    std::vector<std::vector<std::uint32_t>> wanted;
+    {
+        const ChosenLlvm llvm("none");
+        const Executable exe = compile(graph, {.device = "cpu"});
+        for (const std::int64_t n : lengths_of_rows) wanted.push_back(outcome(exe, n));
+    }
+    const Executable exe = compile(graph, {.device = "cpu", .threads = 2});
+    for (int run = 0; run < 3'000 && exe.explain().find("compiled by LLVM") == std::string::npos; ++run)
+        ASSERT_TRUE(outcome(exe, lengths_of_rows[run % 3]) == wanted[static_cast<std::size_t>(run % 3)]) << run;
+    EXPECT_NE(exe.explain().find("compiled by LLVM"), std::string::npos);
+    for (int run = 0; run < 3; ++run)
+        EXPECT_TRUE(outcome(exe, lengths_of_rows[run]) == wanted[static_cast<std::size_t>(run)]) << run;
+}
+
+TEST(CompiledTiles, write_in_place) {
+    GRIDFOLD_NEEDS_LLVM();
+    const Graph graph = parse("tiles(x: f32[n]) -> y = select(x > 0, x * 3 - 1, x + 2)");
+    std::vector<float> x[2];
+    for (const int compiled : {0, 1}) {
+        const ChosenLlvm llvm(compiled == 1 ? "always" : "none");
+        for (int i = 0; i < 50'001; ++i) x[compiled].push_back(static_cast<float>(i % 1'013) / 7 - 50);
+        const View array = view(x[compiled].data(), {50'001});
+        compile(graph, {.device = "cpu"}).run({{"x", array}}, {{"y", array}});
+    }
+    EXPECT_EQ(x[0], x[1]);
+}
+
+TEST(CompiledTiles, have_the_bits_of_many_problems) {
+    GRIDFOLD_NEEDS_LLVM();
+    const Graph graph = parse("tiles(x: f32[n]) -> a = sum(x * x * x), b = variance(x), c = min(x)");
+    std::vector<std::uint64_t> bits[2];
+    for (const int compiled : {0, 1}) {
+        const ChosenLlvm llvm(compiled == 1 ? "always" : "none");
+        const std::vector<std::byte> memory = elements_of(DType::f32, 60'000, 5);
+        std::vector<Bindings> problems;
+        for (const std::int64_t n : {2'048, 5'000, 1, 60'000, 2'049})
+            problems.push_back({{"x", view(reinterpret_cast<const float*>(memory.data()), {n})}});
+        for (const Results& results : compile(graph, {.device = "cpu"}).run_many(problems))
+            for (const Results::Entry& entry : results.entries())
+                bits[compiled].push_back(bits_of_element(reinterpret_cast<const std::byte*>(&entry.bits), entry.type));
+    }
+    EXPECT_EQ(bits[0], bits[1]);
+}
+
+/// Where memory may not become code, as under systemd's MemoryDenyWriteExecute, steps stay interpreted.
+TEST(CompiledTilesDeathTest, are_not_made_where_memory_may_not_become_code) {
+    GRIDFOLD_NEEDS_LLVM();
+    constexpr int set_mdwe = 65, refuse_exec_gain = 1;
+    const auto run = [] {
+        if (prctl(set_mdwe, refuse_exec_gain, 0, 0, 0) != 0) std::exit(0); // an older kernel
+        const Plan plan = fuse(parse("tiles(x: f32[n]) -> s = sum(x * x * x)"));
+        gf::cpu::TileCode code(InstructionSet::avx2, 2);
+        code.add(code.time_of_steps());
+        std::exit(code.for_run(plan, plan.sweeps.front()) == nullptr ? 0 : 1);
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
 TEST(CompiledTiles, begin_once_steps_have_taken_as_long_as_compiling) {
     GRIDFOLD_NEEDS_LLVM();
     const Plan plan = fuse(parse("tiles(x: f32[n]) -> s = sum(x * x * x)"));
-    gf::cpu::TileCode code(InstructionSet::avx2, gf::cpu::llvm::Use::when_worth);
+    gf::cpu::TileCode code(InstructionSet::avx2, 2);
     const auto& sweep = plan.sweeps.front();
     EXPECT_EQ(code.for_run(plan, sweep), nullptr);
-    code.add(gf::cpu::TileCode::time_of_compiling / 2);
+    code.add(code.time_of_steps() / 2);
     EXPECT_EQ(code.for_run(plan, sweep), nullptr);
-    code.add(gf::cpu::TileCode::time_of_compiling / 2);
+    code.add(code.time_of_steps() / 2);
     EXPECT_EQ(code.for_run(plan, sweep) != nullptr, true);
     EXPECT_TRUE(code.is_compiled());
 }
@@ -236,7 +332,7 @@ TEST(CompiledTiles, are_explained) {
         const std::string text = compile(graph, {.device = "cpu"}).explain();
         EXPECT_NE(text.find(fmt::format("  loop:    {}\n", wanted)), std::string::npos) << text;
     };
-    explained("s = sum(x * x * x)", "steps, and one loop once they have taken 30 ms, if there is LLVM");
+    explained("s = sum(x * x * x)", "steps, and one loop once they have taken 24 ms, if there is LLVM");
     explained("s = sum(x)", "one step");
     explained("s = sum(exp(x))", "steps: exp has no loop");
     explained("s = sum(x), at = argmax(x)", "steps: ArgMax has no loop");

@@ -49,8 +49,12 @@ std::string_view comparison(std::string_view how) {
 
 bool FoldText::has_text(const Fold& fold) { return kind(fold) != FoldKind::none; }
 
+bool FoldText::compares_or_converts(const Fold& fold) {
+    return is_extreme(fold) || kind(fold) == FoldKind::moments || is_float(fold.accumulator) != is_float(fold.element);
+}
+
 FoldText::FoldText(Ir& ir, const Sweep& sweep, InstructionSet set)
-    : ir_(ir), sweep_(sweep), width_(lanes_of_tree(set)) {
+    : ir_(ir), sweep_(sweep), width_(words_of_register(set)) {
     for (const FoldId f : sweep.folds.ids()) describe(f);
 }
 
@@ -162,8 +166,12 @@ std::vector<std::string> FoldText::fold(const RowValues& values, const std::vect
             if (fold.mask.valid()) x = ir_.choose(type, values[fold.mask], x, ir_.splat(type, carried.identity));
             after.push_back(accumulated(carried, before[c], x, accumulator_lanes));
         } else {
-            const std::string next = folded(carried.how, carried.type, before[c], x);
-            after.push_back(fold.mask.valid() ? ir_.choose(type, values[fold.mask], next, before[c]) : next);
+            // −0 + x and 1 · x are x; LLVM does not see that across the blocks of a text.
+            const bool is_first = before[c].empty(), is_neutral = carried.identity != "0.0";
+            const std::string identity = is_neutral ? ir_.splat(type, carried.identity) : "zeroinitializer";
+            const std::string state = is_first ? identity : before[c];
+            const std::string next = is_first && is_neutral ? x : folded(carried.how, carried.type, state, x);
+            after.push_back(fold.mask.valid() ? ir_.choose(type, values[fold.mask], next, state) : next);
         }
     }
     return after;

@@ -37,6 +37,8 @@ public:
 
     /// True if a fold has a text.
     static bool has_text(const Fold& fold);
+    /// True if a fold compares its elements, or converts integers to floats.
+    static bool compares_or_converts(const Fold& fold);
 
     std::span<const Carried> carried() const { return carried_; }
     bool has_origins() const;
@@ -49,12 +51,13 @@ public:
     void write_origins(const RowValues& values);
     /// Repeats the origins for vectors of Ir::lanes lanes.
     void begin_loop();
-    /// Folds a row. `before`, and what it returns: by what is carried; accumulators have `accumulator_lanes` lanes.
+    /// Folds a row. `before`, and what it returns: by what is carried; accumulators have `accumulator_lanes` lanes. ""
+    /// before the first row of lanes.
     std::vector<std::string> fold(const RowValues& values, const std::vector<std::string>& before,
                                   int accumulator_lanes);
     /// Folds accumulators of `lanes` lanes into the States in memory.
     void reduce(const std::vector<std::string>& accumulated, int lanes);
-    /// Combines the lanes of a whole block: lanes_of_tree() neighbours leave one.
+    /// Combines the lanes of a whole block: words_of_register() neighbours leave one.
     void write_trees();
 
 private:

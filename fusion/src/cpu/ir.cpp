@@ -1,6 +1,9 @@
 #include "cpu/ir.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <iterator>
 
 namespace gf::cpu {
@@ -86,11 +89,7 @@ std::string Ir::convert(DType from, DType to, const std::string& x) {
     if (is_float(from) && is_float(to)) {
         how = to == DType::f64 ? "fpext" : "fptrunc";
     } else if (is_float(from)) {
-        const std::string type = vector(to), source = vector(from),
-                          function = fmt::format("@llvm.fpto{}i.sat.{}.{}", is_signed(to) ? 's' : 'u',
-                                                 mangled(lanes, type_of(to)), mangled(lanes, type_of(from)));
-        declarations.insert(fmt::format("declare {} {}({})\n", type, function, source));
-        return put("call {} {}({} {})", type, function, source, x);
+        return saturated(from, to, x);
     } else if (is_float(to)) {
         how = is_signed(from) ? "sitofp" : "uitofp";
     } else if (from == DType::boolean || size_of(from) < size_of(to)) {
@@ -99,6 +98,34 @@ std::string Ir::convert(DType from, DType to, const std::string& x) {
         return x;
     }
     return put("{} {} {} to {}", how, vector(from), x, vector(to));
+}
+
+/// Truncates; LLVM's own saturating conversions are not vectors on every target.
+std::string Ir::saturated(DType from, DType to, const std::string& x) {
+    const std::string floats = vector(from), integers = vector(to);
+    const int bits = 8 * static_cast<int>(size_of(to)), digits = bits - (is_signed(to) ? 1 : 0);
+    const auto number = [&](double value) {
+        return splat(type_of(from), fmt::format("0x{:016X}", std::bit_cast<std::uint64_t>(value)));
+    };
+    const std::string low = number(is_signed(to) ? -std::ldexp(1.0, digits) : 0.0),
+                      above = number(std::ldexp(1.0, digits));
+    const std::string reaches = put("fcmp oge {} {}, {}", floats, x, low),
+                      ends = put("fcmp olt {} {}, {}", floats, x, above);
+    const std::string fits = put("and {} {}, {}", vector("i1"), reaches, ends);
+    const std::string inside = choose(type_of(from), fits, x, "zeroinitializer");
+    const std::string_view how = is_signed(to) || bits < 32 ? "fptosi" : "fptoui";
+    const DType word = bits < 32 ? DType::i32 : to;
+    const std::string whole = convert(word, to, put("{} {} {} to {}", how, floats, inside, vector(word)));
+    const std::string is_above = put("fcmp oge {} {}, {}", floats, x, above),
+                      is_below = put("fcmp olt {} {}, {}", floats, x, low);
+    const std::string highest =
+        splat(type_of(to), is_signed(to) ? fmt::format("{}", (std::uint64_t{1} << digits) - 1) : "-1");
+    const std::string lowest = is_signed(to)
+                                   ? splat(type_of(to), fmt::format("{}", -(std::int64_t{1} << (digits - 1)) * 2))
+                                   : "zeroinitializer";
+    const std::string outside =
+        choose(type_of(to), is_above, highest, choose(type_of(to), is_below, lowest, "zeroinitializer"));
+    return choose(type_of(to), fits, whole, outside);
 }
 
 std::string Ir::from_memory(DType type, const std::string& raw) {

@@ -61,6 +61,7 @@ struct Ir {
     std::string to_memory(DType type, const std::string& value);
 
 private:
+    std::string saturated(DType from, DType to, const std::string& x);
     std::string narrow_half(bool is_bf16, const std::string& x);
     int count_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <gridfold/core/error.hpp>
 
@@ -35,12 +37,6 @@ struct CompilerOptions {
     int code_model, no_frame_pointer_elimination, fast_selection;
     void* memory_manager;
 };
-
-#if defined(__aarch64__)
-#define GRIDFOLD_TARGET(function) "LLVMInitializeAArch64" function
-#else
-#define GRIDFOLD_TARGET(function) "LLVMInitializeX86" function
-#endif
 
 /// The functions that this file calls; their names follow in `symbols`.
 struct Functions {
@@ -69,11 +65,10 @@ constexpr std::array symbols{"LLVMContextCreate",
                              "LLVMCreateMCJITCompilerForModule",
                              "LLVMGetFunctionAddress",
                              "LLVMDisposeExecutionEngine",
-                             GRIDFOLD_TARGET("TargetInfo"),
-                             GRIDFOLD_TARGET("Target"),
-                             GRIDFOLD_TARGET("TargetMC"),
-                             GRIDFOLD_TARGET("AsmPrinter")};
-#undef GRIDFOLD_TARGET
+                             "LLVMInitializeX86TargetInfo",
+                             "LLVMInitializeX86Target",
+                             "LLVMInitializeX86TargetMC",
+                             "LLVMInitializeX86AsmPrinter"};
 static_assert(sizeof(Functions) == symbols.size() * sizeof(void*));
 
 /// A function that older versions do not have. They do not read the IR's `ptr`.
@@ -85,6 +80,19 @@ constexpr std::array known_names{"libLLVM.so.20.1", "libLLVM.so.19.1", "libLLVM.
 std::string_view chosen() {
     const char* const value = std::getenv("GRIDFOLD_LLVM");
     return value == nullptr ? "" : value;
+}
+
+/// True once static objects may have ended: those of a library are after the first ones of the program.
+std::atomic<bool> is_exiting = false;
+
+/// False where the system forbids memory that was written to become code.
+bool may_make_code() {
+    constexpr std::size_t bytes = 4096;
+    void* const page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return false;
+    const bool may = mprotect(page, bytes, PROT_READ | PROT_EXEC) == 0;
+    munmap(page, bytes);
+    return may;
 }
 
 /// A loaded library, or the reason why there is none. It is never unloaded: code may outlive every static object.
@@ -127,6 +135,7 @@ private:
         functions.target();
         functions.target_code();
         functions.assembly_printer();
+        std::atexit([] { is_exiting = true; }); // before the library's own objects end
         reason.clear();
         return true;
     }
@@ -180,9 +189,8 @@ struct Code::Engine {
 Code::Code(const std::string& text, const char* name) {
     if (const std::string reason = unavailable_reason(); !reason.empty())
         throw InternalError(fmt::format("there is no LLVM: {}", reason));
-    // Different contexts may be used at the same time, but not the settings of targets.
-    static std::mutex compiling;
-    const std::lock_guard lock(compiling);
+    // LLVM would not say so, and the address that it returns would be no code.
+    if (is_exiting || !may_make_code()) throw InternalError("this process may not make code, or ends");
     engine_ = std::make_unique<Engine>();
     const Functions& llvm = engine_->llvm;
     Module module = nullptr;

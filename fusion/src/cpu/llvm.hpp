@@ -23,8 +23,8 @@ Use chosen_use();
 /// The machine code of one function, which ends with the object.
 class Code {
 public:
-    /// Compiles a module in LLVM's IR; `name`: its function. Throws InternalError if LLVM does not accept the text, or
-    /// is not there. Thread-safe.
+    /// Compiles a module in LLVM's IR; `name`: its function. Throws InternalError if LLVM is not there or does not
+    /// accept the text, or if the process may not make code. One thread at a time.
     Code(const std::string& text, const char* name);
     ~Code();
     Code(const Code&) = delete;

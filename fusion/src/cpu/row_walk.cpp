@@ -81,7 +81,8 @@ void RowWalk::fit(std::int64_t row, std::int64_t domain) {
     part_count_ = unsigned_of(parts);
 }
 
-/// Chooses the tiles of steps, or of a compiled loop; its bands are no longer.
+/// Chooses the tiles of steps, or of a compiled loop. Its bands are no longer, since it takes more rows at once: memory
+/// of lanes was reserved for the bands of steps.
 void RowWalk::choose_tiles(std::int64_t parts) {
     const std::size_t block_bytes = program_.lane_bytes * lane_count;
     if (function_ != nullptr)

@@ -25,7 +25,8 @@ public:
     /// Sets the elements of a row, and of the domain. Allocates only memory beyond that of earlier calls. If it throws,
     /// it can be called again.
     void fit(std::int64_t row, std::int64_t domain);
-    /// Computes and folds a row, whose first element has number `first` in the domain. Allocates nothing.
+    /// Computes and folds a row, whose first element has number `first` in the domain. Allocates nothing, unless a loop
+    /// is compiled.
     void run(std::int64_t first, std::span<char* const> arrays);
     /// By fold: the State of the row.
     std::span<void* const> states() const { return states_; }

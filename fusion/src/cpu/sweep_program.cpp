@@ -427,7 +427,8 @@ private:
         if (program_.code == nullptr) return;
         for (const ValueId v : body_)
             if (code(v).opcode == Opcode::load) program_.arrays_of_code.push_back(array_place(code(v).array));
-        for (const Store& store : sweep_.stores) program_.arrays_of_code.push_back(array_place(store.array));
+        for (const Store& store : sweep_.stores)
+            if (!is_per_result(sweep_, code(store.value))) program_.arrays_of_code.push_back(array_place(store.array));
     }
 
     void find_rows() {

@@ -3,11 +3,14 @@
 #include <map>
 #include <string>
 
-#include <gridfold/core/error.hpp>
+#include <fmt/format.h>
 
 namespace gf::cpu {
 
 namespace {
+
+/// LLVM takes some 2 ms a step.
+constexpr std::size_t most_steps = 64;
 
 /// The code of a text, which all sweeps with that text share while one of them lives.
 std::shared_ptr<const llvm::Code> code_of(const std::string& text) {
@@ -26,47 +29,49 @@ std::shared_ptr<const llvm::Code> code_of(const std::string& text) {
 
 } // namespace
 
-TileCode::TileCode(InstructionSet set, llvm::Use use) : set_(set), use_(use) {}
-
-TileFunction TileCode::for_run(const Plan& plan, const Sweep& sweep) {
-    if (const TileFunction function = function_.load(std::memory_order_acquire)) return function;
-    const bool is_worth =
-        use_ == llvm::Use::always || interpreted_.load(std::memory_order_relaxed) >= time_of_compiling.count();
-    if (!is_worth || failed_.load(std::memory_order_relaxed)) return nullptr;
-    const std::unique_lock lock(compiling_, std::try_to_lock); // others go on meanwhile
-    if (lock.owns_lock() && function_.load(std::memory_order_acquire) == nullptr) compile(plan, sweep);
-    return function_.load(std::memory_order_acquire);
-}
+TileCode::TileCode(InstructionSet set, std::size_t steps) : set_(set), steps_(steps) {}
 
 void TileCode::compile(const Plan& plan, const Sweep& sweep) {
-    if (use_ == llvm::Use::always || llvm::unavailable_reason().empty()) {
-        try {
-            code_ = code_of(tile_text(plan, sweep, set_));
-            function_.store(reinterpret_cast<TileFunction>(code_->address()), std::memory_order_release);
-            return;
-        } catch (const InternalError&) {
-            if (use_ == llvm::Use::always) throw;
-        }
+    code_ = code_of(tile_text(plan, sweep, set_));
+    function_.store(reinterpret_cast<TileFunction>(code_->address()), std::memory_order_release);
+}
+
+TileFunction TileCode::for_run(const Plan& plan, const Sweep& sweep) noexcept {
+    if (const TileFunction function = function_.load(std::memory_order_acquire)) return function;
+    const std::chrono::nanoseconds interpreted(interpreted_.load(std::memory_order_relaxed));
+    if (interpreted < time_of_steps() || failed_.load(std::memory_order_relaxed)) return nullptr;
+    const std::unique_lock lock(compiling_, std::try_to_lock); // others go on meanwhile
+    if (!lock.owns_lock() || function_.load(std::memory_order_acquire) != nullptr) return function_.load();
+    try {
+        compile(plan, sweep);
+    } catch (...) { // nothing is lost but time
+        failed_.store(true, std::memory_order_relaxed);
     }
-    failed_.store(true, std::memory_order_relaxed);
+    return function_.load(std::memory_order_acquire);
 }
 
 std::shared_ptr<TileCode> tile_code(const Plan& plan, const Sweep& sweep, const SweepProgram& program,
                                     InstructionSet set) {
+    if (set == InstructionSet::baseline) return nullptr;
     const llvm::Use use = llvm::chosen_use();
-    if (use == llvm::Use::never || set == InstructionSet::baseline || program.calls() < 2 ||
-        !obstacle_to_tile_text(plan, sweep).empty())
+    if (use == llvm::Use::never || program.calls() < 2 || program.calls() > most_steps ||
+        !obstacle_to_tile_text(plan, sweep, set).empty())
         return nullptr;
-    return std::make_shared<TileCode>(set, use);
+    auto code = std::make_shared<TileCode>(set, program.calls());
+    if (use == llvm::Use::always) code->compile(plan, sweep);
+    return code;
 }
 
 std::string loop_text(const Plan& plan, const Sweep& sweep, const SweepProgram& program, InstructionSet set) {
     if (program.code != nullptr && program.code->is_compiled()) return "compiled by LLVM";
     if (program.calls() < 2) return "one step";
+    if (program.calls() > most_steps) return fmt::format("steps: more than {} take LLVM too long", most_steps);
     if (set == InstructionSet::baseline) return "steps: loops are compiled for AVX2 and AVX-512";
-    if (const std::string obstacle = obstacle_to_tile_text(plan, sweep); !obstacle.empty()) return "steps: " + obstacle;
+    if (const std::string obstacle = obstacle_to_tile_text(plan, sweep, set); !obstacle.empty())
+        return "steps: " + obstacle;
     if (llvm::chosen_use() == llvm::Use::never) return "steps: GRIDFOLD_LLVM=none forbids a compiled loop";
-    return "steps, and one loop once they have taken 30 ms, if there is LLVM";
+    return fmt::format("steps, and one loop once they have taken {} ms, if there is LLVM",
+                       program.code->time_of_steps().count());
 }
 
 } // namespace gf::cpu

@@ -16,29 +16,30 @@ namespace gf::cpu {
 /// Shared by all runs of a sweep. Its functions are thread-safe.
 class TileCode {
 public:
-    TileCode(InstructionSet set, llvm::Use use);
+    /// Of a sweep of so many steps.
+    TileCode(InstructionSet set, std::size_t steps);
 
-    /// The sweep's function for a run; null while steps are interpreted. Once they have taken `time_of_compiling`, the
-    /// next run compiles, so that no sweep takes more than twice as long as with the better way known before; with
-    /// Use::always the first run.
-    TileFunction for_run(const Plan& plan, const Sweep& sweep);
+    /// Compiles now. Throws InternalError if LLVM does not.
+    void compile(const Plan& plan, const Sweep& sweep);
+
+    /// The sweep's function for a run; null while steps are interpreted. The run after they have taken time_of_steps()
+    /// compiles; if that fails, steps stay interpreted. Allocates only then. Throws nothing.
+    TileFunction for_run(const Plan& plan, const Sweep& sweep) noexcept;
     /// Adds the time that the steps of a run have taken.
     void add(std::chrono::nanoseconds time) { interpreted_.fetch_add(time.count(), std::memory_order_relaxed); }
     bool is_compiled() const { return function_.load(std::memory_order_relaxed) != nullptr; }
 
-    /// About what loading LLVM and compiling one loop take.
-    static constexpr std::chrono::nanoseconds time_of_compiling = std::chrono::milliseconds(30);
+    /// About what loading LLVM and compiling the loop take.
+    std::chrono::milliseconds time_of_steps() const { return std::chrono::milliseconds(20 + 2 * steps_); }
 
-    /// Of a whole block.
-    std::size_t lanes_of_tree() const { return static_cast<std::size_t>(cpu::lanes_of_tree(set_)); }
+    /// The lanes of a whole block that leave one.
+    std::size_t lanes_of_tree() const { return static_cast<std::size_t>(words_of_register(set_)); }
 
 private:
-    void compile(const Plan& plan, const Sweep& sweep);
-
     InstructionSet set_;
-    llvm::Use use_;
+    std::size_t steps_;
     std::atomic<std::int64_t> interpreted_ = 0; ///< nanoseconds
-    std::atomic<bool> failed_ = false;          ///< LLVM is not there, or does not take the text
+    std::atomic<bool> failed_ = false;          ///< steps stay interpreted
     std::atomic<TileFunction> function_ = nullptr;
     std::shared_ptr<const llvm::Code> code_;
     std::mutex compiling_;

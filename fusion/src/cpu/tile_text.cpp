@@ -15,6 +15,9 @@ namespace gf::cpu {
 
 namespace {
 
+// The text passes these as i64.
+static_assert(sizeof(Where) == 16 && sizeof(std::size_t) == 8 && sizeof(PartOfBlock) == 8);
+
 /// The names of the text, where `tag` is that of a loop, a number a lane, and c the number of what is carried:
 ///   %array{a}, %step{a}       the tile's first element of an array, and the bytes from row to row
 ///   %i{tag}                   the first lane of a vector, counted from the tile's first
@@ -23,8 +26,9 @@ namespace {
 class TileText {
 public:
     TileText(const Plan& plan, const Sweep& sweep, InstructionSet set)
-        : plan_(plan), sweep_(sweep), set_(set), width_(lanes_of_tree(set)), body_(values_where(sweep, is_per_element)),
-          scalars_(values_where(sweep, is_once_before)), folds_(ir_, sweep, set) {
+        : plan_(plan), sweep_(sweep), set_(set), width_(words_of_register(set)),
+          body_(values_where(sweep, is_per_element)), scalars_(values_where(sweep, is_once_before)),
+          folds_(ir_, sweep, set) {
         for (const ValueId v : body_)
             if (code(v).opcode == Opcode::load) add_array(code(v).array);
         for (const Store& store : sweep_.stores)
@@ -36,10 +40,10 @@ public:
         const int lanes = lanes_at_once();
         write_loop(lanes, width_);
         if (lanes > width_) write_loop(width_, width_);
-        folds_.reduce(carried_, width_);
-        carried_.clear();
+        folds_.reduce(left_, width_);
+        left_.clear();
         write_loop(1, 1);
-        folds_.reduce(carried_, 1);
+        folds_.reduce(left_, 1);
         folds_.write_trees();
         ir_.line("ret void");
         std::string text = fmt::format("define void @{}(ptr %where, ptr %values, ptr %states, i64 %first, i64 %n, "
@@ -127,7 +131,7 @@ private:
             types.push_back(ir_.vector(carried[c].type));
             identities.push_back(ir_.splat(Ir::type_of(carried[c].type), carried[c].identity));
             names.push_back(fmt::format("%c{}{}", c, tag));
-            before.push_back(carried_.empty() ? identities.back() : carried_[c]);
+            before.push_back(left_.empty() ? identities.back() : left_[c]);
         }
         ir_.lanes = lanes;
         ir_.line("br label %enter{}", tag);
@@ -155,11 +159,9 @@ private:
                      Ir::memory_type_of(plan_.arrays[a].type));
         ir_.line("br i1 %starts, label %first{0}, label %later{0}", tag);
 
-        // The first row of a block folds into the identity, which leaves no instruction.
         ir_.label("first" + tag);
         for (const ArrayId a : arrays_) address_[a] = fmt::format("%p{}{}.begin", a, tag);
-        for (std::size_t c = 0; c < carried.size(); ++c)
-            before[c] = carried[c].in_order ? identities[c] : names[c] + ".all";
+        for (std::size_t c = 0; c < carried.size(); ++c) before[c] = carried[c].in_order ? "" : names[c] + ".all";
         write_row(tag + ".first", types, before, accumulator_lanes);
         ir_.line("br i1 %one.row, label %rows{0}.end, label %rows{0}", tag);
 
@@ -198,8 +200,8 @@ private:
 
         ir_.label("lanes" + tag + ".end");
         from_ = "%i" + tag;
-        carried_.clear();
-        for (const std::string& name : names) carried_.push_back(name + ".all");
+        left_.clear();
+        for (const std::string& name : names) left_.push_back(name + ".all");
     }
 
     /// Computes, stores and folds a row. What comes after it are %c{}{tag}.next and %p{}{tag}.next.
@@ -261,16 +263,22 @@ private:
     RowValues value_;                     ///< of the row that is written
     Table<ArrayId, std::string> address_; ///< of its elements
     std::string from_ = "0";              ///< the first lane that the loops before have left
-    std::vector<std::string> carried_;    ///< by those loops; none: they begin anew
+    std::vector<std::string> left_;       ///< what is carried, after those loops; none: it begins anew
 };
 
+/// True of integers for whose conversions and comparisons AVX2 has no vectors.
+bool is_wide_integer(DType type) { return !is_floating(type) && size_of(type) == 8; }
+
 /// Why an instruction has no text; "" if it has one.
-std::string obstacle(const Plan& plan, const Sweep& sweep, const Instruction& i) {
+std::string obstacle(const Plan& plan, const Sweep& sweep, const Instruction& i, InstructionSet set) {
     switch (i.opcode) {
     case Opcode::load:
         return is_in_order(i, plan, sweep) ? "" : fmt::format("{} is not read in order", plan.arrays[i.array].name);
     case Opcode::map: return has_map_text(*i.map, i.compute) ? "" : fmt::format("{} has no loop", i.map->name);
-    case Opcode::cast: return "";
+    case Opcode::cast:
+        return set != InstructionSet::avx512 && is_float(i.type) && is_wide_integer(sweep.code[i.operands[0]].type)
+                   ? "64-bit integers become floats by AVX-512 alone"
+                   : "";
     case Opcode::round:
         return sweep.code[i.operands[0]].type == DType::f32 ? "" : "an f64 or an integer is rounded to 16 bits";
     case Opcode::index: return "index has no loop";
@@ -280,12 +288,15 @@ std::string obstacle(const Plan& plan, const Sweep& sweep, const Instruction& i)
 
 } // namespace
 
-std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep) {
+std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set) {
     for (const ValueId v : values_where(sweep, is_per_element))
-        if (std::string of_value = obstacle(plan, sweep, sweep.code[v]); !of_value.empty()) return of_value;
+        if (std::string of_value = obstacle(plan, sweep, sweep.code[v], set); !of_value.empty()) return of_value;
     for (const Fold& fold : sweep.folds)
         if (!FoldText::has_text(fold))
             return fmt::format("{}{} has no loop", fold.monoid->name, fold.mask.valid() ? " with a mask" : "");
+    for (const Fold& fold : sweep.folds)
+        if (set != InstructionSet::avx512 && is_wide_integer(fold.element) && FoldText::compares_or_converts(fold))
+            return fmt::format("{} of 64-bit integers has a loop with AVX-512 alone", fold.monoid->name);
     for (const Store& store : sweep.stores)
         if (!is_per_result(sweep, sweep.code[store.value]) && !is_flat(store, plan, sweep))
             return fmt::format("{} is not written in order", plan.arrays[store.array].name);

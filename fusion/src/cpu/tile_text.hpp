@@ -15,7 +15,7 @@ namespace gf::cpu {
 enum class PartOfBlock : std::int64_t {
     later, ///< others came before
     first, ///< the first ones, which start the lanes
-    whole, ///< all of them: neighbouring lanes are combined, lanes_of_tree() of which leave one
+    whole, ///< all of them: neighbouring lanes are combined, words_of_register() of which leave one
 };
 
 /// Lanes [first, first + n) of `rows` slabs of a block, n >= 1. `where`: by SweepProgram::places, the tile's first
@@ -26,12 +26,12 @@ using TileFunction = void (*)(const Where* where, const std::uint64_t* values, c
 inline constexpr const char* tile_function = "gridfold_tile";
 
 /// The words of 4 bytes of a register.
-constexpr int lanes_of_tree(InstructionSet set) {
+constexpr int words_of_register(InstructionSet set) {
     return set == InstructionSet::avx512 ? 16 : set == InstructionSet::avx2 ? 8 : 4;
 }
 
-/// Why a sweep has no text; "" if tile_text() writes it.
-std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep);
+/// Why a sweep has no text, or one that takes longer than steps; "" if tile_text() writes it.
+std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set);
 std::string tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set);
 
 } // namespace gf::cpu
