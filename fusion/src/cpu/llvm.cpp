@@ -102,7 +102,7 @@ struct Library {
 
     /// `name`: GRIDFOLD_LLVM.
     explicit Library(const std::string& name) {
-        if (name != "" && name != "none" && name != "always") {
+        if (!name.empty() && name != "none" && name != "always") {
             open(name.c_str());
             return;
         }
@@ -158,7 +158,7 @@ std::string unavailable_reason() { return library().reason; }
 Use chosen_use() {
     const std::string_view name = chosen();
     if (name == "none") return Use::never;
-    if (name == "") return Use::when_worth;
+    if (name.empty()) return Use::when_worth;
     if (const std::string reason = unavailable_reason(); !reason.empty())
         throw InvalidOption(fmt::format("GRIDFOLD_LLVM={}", name),
                             fmt::format("it asks for a library of LLVM that can be loaded: {}", reason),
