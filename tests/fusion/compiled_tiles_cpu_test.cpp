@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -342,6 +343,12 @@ TEST(CompiledTiles, are_explained) {
         const ChosenLlvm llvm("none");
         explained("s = sum(x * x * x)", "steps: GRIDFOLD_LLVM=none forbids a compiled loop");
     }
+    std::optional<Executable> forbidden;
+    {
+        const ChosenLlvm llvm("none");
+        forbidden = compile(parse("tiles(x: f32[n]) -> s = sum(x * x * x)"), {.device = "cpu"});
+    }
+    EXPECT_NE(forbidden->explain().find("GRIDFOLD_LLVM=none"), std::string::npos); // though it is set no longer
     const ChosenLlvm llvm("always");
     const Executable exe = compile(parse("tiles(x: f32[n]) -> s = sum(x * x * x)"), {.device = "cpu"});
     const std::vector<float> x(10'000, 1.5F);

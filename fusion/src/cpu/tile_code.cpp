@@ -69,7 +69,11 @@ std::string loop_text(const Plan& plan, const Sweep& sweep, const SweepProgram& 
     if (set == InstructionSet::baseline) return "steps: loops are compiled for AVX2 and AVX-512";
     if (const std::string obstacle = obstacle_to_tile_text(plan, sweep, set); !obstacle.empty())
         return "steps: " + obstacle;
-    if (llvm::chosen_use() == llvm::Use::never) return "steps: GRIDFOLD_LLVM=none forbids a compiled loop";
+    if (program.code == nullptr) return "steps: GRIDFOLD_LLVM=none forbids a compiled loop";
+    if (program.code->has_failed()) {
+        const std::string reason = llvm::unavailable_reason();
+        return "steps: " + (reason.empty() ? "LLVM could not compile the loop" : reason);
+    }
     return fmt::format("steps, and one loop once they have taken {} ms, if there is LLVM",
                        program.code->time_of_steps().count());
 }

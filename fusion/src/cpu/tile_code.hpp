@@ -28,6 +28,7 @@ public:
     /// Adds the time that the steps of a run have taken.
     void add(std::chrono::nanoseconds time) { interpreted_.fetch_add(time.count(), std::memory_order_relaxed); }
     bool is_compiled() const { return function_.load(std::memory_order_relaxed) != nullptr; }
+    bool has_failed() const { return failed_.load(std::memory_order_relaxed); }
 
     /// About what loading LLVM and compiling the loop take.
     std::chrono::milliseconds time_of_steps() const { return std::chrono::milliseconds(20 + 2 * steps_); }
