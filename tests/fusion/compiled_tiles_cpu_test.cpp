@@ -357,6 +357,7 @@ TEST(CompiledTiles, are_explained) {
 }
 
 TEST(CompiledTiles, need_a_library_that_can_be_loaded) {
+    GRIDFOLD_NEEDS_LLVM();
     const Graph graph = parse("tiles(x: f32[n]) -> s = sum(x * x * x)");
     for (const char* name : {"/nowhere/libLLVM.so", "libc.so.6"}) {
         const ChosenLlvm llvm(name);
