@@ -339,6 +339,14 @@ TEST(CompiledTiles, are_explained) {
     explained("s = sum(x), at = argmax(x)", "steps: ArgMax has no loop");
     explained("s = sum(x), m = mean(x where x > 0)", "steps: Moments with a mask has no loop");
     explained("s = sum(x * f32(index(n)))", "steps: index has no loop");
+    const auto explained_of_matrix = [](const char* result, const char* wanted) {
+        const Graph graph = parse(fmt::format("tiles(x: f32[n, k]) -> s = {}", result));
+        const std::string text = compile(graph, {.device = "cpu"}).explain();
+        EXPECT_NE(text.find(fmt::format("  loop:    {}\n", wanted)), std::string::npos) << text;
+    };
+    explained_of_matrix("sum(x * x * x over [n])", "steps: a dim that its folds keep is inside a folded one");
+    explained_of_matrix("sum(x * x * x over [k])", "steps, and one loop of rows of more than 2,048 elements once they "
+                                                   "have taken 24 ms, if there is LLVM");
     {
         const ChosenLlvm llvm("none");
         explained("s = sum(x * x * x)", "steps: GRIDFOLD_LLVM=none forbids a compiled loop");

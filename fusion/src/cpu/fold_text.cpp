@@ -168,8 +168,9 @@ std::vector<std::string> FoldText::fold(const RowValues& values, const std::vect
         } else {
             // −0 + x and 1 · x are x; LLVM does not see that across the blocks of a text.
             const bool is_first = before[c].empty(), is_neutral = carried.identity != "0.0";
-            const std::string identity = is_neutral ? ir_.splat(type, carried.identity) : "zeroinitializer";
-            const std::string state = is_first ? identity : before[c];
+            const std::string state = !is_first    ? before[c]
+                                      : is_neutral ? ir_.splat(type, carried.identity)
+                                                   : "zeroinitializer";
             const std::string next = is_first && is_neutral ? x : folded(carried.how, carried.type, state, x);
             after.push_back(fold.mask.valid() ? ir_.choose(type, values[fold.mask], next, state) : next);
         }
@@ -213,7 +214,7 @@ void FoldText::reduce(const std::vector<std::string>& accumulated, int lanes) {
         else if (is_float(fold_of(f).element))
             reduce_floats(f, std::span(numbers).subspan(c, 3));
         else
-            reduce_integers(f, numbers[c]);
+            reduce_integers(f, carried_[c].how, numbers[c]);
     }
 }
 
@@ -228,13 +229,11 @@ void FoldText::reduce_count(FoldId f, const std::string& number) {
 }
 
 /// A State is at least a word.
-void FoldText::reduce_integers(FoldId f, const std::string& number) {
+void FoldText::reduce_integers(FoldId f, std::string_view how, const std::string& number) {
     const DType element = fold_of(f).element;
     const std::string_view type = Ir::type_of(element), word = size_of(element) == 8 ? "i64" : "i32";
     const std::string wide =
         type == word ? number : ir_.put("{} {} {} to {}", is_signed(element) ? "sext" : "zext", type, number, word);
-    const bool smallest = kind(fold_of(f)) == FoldKind::min;
-    const std::string_view how = is_signed(element) ? (smallest ? "smin" : "smax") : (smallest ? "umin" : "umax");
     const std::string state = ir_.put("load {}, ptr %state{}", word, f);
     const std::string wins = ir_.put("icmp {} {} {}, {}", comparison(how), word, wide, state);
     ir_.line("store {} {}, ptr %state{}", word, ir_.put("select i1 {}, {} {}, {} {}", wins, word, wide, word, state),

@@ -69,7 +69,7 @@ private:
                             int accumulator_lanes);
     std::string combine(const Carried& plane, const std::string& states, int of_register, int of_segment, int run);
     void reduce_count(FoldId f, const std::string& number);
-    void reduce_integers(FoldId f, const std::string& number);
+    void reduce_integers(FoldId f, std::string_view how, const std::string& number);
     void reduce_floats(FoldId f, std::span<const std::string> numbers);
 
     Ir& ir_;

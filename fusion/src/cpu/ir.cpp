@@ -102,7 +102,7 @@ std::string Ir::convert(DType from, DType to, const std::string& x) {
 
 /// Truncates; LLVM's own saturating conversions are not vectors on every target.
 std::string Ir::saturated(DType from, DType to, const std::string& x) {
-    const std::string floats = vector(from), integers = vector(to);
+    const std::string floats = vector(from);
     const int bits = 8 * static_cast<int>(size_of(to)), digits = bits - (is_signed(to) ? 1 : 0);
     const auto number = [&](double value) {
         return splat(type_of(from), fmt::format("0x{:016X}", std::bit_cast<std::uint64_t>(value)));

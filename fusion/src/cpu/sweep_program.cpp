@@ -52,7 +52,7 @@ private:
     const Instruction& code(ValueId v) const { return sweep_.code[v]; }
     Place& place(int number) { return program_.places[at(number)]; }
     Place& place(ValueId v) { return place(v.number()); }
-    int array_place(ArrayId array) const { return sweep_.code.next().number() + array.number(); }
+    int array_place(ArrayId array) const { return cpu::array_place(sweep_, array); }
     int raw_place() const { return array_place(plan_.arrays.next()); }
     int stored_place(int store) const { return raw_place() + 1 + store; }
     int folded_place(int fold) const { return stored_place(static_cast<int>(sweep_.stores.size())) + fold; }
@@ -425,10 +425,7 @@ private:
     void find_code() {
         program_.code = tile_code(plan_, sweep_, program_, set_);
         if (program_.code == nullptr) return;
-        for (const ValueId v : body_)
-            if (code(v).opcode == Opcode::load) program_.arrays_of_code.push_back(array_place(code(v).array));
-        for (const Store& store : sweep_.stores)
-            if (!is_per_result(sweep_, code(store.value))) program_.arrays_of_code.push_back(array_place(store.array));
+        for (const ArrayId a : arrays_of_tile(sweep_)) program_.arrays_of_code.push_back(array_place(a));
     }
 
     void find_rows() {

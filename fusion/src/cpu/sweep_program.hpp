@@ -113,6 +113,9 @@ struct Splat {
     int place;
 };
 
+/// The place of an array of the plan in SweepProgram::places: they follow those of the instructions.
+inline int array_place(const Sweep& sweep, ArrayId array) { return sweep.code.next().number() + array.number(); }
+
 struct SweepProgram {
     std::vector<ScalarStep> prologue, epilogue;
     ResultProgram results;

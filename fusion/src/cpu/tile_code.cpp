@@ -74,7 +74,8 @@ std::string loop_text(const Plan& plan, const Sweep& sweep, const SweepProgram& 
         const std::string reason = llvm::unavailable_reason();
         return "steps: " + (reason.empty() ? "LLVM could not compile the loop" : reason);
     }
-    return fmt::format("steps, and one loop once they have taken {} ms, if there is LLVM",
+    return fmt::format("steps, and one loop {}once they have taken {} ms, if there is LLVM",
+                       folds_rows(sweep) ? "of rows of more than 2,048 elements " : "",
                        program.code->time_of_steps().count());
 }
 

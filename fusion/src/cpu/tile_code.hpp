@@ -16,7 +16,7 @@ namespace gf::cpu {
 /// Shared by all runs of a sweep. Its functions are thread-safe.
 class TileCode {
 public:
-    /// Of a sweep of so many steps.
+    /// `steps`: the calls of a tile's kernels.
     TileCode(InstructionSet set, std::size_t steps);
 
     /// Compiles now. Throws InternalError if LLVM does not.

@@ -21,19 +21,15 @@ static_assert(sizeof(Where) == 16 && sizeof(std::size_t) == 8 && sizeof(PartOfBl
 /// The names of the text, where `tag` is that of a loop, a number a lane, and c the number of what is carried:
 ///   %array{a}, %step{a}       the tile's first element of an array, and the bytes from row to row
 ///   %i{tag}                   the first lane of a vector, counted from the tile's first
-///   %c{c}{tag}                what is carried: .all over all rows, .begin before the first, .next after a row
+///   %c{c}{tag}                what is carried, before a row; .next after it; .all before the rows that a loop has,
+///                             .end after them
 ///   %p{a}{tag}                the address of a row's elements
 class TileText {
 public:
     TileText(const Plan& plan, const Sweep& sweep, InstructionSet set)
         : plan_(plan), sweep_(sweep), set_(set), width_(words_of_register(set)),
           body_(values_where(sweep, is_per_element)), scalars_(values_where(sweep, is_once_before)),
-          folds_(ir_, sweep, set) {
-        for (const ValueId v : body_)
-            if (code(v).opcode == Opcode::load) add_array(code(v).array);
-        for (const Store& store : sweep_.stores)
-            if (stores_elements(store)) add_array(store.array);
-    }
+          arrays_(arrays_of_tile(sweep)), folds_(ir_, sweep, set) {}
 
     std::string write() {
         write_entry();
@@ -56,9 +52,6 @@ public:
 private:
     const Instruction& code(ValueId v) const { return sweep_.code[v]; }
     bool stores_elements(const Store& store) const { return !is_per_result(sweep_, code(store.value)); }
-    void add_array(ArrayId array) {
-        if (std::ranges::find(arrays_, array) == arrays_.end()) arrays_.push_back(array);
-    }
     std::string_view features() const {
         switch (set_) {
         case InstructionSet::avx512:
@@ -83,8 +76,7 @@ private:
         ir_.line("%is.whole = icmp eq i64 %part, {}", static_cast<int>(PartOfBlock::whole));
         ir_.line("%one.row = icmp eq i64 %rows, 1");
         for (const ArrayId a : arrays_) {
-            const std::size_t place = at(sweep_.code.next().number() + a.number()); // SweepProgram::places
-            ir_.line("%where{} = getelementptr i8, ptr %where, i64 {}", a, sizeof(Where) * place);
+            ir_.line("%where{} = getelementptr i8, ptr %where, i64 {}", a, sizeof(Where) * at(array_place(sweep_, a)));
             ir_.line("%array{0} = load ptr, ptr %where{0}", a);
             ir_.line("%step{0}.at = getelementptr i8, ptr %where{0}, i64 {1}", a, offsetof(Where, row_bytes));
             ir_.line("%step{0} = load i64, ptr %step{0}.at", a);
@@ -110,7 +102,7 @@ private:
         ir_.label("with.origins");
     }
 
-    /// Begins text with vectors of so many lanes: repeats the scalars.
+    /// Repeats the scalars in vectors of `lanes` lanes, for the text that follows.
     void begin_lanes(int lanes) {
         ir_.lanes = lanes;
         value_.assign(sweep_.code.size(), {});
@@ -125,13 +117,16 @@ private:
         begin_lanes(lanes);
         folds_.begin_loop();
         const std::span<const Carried> carried = folds_.carried();
-        std::vector<std::string> types, identities, names, before;
+        std::vector<std::string> types, names, before;
         for (std::size_t c = 0; c < carried.size(); ++c) {
             ir_.lanes = carried[c].in_order ? lanes : accumulator_lanes;
             types.push_back(ir_.vector(carried[c].type));
-            identities.push_back(ir_.splat(Ir::type_of(carried[c].type), carried[c].identity));
             names.push_back(fmt::format("%c{}{}", c, tag));
-            before.push_back(left_.empty() ? identities.back() : left_[c]);
+            if (carried[c].in_order)
+                before.emplace_back();
+            else
+                before.push_back(left_.empty() ? ir_.splat(Ir::type_of(carried[c].type), carried[c].identity)
+                                               : left_[c]);
         }
         ir_.lanes = lanes;
         ir_.line("br label %enter{}", tag);
@@ -161,7 +156,8 @@ private:
 
         ir_.label("first" + tag);
         for (const ArrayId a : arrays_) address_[a] = fmt::format("%p{}{}.begin", a, tag);
-        for (std::size_t c = 0; c < carried.size(); ++c) before[c] = carried[c].in_order ? "" : names[c] + ".all";
+        for (std::size_t c = 0; c < carried.size(); ++c)
+            if (!carried[c].in_order) before[c] = names[c] + ".all";
         write_row(tag + ".first", types, before, accumulator_lanes);
         ir_.line("br i1 %one.row, label %rows{0}.end, label %rows{0}", tag);
 
@@ -257,7 +253,7 @@ private:
     const InstructionSet set_;
     const int width_;                           ///< of a register, in words of 4 bytes
     const std::vector<ValueId> body_, scalars_; ///< the values of elements, and those computed before
-    std::vector<ArrayId> arrays_;               ///< that are read or written
+    const std::vector<ArrayId> arrays_;
     Ir ir_;
     FoldText folds_;
     RowValues value_;                     ///< of the row that is written
@@ -288,7 +284,20 @@ std::string obstacle(const Plan& plan, const Sweep& sweep, const Instruction& i,
 
 } // namespace
 
+std::vector<ArrayId> arrays_of_tile(const Sweep& sweep) {
+    std::vector<ArrayId> arrays;
+    const auto add = [&](ArrayId array) {
+        if (std::ranges::find(arrays, array) == arrays.end()) arrays.push_back(array);
+    };
+    for (const ValueId v : values_where(sweep, is_per_element))
+        if (sweep.code[v].opcode == Opcode::load) add(sweep.code[v].array);
+    for (const Store& store : sweep.stores)
+        if (!is_per_result(sweep, sweep.code[store.value])) add(store.array);
+    return arrays;
+}
+
 std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set) {
+    if (!kept_dims(sweep).empty() && !folds_rows(sweep)) return "a dim that its folds keep is inside a folded one";
     for (const ValueId v : values_where(sweep, is_per_element))
         if (std::string of_value = obstacle(plan, sweep, sweep.code[v], set); !of_value.empty()) return of_value;
     for (const Fold& fold : sweep.folds)

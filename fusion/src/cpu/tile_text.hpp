@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gridfold/fusion/plan.hpp>
 
@@ -29,6 +30,9 @@ inline constexpr const char* tile_function = "gridfold_tile";
 constexpr int words_of_register(InstructionSet set) {
     return set == InstructionSet::avx512 ? 16 : set == InstructionSet::avx2 ? 8 : 4;
 }
+
+/// The arrays that a tile of the sweep reads and writes, by elements.
+std::vector<ArrayId> arrays_of_tile(const Sweep& sweep);
 
 /// Why a sweep has no text, or one that takes longer than steps; "" if tile_text() writes it.
 std::string obstacle_to_tile_text(const Plan& plan, const Sweep& sweep, InstructionSet set);
