@@ -187,6 +187,31 @@ TEST(HeldRows, of_elements_that_are_no_words) {
                           {bytes, {2, 70'001}, 1, {4}}});
 }
 
+constexpr auto narrowed = "f(x: f32[i, k]) -> y = u8(max(x over [k]) - x)";
+
+// The last packs of a warp have fewer elements than the word that they share with the packs before.
+TEST(HeldRows, of_packs_that_share_a_word) {
+    expect_the_cpus_bits({{bytes, {5, 2'048 + 1'025}, 1},
+                          {bytes, {5, 2'048 + 514}, 1},
+                          {bytes, {5, 4'096 + 259}, 1},
+                          {narrowed, {5, 4'096 + 130}, 1},
+                          {narrowed, {5, 2'048 + 257}, 1},
+                          {half_softmax, {3, 6'401}, 1},
+                          {half_layer_norm, {3, 6'657}, 1}});
+}
+
+// A thread block has as many warps as the row has blocks, where a cluster would leave many without one.
+TEST(HeldRows, of_warps_as_many_as_blocks) {
+    const std::vector<HeldCase> cases{{half_layer_norm, {2, 50'257}, 1, {8}}, {half_layer_norm, {2, 37'003}, 1, {8}}};
+    for (const HeldCase& given : cases) {
+        const cuda::Schedule& schedule = Subject(given).schedule();
+        EXPECT_EQ(schedule.cluster, 1);
+        EXPECT_EQ(schedule.threads, 32 * fold_order(given.extents.back()).blocks);
+        EXPECT_EQ(schedule.resident, 2);
+    }
+    expect_the_cpus_bits(cases);
+}
+
 TEST(HeldRows, of_slabs_that_are_whole_but_for_the_last) {
     expect_the_cpus_bits({{layer_norm, {3, 5'000}, 8, {}, false, true},
                           {layer_norm, {3, 5'003}, 1, {}, false, true},

@@ -63,7 +63,9 @@ void Emitter::phase(int number) {
     out_.line("static constexpr bool divides = {};", divides);
     const std::vector<Store> stores = element_stores(sweep_, number);
     out_.line("static constexpr bool rounds_quotients = {};", divides && rounds_quotients(plan_, sweep_, number));
-    if (stores_words(number, stores)) out_.line("static constexpr bool stores_words = true;");
+    if (stores_words(number, stores))
+        out_.line("static constexpr int arrays_in_words = {};",
+                  std::ranges::count_if(stores, [&](const Store& s) { return is_flat(s, plan_, sweep_); }));
     stored(stores);
     folds(number);
     const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);

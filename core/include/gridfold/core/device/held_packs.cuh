@@ -63,7 +63,8 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
                 (put_stored(place, of, u++, from, turn), ...);
                 reconverge();
 #pragma unroll
-                for (u = begin; u < begin + count; ++u) store_words_of(place, p, u, from, turn);
+                for (u = begin; u < begin + count; ++u)
+                    store_words_of<Phase::arrays_in_words == 1>(place, p, u, from, turn);
             },
             place.kernel, stored);
 #pragma unroll
@@ -91,48 +92,53 @@ private:
     GRIDFOLD_FN void put_stored(const Place& place, const Pack<T, N>& of, int u, i32 from, i32 turn) const {
         if (place.has_pack(u, from)) put_pack(of, slot_of(u, turn));
     }
-    /// Writes the warp's packs number u of an array.
-    template <class Place, class T>
+    /// Writes the warp's packs number u of an array. If it is the `only` one, the packs before are still where they
+    /// were put, and the word that they share with these is written once.
+    template <bool only, class Place, class T>
     GRIDFOLD_FN void store_words_of(const Place& place, T* p, int u, i32 from, i32 turn) const {
         using Words = WarpWords<T>;
         static_assert(sizeof(T) >= 4 || Words::all == Words::pack);
         constexpr i32 size = sizeof(T), most = 32 * Kernel::width, whole = 4 / size; // elements of a word
         T* const begin = place.warp_elements(p, from) + u * most;
-        const i32 elements = Place::fills ? most : smaller(place.warp_count(from) - u * most, most);
+        const i32 left = place.warp_count(from) - u * most, elements = Place::fills ? most : smaller(left, most);
         if (!Place::fills && (elements <= 0 || !place.is_there(0))) return;
         const i32 moved = i32(before_word(begin)), words = (moved + elements * size) / 4;
         u32* const to = reinterpret_cast<u32*>(reinterpret_cast<char*>(begin) - moved);
+        const bool is_first = !only || u == 0, is_last = !only || left <= most;   // of the warp's
+        constexpr i32 others = only ? (Kernel::held_words - Words::all) * 32 : 0; // words between packs of the array
 #pragma unroll
         for (int i = 0; i < Words::all; i += Words::each) {
             const i32 word = 32 * i + lane * Words::each;
-            const bool is_inside = moved == 0 || i > 0 || lane > 0;       // the first word has elements of others
-            if (!is_inside || (!Place::fills && word >= words)) continue; // defect: words of a pack
+            const bool is_inside = moved == 0 || i > 0 || lane > 0 || !is_first; // that word has elements of others
+            if (!is_inside || (!Place::fills && word >= words)) continue;        // defect: words of a pack
             u32 own[Words::each];
             const i32 at = Words::own(*this, slot_of(u, turn)) + Words::distance(i);
             Memory::get(at, own);
             if constexpr (size < 4)
                 if (moved > 0) {
                     u32 before[1];
-                    Memory::get(at - 1, before);
+                    Memory::get(at - 1 - (i == 0 && lane == 0 ? others : 0), before);    // defect: word before
                     own[0] = funnel_shift_right(before[0], own[0], 32 - 8 * u32(moved)); // defect: word of packs
                 }
             store_bytes(to + word, own);
         }
         if constexpr (size < 4) {
             // The first thread writes the elements before a whole word, the last those behind one.
-            const bool is_first = lane == 0;
-            const i32 head = moved > 0 ? smaller(whole - moved / size, elements) : 0;
-            const i32 rest = (moved + elements * size) % 4 / size;
-            const i32 tail = words > 0 || moved == 0 ? rest : 0; // defect: last elements
-            const i32 count = is_first ? head : tail, from_element = is_first ? 0 : elements - tail;
-            if (is_first || lane == 31)
+            if (moved == 0 ? !is_last : !(is_first || is_last)) return;
+            const i32 head = moved > 0 && is_first ? smaller(whole - moved / size, elements) : 0;
+            const i32 rest = is_last ? (moved + elements * size) % 4 / size : 0;
+            const i32 tail = words > 0 || moved == 0 || !is_first ? rest : 0; // defect: last elements
+            const i32 count = lane == 0 ? head : tail, from_element = lane == 0 ? 0 : elements - tail;
+            if (lane == 0 || lane == 31)
 #pragma unroll
                 for (int n = 0; n + 1 < whole; ++n)
                     if (n < count) {
-                        const u32 at = u32(from_element + n);
+                        const i32 at = from_element + n,
+                                  number = at >> (whole == 2 ? 1 : 2); // before the pack: negative
                         u32 around[1];
-                        Memory::get(Words::own(*this, slot_of(u, turn)) - lane + i32(at / whole), around);
-                        begin[at] = T(around[0] >> 8 * size * (at % whole) & (size == 1 ? 0xffu : 0xffffu));
+                        Memory::get(Words::own(*this, slot_of(u, turn)) - lane + number - (number < 0 ? others : 0),
+                                    around);
+                        begin[at] = T(around[0] >> 8 * size * (at & (whole - 1)) & (size == 1 ? 0xffu : 0xffffu));
                     }
         }
     }

@@ -156,7 +156,7 @@ private:
         }
         // A branch for each quotient would cost as much as the quotient. To divide as usual, elements are loaded
         // again: they need no registers meanwhile.
-        if constexpr (Phase::stores_words) {
+        if constexpr (Phase::arrays_in_words > 0) {
             if (!sure) {
                 if constexpr (!in_registers<Kernel>) source.load(place, loads, begin, from, turn);
                 take();

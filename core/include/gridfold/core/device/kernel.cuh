@@ -37,7 +37,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool staggered = false;      ///< there: a thread's pack may begin before its strip
     static constexpr bool few_slabs = false;      ///< there: a lane has at most `in_flight` rows
     static constexpr bool one_lane = false;       ///< there: each column has one lane of one block
-    static constexpr bool stores_words = false;   ///< held rows: a phase stores words of unaligned rows
+    static constexpr int arrays_in_words = 0;     ///< held rows: the unaligned arrays that a phase stores in words
     static constexpr int tile_bytes = 0; ///< rows by threads and by runs: shared memory of a warp, a multiple of 16
     static constexpr int unit = 1;       ///< rows by threads: every row begins at a multiple of so many elements
     static constexpr bool gathers_packs = false; ///< rows by warps: whole packs are gathered by gather_packs()
