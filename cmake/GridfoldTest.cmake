@@ -23,7 +23,7 @@ function(gridfold_device_suffix variable name)
 endfunction()
 
 # Tests run for a moment and compile for minutes: optimised like the library, they would take gcc a third more time, and
-# clang with sanitizers three times as much as with -O0, which is what their presets say.
+# clang with sanitizers three times as much as with -O0, as its preset asks.
 set(GRIDFOLD_TEST_OPTIMISATION "$<$<CONFIG:Release>:-O1>" CACHE STRING "Optimisation of the tests")
 mark_as_advanced(GRIDFOLD_TEST_OPTIMISATION)
 

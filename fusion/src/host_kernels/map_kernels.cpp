@@ -30,18 +30,46 @@ template <class T> struct Body<select_map<T>, T> : select_map<T> {
 
 /// A function of angles without its branch for large ones, and with it.
 template <class Map, class T> inline constexpr bool is_of_angles = false;
-#define GRIDFOLD_OF_ANGLES(name)                                                                               \
-    template <class T>                                                                                         \
-        requires is_floating<T>                                                                                \
-    struct Body<name##_map<T>, T> : name##_map<T> {                                                            \
-        GRIDFOLD_FN static T apply(T a, T, T) { return elementary::name<elementary::Operands::not_large>(a); } \
-        GRIDFOLD_FN static T apply_to_any(T a) { return elementary::name(a); }                                 \
-    };                                                                                                         \
+#define GRIDFOLD_OF_ANGLES(name)                                                                           \
+    template <class T>                                                                                     \
+        requires is_floating<T>                                                                            \
+    struct Body<name##_map<T>, T> : name##_map<T> {                                                        \
+        GRIDFOLD_FN static T apply(T a, T, T) { return elementary::name<elementary::Operands::plain>(a); } \
+        GRIDFOLD_FN static T apply_to_any(T a) { return elementary::name(a); }                             \
+    };                                                                                                     \
     template <class T> inline constexpr bool is_of_angles<Body<name##_map<T>, T>, T> = is_floating<T>;
 GRIDFOLD_OF_ANGLES(sin)
 GRIDFOLD_OF_ANGLES(cos)
 GRIDFOLD_OF_ANGLES(tan)
 #undef GRIDFOLD_OF_ANGLES
+
+/// A function that has less to do with plain operands.
+template <class Map, class T> inline constexpr bool has_plain = false;
+#define GRIDFOLD_HAS_PLAIN(name, operands, ...)                                                        \
+    template <class T>                                                                                 \
+        requires is_floating<T>                                                                        \
+    struct Body<name##_map<T>, T> : name##_map<T> {                                                    \
+        GRIDFOLD_FN static bool is_plain operands { return elementary::name##_is_plain(__VA_ARGS__); } \
+        GRIDFOLD_FN static T apply_to_plain operands {                                                 \
+            return elementary::name<elementary::Operands::plain>(__VA_ARGS__);                         \
+        }                                                                                              \
+    };                                                                                                 \
+    template <class T> inline constexpr bool has_plain<Body<name##_map<T>, T>, T> = is_floating<T>;
+#define GRIDFOLD_HAS_PLAIN_1(name) GRIDFOLD_HAS_PLAIN(name, (T a, T), a)
+GRIDFOLD_HAS_PLAIN_1(exp)
+GRIDFOLD_HAS_PLAIN_1(exp2)
+GRIDFOLD_HAS_PLAIN_1(expm1)
+GRIDFOLD_HAS_PLAIN_1(sinh)
+GRIDFOLD_HAS_PLAIN_1(cosh)
+GRIDFOLD_HAS_PLAIN_1(tanh)
+GRIDFOLD_HAS_PLAIN_1(sigmoid)
+GRIDFOLD_HAS_PLAIN_1(log)
+GRIDFOLD_HAS_PLAIN_1(log2)
+GRIDFOLD_HAS_PLAIN_1(log10)
+GRIDFOLD_HAS_PLAIN_1(log1p)
+GRIDFOLD_HAS_PLAIN(hypot, (T a, T b), a, b)
+#undef GRIDFOLD_HAS_PLAIN_1
+#undef GRIDFOLD_HAS_PLAIN
 
 /// Whether a map is an elementary function, for which loops go over strips.
 template <class Map> inline constexpr bool is_function = Map::rule == TypeRule::floating;
@@ -66,11 +94,17 @@ template <class Map, class T> void apply(void* out, const void* a, const void* b
     const auto* x = static_cast<const typename Map::A*>(a);
     const auto* y = static_cast<const T*>(b);
     const auto* z = static_cast<const T*>(c);
+    const auto second = [=](std::size_t i) { return Map::arity == 1 ? T{} : y[i]; };
     const auto part = [=](std::size_t first, std::size_t count) {
         if constexpr (is_of_angles<Map, T>)
             repaired(
                 r + first, x + first, count, [](T angle) { return Map::apply(angle, T{}, T{}); },
                 [](T angle) { return Map::apply_to_any(angle); });
+        else if constexpr (has_plain<Map, T>)
+            of_plain_or_any(
+                count, [=](std::size_t i) { return Map::is_plain(x[first + i], second(first + i)); },
+                [=](std::size_t i) { r[first + i] = Map::apply_to_plain(x[first + i], second(first + i)); },
+                [=](std::size_t i) { r[first + i] = Map::apply(x[first + i], second(first + i), T{}); });
         else
             loop<Map>(r + first, x + first, Map::arity == 1 ? y : y + first, z, count);
     };

@@ -39,4 +39,18 @@ template <class T, class Quick, class Any>
             if (elementary::is_large(x[i])) r[i] = any(x[i]);
 }
 
+/// plain(i) for every i < n if all are plain, else any(i): in loops that vectorise. n ≤ strip
+template <class IsPlain, class Plain, class Any>
+[[gnu::always_inline]] inline void of_plain_or_any(std::size_t n, IsPlain is_plain, Plain plain, Any any) {
+    u32 others = 0;
+    for (std::size_t i = 0; i < n; ++i) others |= u32(!is_plain(i));
+    if (others == 0) {
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i) plain(i);
+    } else {
+        GRIDFOLD_INDEPENDENT
+        for (std::size_t i = 0; i < n; ++i) any(i);
+    }
+}
+
 } // namespace GRIDFOLD_NAMESPACE::kernels

@@ -72,14 +72,17 @@ template <class T> GRIDFOLD_FN Reduced<T> reduced_by_ln2(T x) {
     return {exponent_of(shifted), {high, fma(n, -ln2<T>.low, first - high)}};
 }
 /// a · 2^n, where exponent = n + 2 bias. By two factors: the result may be denormal or infinite. |n| < 2 bias
-template <class T> GRIDFOLD_FN T scaled(T a, Bits<T> exponent) {
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, Bits<T> exponent) {
+    if constexpr (operands == Operands::plain)
+        return a * from_bits(Bits<T>((exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
     const Bits<T> half = exponent >> 1;
     return a * from_bits(Bits<T>(half << Real<T>::fraction)) *
            from_bits(Bits<T>((exponent - half) << Real<T>::fraction));
 }
 /// 2^n, where exponent = n + 2 bias; 0 for n ≤ −bias. n ≤ bias
-template <class T> GRIDFOLD_FN T power_of_2(Bits<T> exponent) {
+template <class T, Operands operands = Operands::any> GRIDFOLD_FN T power_of_2(Bits<T> exponent) {
     const T power = from_bits(Bits<T>((exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
+    if constexpr (operands == Operands::plain) return power;
     return pick(Int<T>(exponent) > Int<T>(Real<T>::bias), power, T(0));
 }
 /// exponent of the reciprocal: −n + 2 bias
@@ -87,10 +90,17 @@ template <class T> GRIDFOLD_FN Bits<T> reciprocal(Bits<T> exponent) { return Bit
 /// e^r − 1 − r.high
 template <class T> GRIDFOLD_FN T exp_tail(Pair<T> r) { return fma(r.high * r.high, exp_rest(r.high), r.low); }
 
-template <class T> GRIDFOLD_FN T exp(T x) {
-    const Reduced<T> e = reduced_by_ln2(between(x, exp_least<T>, exp_most<T>));
+/// x, or what limits it.
+template <Operands operands, class T> GRIDFOLD_FN T limited(T x, T low, T high) {
+    return operands == Operands::plain ? x : between(x, low, high);
+}
+
+/// e^x is a normal number, and so is 2^n.
+template <class T> GRIDFOLD_FN bool exp_is_plain(T x) { return abs(x) <= constant<T>(86, 707); }
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp(T x) {
+    const Reduced<T> e = reduced_by_ln2(limited<operands>(x, exp_least<T>, exp_most<T>));
     const T r = e.r.high;
-    return scaled(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.exponent);
+    return scaled<operands>(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.exponent);
 }
 /// e^x for x ≤ 0, the bits of exp(x): 2^n has no upper end, so its second factor is a constant.
 template <class T> GRIDFOLD_FN T exp_of_nonpositive(T x) {
@@ -99,55 +109,65 @@ template <class T> GRIDFOLD_FN T exp_of_nonpositive(T x) {
     const T r = e.r.high, power = from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias - up)) << Real<T>::fraction));
     return fma(r, fma(r, exp_rest(r), T(1)), T(1)) * power * T(0x1p-64);
 }
-template <class T> GRIDFOLD_FN T exp2(T x) {
-    x = between(x, constant<T>(-150, -1076), constant<T>(128, 1024));
+template <class T> GRIDFOLD_FN bool exp2_is_plain(T x) { return abs(x) <= constant<T>(125, 1021); }
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp2(T x) {
+    x = limited<operands>(x, constant<T>(-150, -1076), constant<T>(128, 1024));
     const T shifted = x + Real<T>::to_whole, r = x - (shifted - Real<T>::to_whole);
-    return scaled(fma(r, fma(r, exp2_rest(r), ln2<T>.high), T(1)), exponent_of(shifted));
+    return scaled<operands>(fma(r, fma(r, exp2_rest(r), ln2<T>.high), T(1)), exponent_of(shifted));
 }
+template <class T> GRIDFOLD_FN bool expm1_is_plain(T x) { return abs(x) <= constant<T>(29, 59); }
 /// 2^n ((1 − 2^−n) + (e^r − 1))
-template <class T> GRIDFOLD_FN T expm1(T x) {
-    const Reduced<T> e = reduced_by_ln2(between(x, constant<T>(-30, -60), exp_most<T>));
-    const T power = power_of_2<T>(reciprocal<T>(e.exponent));
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T expm1(T x) {
+    const Reduced<T> e = reduced_by_ln2(limited<operands>(x, constant<T>(-30, -60), exp_most<T>));
+    const T power = power_of_2<T, operands>(reciprocal<T>(e.exponent));
     if constexpr (sizeof(T) == 8) // up to 2 ulp
-        return pick(x == T(0), x, scaled((T(1) - power) + (e.r.high + exp_tail(e.r)), e.exponent));
+        return pick(x == T(0), x, scaled<operands>((T(1) - power) + (e.r.high + exp_tail(e.r)), e.exponent));
     const Pair<T> whole = ordered_sum(T(1), -power), s = ordered_sum(whole.high, e.r.high);
-    const T y = scaled(s.high + (exp_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
+    const T y = scaled<operands>(s.high + (exp_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
     return pick(x == T(0), x, y);
 }
 
 /// e^a − e^−a (sign −1) or e^a + e^−a (sign 1), halved, for a ≥ 0: 2^(n−1) (e^r ± 2^−2n / e^r)
-template <int sign, class T> GRIDFOLD_FN T hyperbolic(T a) {
-    const Reduced<T> e = reduced_by_ln2(between(a, T(0), constant<T>(90, 711)));
+template <int sign, Operands operands, class T> GRIDFOLD_FN T hyperbolic(T a) {
+    const Reduced<T> e = reduced_by_ln2(limited<operands>(a, T(0), constant<T>(90, 711)));
     const T r = e.r.high, slope = fma(r, exp_rest(r), T(1)), high = fma(r, slope, T(1)),
             low = fma(r, slope, T(1) - high);
-    const T power = power_of_2<T>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent));
-    return scaled(high + fma(T(sign) * power, T(1) / high, low), e.exponent - 1);
+    const T power = power_of_2<T, operands>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent));
+    return scaled<operands>(high + fma(T(sign) * power, T(1) / high, low), e.exponent - 1);
 }
-template <class T> GRIDFOLD_FN T sinh(T x) {
+/// 2^−2n is a normal number.
+template <class T> GRIDFOLD_FN bool cosh_is_plain(T x) { return abs(x) <= constant<T>(40, 350); }
+template <class T> GRIDFOLD_FN bool sinh_is_plain(T x) { return cosh_is_plain(x); }
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sinh(T x) {
     const T a = abs(x), z = x * x, near = fma(a * z, sinh_rest(z), a);
-    return with_sign_of(x, pick(a < T(1), near, hyperbolic<-1>(a)));
+    return with_sign_of(x, pick(a < T(1), near, hyperbolic<-1, operands>(a)));
 }
-template <class T> GRIDFOLD_FN T cosh(T x) { return hyperbolic<1>(abs(x)); }
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cosh(T x) {
+    return hyperbolic<1, operands>(abs(x));
+}
 
+template <class T> inline constexpr T tanh_most = constant<T>(11, 21); ///< from there on tanh(x) is 1
+template <class T> GRIDFOLD_FN bool tanh_is_plain(T x) { return abs(x) <= tanh_most<T>; }
 /// From 1 on, 1 − 2 / (e^2a + 1) for a = |x|
-template <class T> GRIDFOLD_FN T tanh(T x) {
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T tanh(T x) {
     const T a = abs(x), z = x * x, near = fma(a * z, tanh_rest(z), a);
-    const Reduced<T> e = reduced_by_ln2(T(2) * between(a, T(0), constant<T>(11, 21)));
+    const Reduced<T> e = reduced_by_ln2(T(2) * limited<operands>(a, T(0), tanh_most<T>));
     const T r = e.r.high, slope = fma(r, exp_rest(r), T(1));
     const T power = from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
     const T far = T(1) - T(2) / fma(fma(r, slope, T(1)), power, T(1));
     return with_sign_of(x, pick(a < T(1), near, far));
 }
+template <class T> GRIDFOLD_FN bool sigmoid_is_plain(T x) { return exp_is_plain(x); }
 /// For a = −|x|: e^a / (1 + e^a) of a negative x, 1 / (1 + e^a) else
-template <class T> GRIDFOLD_FN T sigmoid(T x) {
-    const Reduced<T> e = reduced_by_ln2(between(-abs(x), exp_least<T>, T(0)));
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sigmoid(T x) {
+    const Reduced<T> e = reduced_by_ln2(limited<operands>(-abs(x), exp_least<T>, T(0)));
     const Pair<T> first = ordered_sum(T(1), e.r.high), g = ordered_sum(first.high, exp_tail(e.r) + first.low);
-    const T power = power_of_2<T>(e.exponent);
+    const T power = power_of_2<T, operands>(e.exponent);
     const Pair<T> d = sum(T(1), g.high * power);
     const bool negative = x < T(0);
     const Pair<T> n = {pick(negative, g.high, T(1)), pick(negative, g.low, T(0))};
     const Pair<T> q = quotient(n, Pair<T>{d.high, fma(g.low, power, d.low)});
-    return scaled(q.high + q.low, negative ? e.exponent : Bits<T>(2 * Real<T>::bias));
+    return scaled<operands>(q.high + q.low, negative ? e.exponent : Bits<T>(2 * Real<T>::bias));
 }
 
 } // namespace GRIDFOLD_NAMESPACE::elementary

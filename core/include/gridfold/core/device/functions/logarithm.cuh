@@ -63,7 +63,8 @@ GRIDFOLD_FN f64 log_tail(f64 f, f64 low) {
     return fma(s, fma(z, log_rest(z), -f), low);
 }
 /// y = log(x) where x is positive and finite; else what Annex F says.
-template <class T> GRIDFOLD_FN T log_or_special(T x, T y) {
+template <Operands operands, class T> GRIDFOLD_FN T log_or_special(T x, T y) {
+    if constexpr (operands == Operands::plain) return y;
     y = pick(x < infinity<T>(), y, x);
     y = pick(x == T(0), -infinity<T>(), y);
     return pick(x < T(0), quiet_nan<T>(), y);
@@ -73,36 +74,45 @@ template <class T>
 inline constexpr Pair<T> ln2_short = {constant<T>(0x1.62e4p-1f, 0x1.62e42fefa38p-1),
                                       constant<T>(0x1.7f7d1cp-20f, 0x1.ef35793c7673p-45)};
 
-template <class T> GRIDFOLD_FN T log(T x) {
-    const Binary<T> b = binary(x);
+template <class T> GRIDFOLD_FN bool log_is_plain(T x) { return x >= Real<T>::least_normal && x < infinity<T>(); }
+template <class T> GRIDFOLD_FN bool log2_is_plain(T x) { return log_is_plain(x); }
+template <class T> GRIDFOLD_FN bool log10_is_plain(T x) { return log_is_plain(x); }
+
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T log(T x) {
+    const Binary<T> b = binary<T, operands == Operands::any>(x);
     const T f = b.m - T(1), high = fma(b.exponent, ln2_short<T>.high, f),
             low = f - fma(-b.exponent, ln2_short<T>.high, high);
-    return log_or_special(x, high + fma(b.exponent, ln2_short<T>.low, log_tail(f, low)));
+    return log_or_special<operands>(x, high + fma(b.exponent, ln2_short<T>.low, log_tail(f, low)));
 }
 /// log2(x) in f32: exponent + (f of_e + f² rest)
-GRIDFOLD_FN f32 log2(f32 x) {
-    const Binary<f32> b = binary(x);
+template <Operands operands = Operands::any> GRIDFOLD_FN f32 log2(f32 x) {
+    const Binary<f32> b = binary<f32, operands == Operands::any>(x);
     constexpr Pair<f32> of_e = {0x1.715476p0f, 0x1.4ae0cp-26f};
     const f32 f = b.m - 1.0f;
-    return log_or_special(x, b.exponent + fma(f, of_e.high, f * fma(f, log2_rest(f), of_e.low)));
+    return log_or_special<operands>(x, b.exponent + fma(f, of_e.high, f * fma(f, log2_rest(f), of_e.low)));
 }
 /// exponent · of_2 + log(m) · of_e, where of_2 = log(2) · of_e; exponent · of_2.high is exact.
-GRIDFOLD_FN f64 scaled_log(f64 x, Pair<f64> of_2, Pair<f64> of_e) {
-    const Binary<f64> b = binary(x);
+template <Operands operands> GRIDFOLD_FN f64 scaled_log(f64 x, Pair<f64> of_2, Pair<f64> of_e) {
+    const Binary<f64> b = binary<f64, operands == Operands::any>(x);
     const f64 f = b.m - 1.0, whole = b.exponent * of_2.high, high = fma(f, of_e.high, whole),
               low = fma(f, of_e.high, whole - high);
-    return log_or_special(x, high + fma(b.exponent, of_2.low, fma(log_tail(f, f * of_e.low), of_e.high, low)));
+    return log_or_special<operands>(x,
+                                    high + fma(b.exponent, of_2.low, fma(log_tail(f, f * of_e.low), of_e.high, low)));
 }
-GRIDFOLD_FN f64 log2(f64 x) { return scaled_log(x, {1, 0}, {0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56}); }
-GRIDFOLD_FN f64 log10(f64 x) {
-    return scaled_log(x, {0x1.34413509f78p-2, 0x1.fef311f12b358p-46}, {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57});
+template <Operands operands = Operands::any> GRIDFOLD_FN f64 log2(f64 x) {
+    return scaled_log<operands>(x, {1, 0}, {0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56});
 }
-GRIDFOLD_FN f32 log10(f32 x) {
-    const Binary<f32> b = binary<f32, true, 0x3f2e0000u>(x); // m in [0.68, 1.36): whole − high is exact
+template <Operands operands = Operands::any> GRIDFOLD_FN f64 log10(f64 x) {
+    return scaled_log<operands>(x, {0x1.34413509f78p-2, 0x1.fef311f12b358p-46},
+                                {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57});
+}
+template <Operands operands = Operands::any> GRIDFOLD_FN f32 log10(f32 x) {
+    const Binary<f32> b =
+        binary<f32, operands == Operands::any, 0x3f2e0000u>(x); // m in [0.68, 1.36): whole − high is exact
     constexpr Pair<f32> of_2 = {0x1.3442p-2f, -0x1.95ec1p-19f}, of_e = {0x1.bcb7b2p-2f, -0x1.5b235ep-27f};
     const f32 f = b.m - 1.0f, whole = b.exponent * of_2.high, high = fma(f, of_e.high, whole),
               low = fma(f, of_e.high, whole - high);
-    return log_or_special(x, high + fma(b.exponent, of_2.low, fma(f, fma(f, log10_rest(f), of_e.low), low)));
+    return log_or_special<operands>(x, high + fma(b.exponent, of_2.low, fma(f, fma(f, log10_rest(f), of_e.low), low)));
 }
 
 /// log(u) + doublings ln 2, for a normal u.high > 0, precise near u = 1
@@ -114,10 +124,16 @@ template <class T> GRIDFOLD_FN T log_of_pair(Pair<T> u, T doublings) {
     return h.high +
            fma(exponent, ln2_short<T>.low, log_tail(f.high, fma(-f.low, fma(-f.high, f.high, f.high), f.low) + h.low));
 }
-template <class T> GRIDFOLD_FN T log1p(T x) {
+/// Below, log1p(x) is x; log_of_pair would lose bits of a denormal low part.
+template <class T> inline constexpr T log1p_least = constant<T>(0x1p-26f, 0x1p-55);
+template <class T> GRIDFOLD_FN bool log1p_is_plain(T x) {
+    return x > T(-1) && x < infinity<T>() && abs(x) >= log1p_least<T>;
+}
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T log1p(T x) {
     T y = log_of_pair(sum(T(1), x), T(0));
+    if constexpr (operands == Operands::plain) return y;
     y = pick(x < infinity<T>(), y, x);
-    y = pick(abs(x) < constant<T>(0x1p-26f, 0x1p-55), x, y); // log_of_pair loses bits of a denormal low part
+    y = pick(abs(x) < log1p_least<T>, x, y);
     y = pick(x == T(-1), -infinity<T>(), y);
     return pick(x < T(-1), quiet_nan<T>(), y);
 }

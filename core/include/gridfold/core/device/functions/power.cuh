@@ -106,10 +106,16 @@ GRIDFOLD_FN f32 sum_of_squares(f32 a, f32 b) {
     return t.high + (t.low + (p.low + q.low));
 }
 /// Both are scaled by a power of 2 where the squares would overflow or vanish.
-template <class T> GRIDFOLD_FN T hypot(T x, T y) {
-    constexpr T big = constant<T>(0x1p60f, 0x1p500), factor = constant<T>(0x1p80f, 0x1p600);
+template <class T> inline constexpr T hypot_big = constant<T>(0x1p60f, 0x1p500);
+template <class T> GRIDFOLD_FN bool hypot_is_plain(T x, T y) {
+    const T a = abs(x), b = abs(y), small = T(1) / hypot_big<T>;
+    return a <= hypot_big<T> && b <= hypot_big<T> && (a >= small || b >= small);
+}
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T hypot(T x, T y) {
+    constexpr T factor = constant<T>(0x1p80f, 0x1p600);
     const T a = abs(x), b = abs(y), more = pick(a < b, b, a), less = pick(a < b, a, b);
-    const bool is_big = more > big, is_small = more < T(1) / big;
+    if constexpr (operands == Operands::plain) return sqrt(sum_of_squares(more, less));
+    const bool is_big = more > hypot_big<T>, is_small = more < T(1) / hypot_big<T>;
     const T down = pick(is_big, T(1) / factor, pick(is_small, factor, T(1))),
             back = pick(is_big, factor, pick(is_small, T(1) / factor, T(1)));
     const T u = more * down, v = less * down;

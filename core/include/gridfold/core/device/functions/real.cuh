@@ -35,6 +35,10 @@ template <> struct Real<f64> {
     static constexpr f64 two_fraction = 0x1p52, least_normal = 0x1p-1022;
     static constexpr f64 to_whole = 0x1.8p52;
 };
+/// What a function is called with: any operands, or plain ones alone, which need no limits, no second factor of a power
+/// of 2 and no special cases; of sin, cos and tan those that are not large. Where name_is_plain(), both have the same
+/// bits.
+enum class Operands { any, plain };
 template <class T> using Bits = typename Real<T>::Bits;
 template <class T> using Int = typename Real<T>::Int;
 
