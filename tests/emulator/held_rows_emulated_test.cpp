@@ -183,8 +183,10 @@ TEST(HeldRows, of_elements_that_are_no_words) {
                           {halves_and_flags, {2, 5003}, 1},
                           {halves_and_flags, {3, 1500}, 4},
                           {wide_and_narrow, {2, 3001}, 1},
-                          {wide_and_narrow, {3, 1028}, 4},
-                          {bytes, {2, 70'001}, 1, {4}}});
+                          {wide_and_narrow, {3, 1028}, 4}});
+    const HeldCase in_cluster{bytes, {2, 89'001}, 1, {4}};
+    EXPECT_GT(Subject(in_cluster).schedule().cluster, 1);
+    expect_the_cpus_bits({in_cluster});
 }
 
 constexpr auto narrowed = "f(x: f32[i, k]) -> y = u8(max(x over [k]) - x)";
@@ -193,16 +195,17 @@ constexpr auto narrowed = "f(x: f32[i, k]) -> y = u8(max(x over [k]) - x)";
 TEST(HeldRows, of_packs_that_share_a_word) {
     expect_the_cpus_bits({{bytes, {5, 2'048 + 1'025}, 1},
                           {bytes, {5, 2'048 + 514}, 1},
-                          {bytes, {5, 4'096 + 259}, 1},
                           {narrowed, {5, 4'096 + 130}, 1},
                           {narrowed, {5, 2'048 + 257}, 1},
-                          {half_softmax, {3, 6'401}, 1},
-                          {half_layer_norm, {3, 6'657}, 1}});
+                          {half_softmax, {3, 10'497}, 1},
+                          {half_layer_norm, {3, 6'401}, 1}});
 }
 
-// A thread block has as many warps as the row has blocks, where a cluster would leave many without one.
-TEST(HeldRows, of_warps_as_many_as_blocks) {
+// A row is held by one thread block, a warp for each block, where a cluster would leave many warps without one.
+TEST(HeldRows, of_a_warp_for_each_block) {
     const std::vector<HeldCase> cases{{half_layer_norm, {2, 50'257}, 1, {8}}, {half_layer_norm, {2, 37'003}, 1, {8}}};
+    // Where it does not fit twice, a cluster has the row.
+    EXPECT_GT(Subject({half_layer_norm, {2, 50'257}, 1, {8, 0, 101'376}}).schedule().cluster, 1);
     for (const HeldCase& given : cases) {
         const cuda::Schedule& schedule = Subject(given).schedule();
         EXPECT_EQ(schedule.cluster, 1);

@@ -35,7 +35,7 @@ constexpr int spill_of_rows = 16;   ///< bytes; with 8, fewer resident blocks: f
 constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
 constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
 constexpr int most_shared_bytes = 200'000; ///< of a multiprocessor with 227 KiB, the rest is for states
-constexpr int bytes_of_states = 3'000;     ///< at most, of a thread block with 13 warps and what it reserves
+constexpr int bytes_beside_held = 3'500;   ///< about, of 16 warps' states and what a thread block reserves
 constexpr int short_row = 512;             ///< elements; few longer rows are folded by thread blocks
 constexpr int slabs_for_warps = 256;       ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
 constexpr int blocks_for_warps = 4096; ///< of longer rows; on an H100 1,000 of 10,000 f32 2755 → 2074 GB/s by warps
@@ -179,6 +179,7 @@ struct Shares {
     int warps = 1;   ///< of the row, in each thread block
     int cluster = 1; ///< thread blocks
     bool cooperate = false;
+    bool fit_twice = false; ///< two thread blocks fit a multiprocessor
 };
 
 /// The shares of a row in one thread block. It has `blocks` blocks; a thread would hold `words` if each had one warp.
@@ -232,13 +233,8 @@ std::optional<Shares> shares_of_grid(std::int64_t blocks, int most_slab_warps, i
     return Shares{.slab_warps = slab_warps, .warps = slab_warps, .cluster = int(blocks), .cooperate = true};
 }
 
-/// True if a multiprocessor has room for two thread blocks that hold so many bytes.
-bool fit_twice(std::int64_t held_bytes, const RowSharing& sharing) {
-    return 2 * (held_bytes + tuned::bytes_of_states) <= sharing.shared_bytes;
-}
-
-/// The shares of a row, or of whole arrays, unless these are better swept several times. `is_unaligned`: the row has no
-/// whole packs.
+/// The shares of a row, or of whole arrays, unless these are better swept several times. `is_unaligned`: rows begin
+/// where no pack does.
 std::optional<Shares> shares_of_row(const RowFacts& rows, bool is_unaligned, const Sweep& sweep, std::int64_t words,
                                     int most_slab_warps, const RowSharing& sharing) {
     const std::int64_t blocks = fold_order(rows.longest).blocks;
@@ -251,12 +247,13 @@ std::optional<Shares> shares_of_row(const RowFacts& rows, bool is_unaligned, con
     Shares shares = shares_of_block(blocks, words, most_slab_warps);
     if (sharing.cluster > 1 && blocks > 1 && 128 * words * blocks > tuned::bytes_of_block) {
         shares = shares_of_cluster(blocks, words, most_slab_warps, sharing.cluster);
-        // Rows that begin anywhere have a thread block of as many warps as blocks, where a cluster would leave more
-        // than an eighth of its warps without a block: layer norm of 50,257 bf16 with weights 837 → 762 us.
-        const std::int64_t room = shares.cluster * shares.warps / shares.slab_warps;
-        if (is_unaligned && words <= tuned::most_held_words && 8 * (room - blocks) > blocks &&
-            fit_twice(128 * words * blocks, sharing))
-            shares = Shares{.warps = int(blocks)};
+        // A warp for each block, in one thread block, where a cluster would have warps without one for more than an
+        // eighth of the blocks: layer norm of 50,257 bf16 with weights 837 → 762 us.
+        const std::int64_t idle = shares.cluster * shares.warps / shares.slab_warps - blocks;
+        if (is_unaligned && words <= tuned::most_held_words && 8 * idle > blocks &&
+            2 * 32 * blocks <= tuned::threads_of_held &&
+            2 * (128 * words * blocks + tuned::bytes_beside_held) <= sharing.shared_bytes)
+            shares = Shares{.warps = int(blocks), .fit_twice = true};
     }
     const bool fits = shares.warps <= tuned::most_warps_of_row &&
                       128 * words * shares.warps / shares.slab_warps <= tuned::most_shared_bytes;
@@ -286,7 +283,9 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const bool fill = !chosen.several_slabs && fill_packs(elements, width);
     const bool alone = fill && !std::has_single_bit(unsigned(least)) && words <= tuned::most_held_words;
     // Many problems of one launch would need room for the thread blocks of all at a time.
-    const RowSharing& allowed = problems == Problems::one ? sharing : RowSharing{.cluster = sharing.cluster};
+    const RowSharing& allowed = problems == Problems::one
+                                    ? sharing
+                                    : RowSharing{.cluster = sharing.cluster, .shared_bytes = sharing.shared_bytes};
     const std::optional<Shares> found =
         shares_of_row(rows, rows.alignment < width, sweep, words, alone ? 1 : lane_packs, allowed);
     if (!found) return {};
@@ -337,7 +336,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.by_elements = !in_registers || has_empty_packs(rows, width, true);
     chosen.stores_words = !in_registers && rows.stored_alignment < width;
     int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
-    if (fit_twice(chosen.shared_bytes, sharing)) of_shared = std::max(of_shared, 2);
+    if (shares.fit_twice) of_shared = 2;
     // The estimate of registers is high. A kernel that spills is compiled for fewer resident blocks (PlanLoader).
     const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,

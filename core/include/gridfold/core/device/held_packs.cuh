@@ -92,8 +92,8 @@ private:
     GRIDFOLD_FN void put_stored(const Place& place, const Pack<T, N>& of, int u, i32 from, i32 turn) const {
         if (place.has_pack(u, from)) put_pack(of, slot_of(u, turn));
     }
-    /// Writes the warp's packs number u of an array. If it is the `only` one, the packs before are still where they
-    /// were put, and the word that they share with these is written once.
+    /// Writes the warp's packs number u of an array. If no other array is stored (`only`), packs u − 1 are still where
+    /// they were put: a word that they share with packs u is written once.
     template <bool only, class Place, class T>
     GRIDFOLD_FN void store_words_of(const Place& place, T* p, int u, i32 from, i32 turn) const {
         using Words = WarpWords<T>;
@@ -104,7 +104,7 @@ private:
         if (!Place::fills && (elements <= 0 || !place.is_there(0))) return;
         const i32 moved = i32(before_word(begin)), words = (moved + elements * size) / 4;
         u32* const to = reinterpret_cast<u32*>(reinterpret_cast<char*>(begin) - moved);
-        const bool is_first = !only || u == 0, is_last = !only || left <= most;   // of the warp's
+        const bool is_first = !only || u == 0, is_last = !only || left <= most;   // pack of the warp
         constexpr i32 others = only ? (Kernel::held_words - Words::all) * 32 : 0; // words between packs of the array
 #pragma unroll
         for (int i = 0; i < Words::all; i += Words::each) {
