@@ -59,7 +59,11 @@ void compare_around(const gf::MapOp& map, InstructionSet set, typename Bits<T>::
                     typename Bits<T>::Type step, std::mt19937_64& random) {
     using Word = typename Bits<T>::Type;
     Strip<T> other; // the second operand of hypot
-    for (T& y : other) y = std::bit_cast<T>(static_cast<Word>(number ^ (random() >> (80 - 8 * sizeof(T)))));
+    constexpr int fraction = sizeof(T) == 4 ? 23 : 52;
+    for (T& y : other) { // of other sizes and signs
+        const Word bits = static_cast<Word>(random()), exponent = static_cast<Word>(bits % 41 - 20);
+        y = std::bit_cast<T>(static_cast<Word>((number + (exponent << fraction)) ^ (bits & ~(Word(0xff) << fraction))));
+    }
     for (const Word first : {number, static_cast<Word>(number - (other.size() - 2) * step)})
         ASSERT_EQ(equal_from<T>(gf::cpu::map_kernel(map, gf::dtype_of<T>, set), first, step, other), other.size() - 1)
             << fmt::format("{} of {} from bits {:#x} on, by steps of {}", map.name, gf::to_text(gf::dtype_of<T>), first,

@@ -43,7 +43,7 @@ GRIDFOLD_OF_ANGLES(cos)
 GRIDFOLD_OF_ANGLES(tan)
 #undef GRIDFOLD_OF_ANGLES
 
-/// A function that has less to do with plain operands.
+/// True if the function has a cheaper form for plain operands.
 template <class Map, class T> inline constexpr bool has_plain = false;
 #define GRIDFOLD_HAS_PLAIN(name, operands, ...)                                                        \
     template <class T>                                                                                 \

@@ -39,7 +39,8 @@ template <class T, class Quick, class Any>
             if (elementary::is_large(x[i])) r[i] = any(x[i]);
 }
 
-/// plain(i) for every i < n if all are plain, else any(i): in loops that vectorise. n ≤ strip
+/// plain(i) for every i < n if all are plain, else any(i): in loops that vectorise. Asks is_plain of all first, because
+/// plain and any may overwrite operands.
 template <class IsPlain, class Plain, class Any>
 [[gnu::always_inline]] inline void of_plain_or_any(std::size_t n, IsPlain is_plain, Plain plain, Any any) {
     u32 others = 0;

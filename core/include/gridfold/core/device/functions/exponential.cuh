@@ -90,13 +90,13 @@ template <class T> GRIDFOLD_FN Bits<T> reciprocal(Bits<T> exponent) { return Bit
 /// e^r − 1 − r.high
 template <class T> GRIDFOLD_FN T exp_tail(Pair<T> r) { return fma(r.high * r.high, exp_rest(r.high), r.low); }
 
-/// x, or what limits it.
+/// x limited to low … high, within which a plain x is.
 template <Operands operands, class T> GRIDFOLD_FN T limited(T x, T low, T high) {
     return operands == Operands::plain ? x : between(x, low, high);
 }
 
 /// e^x is a normal number, and so is 2^n.
-template <class T> GRIDFOLD_FN bool exp_is_plain(T x) { return abs(x) <= constant<T>(86, 707); }
+template <class T> GRIDFOLD_FN bool exp_is_plain(T x) { return abs(x) <= constant<T>(86, 707); } // defect: plain exp
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp(T x) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(x, exp_least<T>, exp_most<T>));
     const T r = e.r.high;

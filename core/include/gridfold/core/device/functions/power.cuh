@@ -105,7 +105,7 @@ GRIDFOLD_FN f32 sum_of_squares(f32 a, f32 b) {
     const Pair<f32> p = product(a, a), q = product(b, b), t = ordered_sum(p.high, q.high);
     return t.high + (t.low + (p.low + q.low));
 }
-/// Both are scaled by a power of 2 where the squares would overflow or vanish.
+/// Above it squares overflow, below its reciprocal they vanish: there both operands are scaled by a power of 2.
 template <class T> inline constexpr T hypot_big = constant<T>(0x1p60f, 0x1p500);
 template <class T> GRIDFOLD_FN bool hypot_is_plain(T x, T y) {
     const T a = abs(x), b = abs(y), small = T(1) / hypot_big<T>;

@@ -128,7 +128,7 @@ template <class T> GRIDFOLD_FN Angle<T> large_angle(T x) {
     return x < T(0) ? Angle<T>{Bits<T>(0) - quadrant, {-r.high, -r.low}} : Angle<T>{quadrant, r};
 }
 template <class T> GRIDFOLD_FN bool is_large(T x) { return abs(x) >= quick_limit<T> && abs(x) < infinity<T>(); }
-// Of plain operands, none of which is large, functions of angles have no branch, so that loops vectorise.
+// Plain operands are not large: for them functions of angles have no branch, so that loops vectorise.
 template <Operands operands, class T> GRIDFOLD_FN Angle<T> angle(T x) {
     if constexpr (operands == Operands::any)
         if (is_large(x)) return large_angle(x);
