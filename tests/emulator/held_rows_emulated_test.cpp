@@ -207,7 +207,7 @@ TEST(HeldRows, of_a_warp_for_each_block) {
     // Where it does not fit twice, a cluster has the row.
     EXPECT_GT(Subject({half_layer_norm, {2, 50'257}, 1, {8, 0, 101'376}}).schedule().cluster, 1);
     for (const HeldCase& given : cases) {
-        const cuda::Schedule& schedule = Subject(given).schedule();
+        const cuda::Schedule schedule = Subject(given).schedule();
         EXPECT_EQ(schedule.cluster, 1);
         EXPECT_EQ(schedule.threads, 32 * fold_order(given.extents.back()).blocks);
         EXPECT_EQ(schedule.resident, 2);

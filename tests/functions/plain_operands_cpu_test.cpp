@@ -53,7 +53,7 @@ std::size_t equal_from(gf::MapKernel kernel, typename Bits<T>::Type first, typen
 constexpr double limits[] = {11,  21,   29,      40,      59,       86,        125,    350,
                              707, 1021, 0x1p-55, 0x1p-26, 0x1p-126, 0x1p-1022, 0x1p60, 0x1p500};
 
-/// Compares strips of operands that end and begin with a number, by steps of so many bits.
+/// Compares two strips: the first begins with a number, the second ends with it. Operands are `step` bits apart.
 template <class T>
 void compare_around(const gf::MapOp& map, InstructionSet set, typename Bits<T>::Type number,
                     typename Bits<T>::Type step, std::mt19937_64& random) {
