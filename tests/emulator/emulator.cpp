@@ -192,15 +192,16 @@ public:
             for (std::size_t b = first; b < first + cluster; ++b) blocks_[b].shared.cluster_barrier();
         meet(meeting);
     }
-    void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
-        return block().shared.access(declaration, bytes, offset, count, writes, thread_of_grid());
+    void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use) {
+        return block().shared.access(declaration, bytes, offset, count, use, thread_of_grid());
     }
     void* shared_of(u32 cluster, u32 number, const void* declaration, std::size_t bytes, std::size_t offset,
-                    std::size_t count) {
+                    std::size_t count, Use use) {
         Block& other = blocks_[place_.block / cluster * cluster + number];
-        if (number >= cluster || other.running != block_threads_ || block().shared.cluster_barriers() == 0)
+        const bool runs = use == Use::relaxed ? other.running != 0 : other.running == block_threads_;
+        if (number >= cluster || !runs || block().shared.cluster_barriers() == 0)
             throw std::runtime_error("emulator: an access to the shared memory of a block that may not be running");
-        return other.shared.access(declaration, bytes, offset, count, true, thread_of_grid());
+        return other.shared.access(declaration, bytes, offset, count, use, thread_of_grid());
     }
     void note_store() { progress_ = true; }
 
@@ -329,13 +330,12 @@ const Machine& machine() {
         [] { grid->warp_barrier(); },
         [] { grid->yield(); },
         [] { grid->note_store(); },
-        [](const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
-            return grid->shared(declaration, bytes, offset, count, writes);
+        [](const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use) {
+            return grid->shared(declaration, bytes, offset, count, use);
         },
         [](u32 cluster) { grid->cluster_barrier(cluster); },
-        [](u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count) {
-            return grid->shared_of(cluster, block, declaration, bytes, offset, count);
-        },
+        [](u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count,
+           Use use) { return grid->shared_of(cluster, block, declaration, bytes, offset, count, use); },
         check_access,
         &loses_system_stores,
     };

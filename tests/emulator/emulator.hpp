@@ -16,6 +16,10 @@ namespace gf::emulator {
 using u32 = unsigned int;
 using u64 = std::uint64_t;
 
+/// How a thread uses shared memory. `relaxed`: it reads or writes what other threads may access at the same time, and
+/// what somebody has written before.
+enum class Use : std::uint8_t { read, write, relaxed };
+
 /// The running thread's block and thread index.
 struct Place {
     u32 thread = 0;
@@ -31,10 +35,10 @@ struct Machine {
     void (*warp_barrier)();
     void (*yield)();
     void (*note_store)();
-    void* (*shared)(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes);
+    void* (*shared)(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use);
     void (*cluster_barrier)(u32 cluster);
     void* (*shared_of)(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,
-                       std::size_t count);
+                       std::size_t count, Use use);
     void (*check_access)(const void* address, std::size_t bytes);
     const bool* loses_system_stores;
 };
@@ -90,17 +94,17 @@ inline u32 shuffle_xor_word(u32 value, u32 lanes) { return attached->shuffle_xor
 /// Waits for all threads of the warp, and orders their accesses to shared memory, which an exchange does not.
 inline void warp_barrier() { attached->warp_barrier(); }
 inline void yield() { attached->yield(); }
-/// The address of `count` bytes at `offset` of a block's shared array of `bytes`, which the caller then writes or
-/// reads.
-inline void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes) {
-    return attached->shared(declaration, bytes, offset, count, writes);
+/// The address of `count` bytes at `offset` of a block's shared array of `bytes`, about to be used.
+inline void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use) {
+    return attached->shared(declaration, bytes, offset, count, use);
 }
 /// Waits for all threads of the block's cluster, of `cluster` blocks.
 inline void cluster_barrier(u32 cluster) { attached->cluster_barrier(cluster); }
-/// shared(), about to be written, of block number `block` of the cluster, after a first barrier of the cluster.
+/// The same of block number `block` of the cluster, after a first barrier of the cluster. Of a block that has ended, or
+/// may soon end, there is none; a thread that uses it relaxed may know that one of the block's threads waits for it.
 inline void* shared_of(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,
-                       std::size_t count) {
-    return attached->shared_of(cluster, block, declaration, bytes, offset, count);
+                       std::size_t count, Use use) {
+    return attached->shared_of(cluster, block, declaration, bytes, offset, count, use);
 }
 inline u64 load_relaxed(const u64* p) {
     attached->check_access(p, sizeof(u64));

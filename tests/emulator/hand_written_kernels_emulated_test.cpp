@@ -22,13 +22,22 @@ std::string kernel(const std::string& body) {
 }
 
 /// Declares at(i, writes): element i of 64 words of 64 bits that the threads of a block share.
-const std::string shared_array = "const auto at = [](u32 i, bool writes) -> u64& {\n"
-                                 "    return *static_cast<u64*>(shared(\"array\", 512, 8 * i, 8, writes));\n};\n";
+const std::string shared_array =
+    "const auto at = [](u32 i, bool writes) -> u64& {\n"
+    "    return *static_cast<u64*>(shared(\"array\", 512, 8 * i, 8, writes ? Use::write : Use::read));\n};\n";
 
 /// Declares other(i): the same of the other block of a cluster of two, to be written.
 const std::string in_other =
     "const auto other = [](u32 i) -> u64& {\n"
-    "    return *static_cast<u64*>(shared_of(2, 1 - block_index() % 2, \"array\", 512, 8 * i, 8));\n};\n";
+    "    return *static_cast<u64*>(shared_of(2, 1 - block_index() % 2, \"array\", 512, 8 * i, 8, Use::write));\n};\n";
+
+/// Declares slot(i) and slot_of(block, i): element i of 64 words of this block, and of a block of its cluster of two,
+/// for uses that no barrier orders.
+const std::string slots = "const auto slot = [](u32 i) -> u64* {\n"
+                          "    return static_cast<u64*>(shared(\"array\", 512, 8 * i, 8, Use::relaxed));\n};\n"
+                          "const auto slot_of = [](u32 block, u32 i) -> u64* {\n"
+                          "    return static_cast<u64*>(shared_of(2, block, \"array\", 512, 8 * i, 8, "
+                          "Use::relaxed));\n};\n";
 
 class Emulator : public testing::TestWithParam<Order> {
 protected:
@@ -85,6 +94,16 @@ protected:
             kernel("if (thread_index() != 3) warp_barrier();"),
             kernel("if (thread_index() % 32 != 3) warp_barrier();\nelse shuffle_xor_word(0, 1);"),
             kernel("unsigned words[4];\nload_bytes(words, reinterpret_cast<char*>(memory) + 16 * thread_index(), 16);"),
+            // One thread of each block of a cluster polls what the other block puts into its slot.
+            kernel(shared_array + slots +
+                   "at(thread_index(), true) = 0;\ncluster_barrier(2);\nif (thread_index() != 0) return;\n"
+                   "store_relaxed(slot_of(1 - block_index() % 2, 5), block_index() + 1);\n"
+                   "while (load_relaxed(slot(5)) == 0) {}\nmemory[block_index() % 2] = load_relaxed(slot(5));"),
+            kernel(slots + "cluster_barrier(2);\nif (thread_index() == 0) load_relaxed(slot(5));"),
+            // The first block has ended, or may have, when the second puts a slot.
+            kernel(shared_array + slots +
+                   "at(thread_index(), true) = 0;\ncluster_barrier(2);\nif (block_index() == 0) return;\n"
+                   "while (load_relaxed(memory) == 0) store_relaxed(slot_of(0, 5), 7);"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -153,6 +172,15 @@ TEST_P(Emulator, finds_errors_of_clusters) {
     expect_error([&] { run(21, 2); }, "the shared memory of a block that may not be running");
     expect_error([&] { run(22, 2); }, "waits where not every thread comes");
     expect_error([&] { run(19, 3); }, "a cluster of fewer blocks");
+}
+
+TEST_P(Emulator, lets_blocks_of_a_cluster_poll_their_shared_memory) {
+    run(30, 2);
+    EXPECT_EQ(memory[0], 2u);
+    EXPECT_EQ(memory[1], 1u);
+    memory = {};
+    expect_error([&] { run(31, 2); }, "reads shared memory that nobody wrote");
+    expect_error([&] { run(32, 2); }, "the shared memory of a block that may not be running");
 }
 
 TEST_P(Emulator, finds_a_barrier_that_a_thread_misses) {

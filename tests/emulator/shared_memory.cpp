@@ -16,8 +16,8 @@ constexpr std::size_t word_bytes = 4;
 
 } // namespace
 
-void* SharedMemory::access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count,
-                           bool writes, Accessor accessor) {
+void* SharedMemory::access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use,
+                           Accessor accessor) {
     const std::size_t alignment = std::has_single_bit(count) ? std::min<std::size_t>(count, 16) : word_bytes;
     if (offset + count > bytes || offset % alignment != 0)
         throw std::runtime_error(fmt::format("emulator: thread {} accesses bytes {} to {} of {} of shared memory",
@@ -26,10 +26,10 @@ void* SharedMemory::access(const void* declaration, std::size_t bytes, std::size
     if (offset % word_bytes != 0 || count % word_bytes != 0) note_bytes(accessed);
     const std::size_t unit = accessed.bytes_of_record;
     for (std::size_t n = offset / unit; n * unit < offset + count; ++n) {
-        if (!writes && !is_written(accessed, n, count))
+        if (use != Use::write && !is_written(accessed, n, count))
             throw std::runtime_error(
                 fmt::format("emulator: thread {} reads shared memory that nobody wrote", accessor.thread));
-        note(accessed.records[n], writes, accessor);
+        if (use != Use::relaxed) note(accessed.records[n], use == Use::write, accessor);
     }
     return reinterpret_cast<std::byte*>(accessed.memory.data()) + offset;
 }

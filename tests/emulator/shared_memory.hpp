@@ -9,6 +9,8 @@
 #include <deque>
 #include <vector>
 
+#include "emulator.hpp"
+
 namespace gf::emulator {
 
 class SharedMemory {
@@ -22,9 +24,9 @@ public:
     SharedMemory() = default;
     explicit SharedMemory(std::uint32_t block) : block_(block) {}
     /// The address of `count` bytes at `offset` of the memory named by `declaration`, which is `bytes` large, about to
-    /// be accessed by `thread`. Throws std::runtime_error for a race, a read of uninitialised memory, and an access
-    /// outside the array.
-    void* access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, bool writes,
+    /// be used by `accessor`. Throws std::runtime_error for a race, a read of uninitialised memory, and an access
+    /// outside the array. Relaxed uses are no race, and need memory that is initialised, to write it, too.
+    void* access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use,
                  Accessor accessor);
     /// All threads of the block, or of its cluster, have met: earlier accesses are ordered before later ones.
     void barrier() { ++epoch_; }

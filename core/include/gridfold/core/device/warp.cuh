@@ -86,6 +86,49 @@ private:
     }
 };
 
+/// `count` slots of 64 bits in the shared memory of a block: blocks of its cluster write them, and it polls them, by
+/// relaxed accesses as those of slots in device memory (publish.cuh). A barrier of the cluster would wait until every
+/// store of its threads has reached memory. A pair begins at an even number.
+template <int count, int place> struct SharedSlots {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    /// Must come before a barrier of the cluster, after which others put slots.
+    GRIDFOLD_FN static void clear(u32 i) { at(i) = 0; }
+    GRIDFOLD_FN static void get(u32 i, u64& slot) {
+        asm volatile("ld.relaxed.cluster.shared::cta.u64 %0, [%1];" : "=l"(slot) : "r"(address(i)) : "memory");
+    }
+    GRIDFOLD_FN static void get(u32 i, u64& first, u64& second) {
+        asm volatile("ld.relaxed.cluster.shared::cta.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(first), "=l"(second)
+                     : "r"(address(i))
+                     : "memory");
+    }
+    /// Puts a slot, or two, into the memory of block number `block` of this block's `cluster`.
+    template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, u64 slot) {
+        asm volatile("st.relaxed.cluster.shared::cluster.u64 [%0], %1;" ::"r"(in_block(block, i)), "l"(slot)
+                     : "memory");
+    }
+    template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, u64 first, u64 second) {
+        asm volatile("st.relaxed.cluster.shared::cluster.v2.u64 [%0], {%1, %2};" ::"r"(in_block(block, i)), "l"(first),
+                     "l"(second)
+                     : "memory");
+    }
+
+private:
+    GRIDFOLD_FN static u64& at(u32 i) {
+        __shared__ alignas(16) u64 slots[count];
+        return slots[i];
+    }
+    GRIDFOLD_FN static u32 address(u32 i) { return u32(__cvta_generic_to_shared(&at(i))); }
+    GRIDFOLD_FN static u32 in_block(u32 block, u32 i) {
+        u32 to;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(address(i)), "r"(block));
+        return to;
+    }
+#else
+    static_assert(count == 0, "clusters need sm_90");
+#endif
+};
+
 /// Relaxed, device scope. No fence is needed: a tag and its word are one 64-bit access.
 GRIDFOLD_FN u64 load_relaxed(const u64* p) {
     u64 word;
@@ -186,9 +229,35 @@ template <int bytes> struct DynamicShared {
         *reinterpret_cast<T*>(dynamic_shared + byte) = value;
     }
 
+    /// Where a word is. The compiler computes the place of this memory anew for each access, which waits for a special
+    /// register, unless a register keeps a place.
+    GRIDFOLD_FN static u32 place(i32 word) { return u32(__cvta_generic_to_shared(dynamic_shared + 4 * word)); }
+    /// put_at() and get_from() of such a place.
+    GRIDFOLD_FN static void store(u32 place, const u32 (&w)[4]) {
+        asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(place), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                     : "memory");
+    }
+    GRIDFOLD_FN static void store(u32 place, const u32 (&w)[2]) {
+        asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(place), "r"(w[0]), "r"(w[1]) : "memory");
+    }
+    GRIDFOLD_FN static void store(u32 place, const u32 (&w)[1]) {
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(place), "r"(w[0]) : "memory");
+    }
+    GRIDFOLD_FN static void load(u32 place, u32 (&w)[4]) {
+        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                     : "r"(place)
+                     : "memory");
+    }
+    GRIDFOLD_FN static void load(u32 place, u32 (&w)[2]) {
+        asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(place) : "memory");
+    }
+    GRIDFOLD_FN static void load(u32 place, u32 (&w)[1]) {
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w[0]) : "r"(place) : "memory");
+    }
+
     /// Copies N words from p, a multiple of their bytes, to a place and a distance from it, which an instruction has as
     /// an offset. The thread may get them after await_copies().
-    GRIDFOLD_FN static u32 place(i32 word) { return u32(__cvta_generic_to_shared(dynamic_shared + 4 * word)); }
     template <int N> GRIDFOLD_FN static void copy(u32 from, i32 words, const void* p) {
         const u32 to = from + u32(4 * words);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -231,42 +300,73 @@ GRIDFOLD_FN void let_next_kernel_start() {}
 template <int cluster> GRIDFOLD_FN void cluster_barrier() { emulator::cluster_barrier(cluster); }
 
 template <class T, int N, int place> struct Shared {
-    GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at<true>(i)) = value; }
-    GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at<false>(i)); }
+    GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at(i, emulator::Use::write)) = value; }
+    GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at(i, emulator::Use::read)); }
     template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, const T& value) {
-        void* const to = emulator::shared_of(cluster, block, &declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T));
+        void* const to = emulator::shared_of(cluster, block, &declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T),
+                                             emulator::Use::write);
         *static_cast<T*>(to) = value;
     }
 
 private:
     inline static const char declaration = 0; // its address names this memory
-    template <bool writes> GRIDFOLD_FN static void* at(u32 i) {
-        return emulator::shared(&declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T), writes);
+    GRIDFOLD_FN static void* at(u32 i, emulator::Use use) {
+        return emulator::shared(&declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T), use);
     }
+};
+
+template <int count, int place> struct SharedSlots {
+    GRIDFOLD_FN static void clear(u32 i) {
+        *static_cast<u64*>(emulator::shared(&declaration, 8 * count, 8 * i, 8, emulator::Use::write)) = 0;
+    }
+    template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, u64 slot) {
+        emulator::store_relaxed(static_cast<u64*>(emulator::shared_of(cluster, block, &declaration, 8 * count, 8 * i, 8,
+                                                                      emulator::Use::relaxed)),
+                                slot);
+    }
+    template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, u64 first, u64 second) {
+        put_in<cluster>(block, i, first);
+        put_in<cluster>(block, i + 1, second);
+    }
+    GRIDFOLD_FN static void get(u32 i, u64& slot) {
+        slot = emulator::load_relaxed(
+            static_cast<const u64*>(emulator::shared(&declaration, 8 * count, 8 * i, 8, emulator::Use::relaxed)));
+    }
+    GRIDFOLD_FN static void get(u32 i, u64& first, u64& second) {
+        get(i, first);
+        get(i + 1, second);
+    }
+
+private:
+    inline static const char declaration = 0;
 };
 
 GRIDFOLD_FN void await_copies() {}
 template <int bytes> struct DynamicShared {
     template <int N> GRIDFOLD_FN static void put(i32 word, const u32 (&w)[N]) { put_at(4 * word, w); }
     template <int N> GRIDFOLD_FN static void put_at(i32 byte, const u32 (&w)[N]) {
-        __builtin_memcpy(emulator::shared(&declaration, bytes, byte, sizeof(w), true), w, sizeof(w));
+        __builtin_memcpy(emulator::shared(&declaration, bytes, byte, sizeof(w), emulator::Use::write), w, sizeof(w));
     }
     template <int N> GRIDFOLD_FN static void get(i32 word, u32 (&w)[N]) { get_from(4 * word, w); }
 
     template <int N> GRIDFOLD_FN static void get_from(i32 byte, u32 (&w)[N]) {
-        __builtin_memcpy(w, emulator::shared(&declaration, bytes, byte, sizeof(w), false), sizeof(w));
+        __builtin_memcpy(w, emulator::shared(&declaration, bytes, byte, sizeof(w), emulator::Use::read), sizeof(w));
     }
     template <class T> GRIDFOLD_FN static T element(i32 byte) {
         T value;
-        __builtin_memcpy(&value, emulator::shared(&declaration, bytes, byte, sizeof(T), false), sizeof(T));
+        __builtin_memcpy(&value, emulator::shared(&declaration, bytes, byte, sizeof(T), emulator::Use::read),
+                         sizeof(T));
         return value;
     }
     template <class T> GRIDFOLD_FN static void put_element(i32 byte, T value) {
-        __builtin_memcpy(emulator::shared(&declaration, bytes, byte, sizeof(T), true), &value, sizeof(T));
+        __builtin_memcpy(emulator::shared(&declaration, bytes, byte, sizeof(T), emulator::Use::write), &value,
+                         sizeof(T));
     }
 
     /// In bytes, as on a device: a copy's place advances by bytes.
     GRIDFOLD_FN static u32 place(i32 word) { return u32(4 * word); }
+    template <int N> GRIDFOLD_FN static void store(u32 place, const u32 (&w)[N]) { put_at(i32(place), w); }
+    template <int N> GRIDFOLD_FN static void load(u32 place, u32 (&w)[N]) { get_from(i32(place), w); }
     template <int N> GRIDFOLD_FN static void copy(u32 place, i32 words, const void* p) {
         u32 w[N];
         emulator::load_bytes(w, p, sizeof(w));
