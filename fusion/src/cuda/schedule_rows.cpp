@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <bit>
 
+#include <gridfold/core/device/prelude.cuh>
+
+#include <gridfold/core/device/slots.cuh>
+
 #include <gridfold/fusion/order.hpp>
 
 #include "cuda/phase_values.hpp"
@@ -30,8 +34,9 @@ constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softma
 constexpr int most_counted_slabs = 4;      ///< unrolled: layer norm of 32,000 f32, with wide states, 684 → 767 us
 constexpr int least_held_packs = 3;        ///< in registers: softmax of 768 bf16 by one at a time 376 us
 constexpr int least_in_flight = 8;         ///< elements of a thread, in packs that rows fill
-constexpr int spill_of_held = 48; ///< bytes; layer norm of 64K f32 with 4, not with fewer resident blocks, 862 → 724 us
-constexpr int spill_of_rows = 16;   ///< bytes; with 8, fewer resident blocks: five of 131,071 bf16 436 → 564 us
+constexpr int spill_of_held = 40; ///< bytes; with 4, not with fewer resident blocks, layer norm of 64K f32 862 → 724 us
+constexpr int spill_of_two_blocks = 128; ///< … instead of one resident: layer norm of 50,257 bf16 605 → 538 us
+constexpr int spill_of_rows = 16;        ///< bytes; with 8, fewer resident blocks: five of 131,071 bf16 436 → 564 us
 constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
 constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
 constexpr int most_shared_bytes = 200'000; ///< of a multiprocessor with 227 KiB, the rest is for states
@@ -365,11 +370,13 @@ std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, co
 int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {
     constexpr int origin = 8, alignment = 16;
     const int warps = schedule.threads / 32;
-    const int passed = schedule.cooperates ? warps : schedule.cluster > 1 ? 2 * schedule.cluster : 0;
+    const bool is_cluster = schedule.cluster > 1 && !schedule.cooperates;
     int bytes = 0;
-    for (const Fold& f : sweep.folds)
-        bytes +=
-            4 * f.monoid->state_words(f.element, f.accumulator) * (warps + passed) + origin * warps + 3 * alignment;
+    for (const Fold& f : sweep.folds) {
+        const int words = f.monoid->state_words(f.element, f.accumulator);
+        bytes += 4 * words * (schedule.cooperates ? 2 * warps : warps) + origin * warps + 3 * alignment;
+        if (is_cluster) bytes += 8 * device::Slots::of_block(words) * 2 * schedule.cluster; // of two rows
+    }
     const auto count = [](const Table<ValueId, bool>& values) { return int(std::ranges::count(values, true)); };
     return bytes + warps * (8 * count(kept_values(sweep)) + 16 * count(divisors(sweep))) + alignment;
 }
@@ -377,9 +384,8 @@ int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {
 int spill_allowed(const Schedule& schedule) {
     if (packs_results(schedule.course)) return tuned::spill_of_boxes;
     if (schedule.course == Course::rows) return tuned::spill_of_rows;
-    return schedule.course == Course::held_rows && schedule.several_slabs
-               ? tuned::spill_of_held * schedule.threads / 256
-               : 0;
+    if (schedule.course != Course::held_rows || !schedule.several_slabs) return 0;
+    return schedule.resident == 2 ? tuned::spill_of_two_blocks : tuned::spill_of_held * schedule.threads / 256;
 }
 
 } // namespace gf::cuda

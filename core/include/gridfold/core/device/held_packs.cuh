@@ -26,15 +26,23 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
     static constexpr int slots = Kernel::slabs * Kernel::packs;
     using Memory = DynamicShared<4 * slots * Kernel::held_words * Kernel::threads>;
 
-    i32 lane;      ///< the thread's
-    i32 warp_word; ///< the first of the warp's words: its threads take them from each other
+    /// The words of the warp: its threads take them from each other.
+    struct Words {
+        u32 first; ///< where the first is; a register keeps it, because computing it takes as long as a load
+        GRIDFOLD_FN u32 place(i32 word) const { return first + 4 * u32(word); }
+        template <int N> GRIDFOLD_FN void get(i32 word, u32 (&w)[N]) const { Memory::load(place(word), w); }
+        template <int N> GRIDFOLD_FN void put(i32 word, const u32 (&w)[N]) const { Memory::store(place(word), w); }
+    };
+    i32 lane; ///< the thread's
+    Words of_warp;
 
     /// Loads all packs of the rows, all at once: as packs if arrays are aligned, else as words.
     GRIDFOLD_FN void fill(const RowPlace<Kernel>& rows) {
-        u32 word = warp_index() * u32(slots * Kernel::held_words * 32);
-        keep(word);
-        warp_word = i32(word);
-        lane = i32(rows.thread);
+        of_warp.first = Memory::place(i32(warp_index()) * slots * Kernel::held_words * 32);
+        keep(of_warp.first);
+        u32 own = rows.thread;
+        keep(own); // else a special register is read for each access, too
+        lane = i32(own);
         if (Kernel::whole_packs && !rows.is_there(0)) return;
         if (!Kernel::whole_packs) reconverge(); // other threads have got the words of the row before
         rows.each_slab([&](const auto& place, i32 from, i32 turn) { fill_slab(place, from, turn); });
@@ -52,19 +60,16 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
     template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, i32 turn) {
         Phase::each_put([&](const auto& of, int first) { put_pack(of, slot_of(pack, turn) + first); }, loads);
     }
-    /// Writes packs [begin, begin + count) of a slab to arrays at any address: neighbouring words by neighbouring
-    /// threads, which get them from where the packs were. All threads of the warp must call it.
+    /// Puts what packs [begin, begin + count) of a slab store where they have been. Several arrays are then written, as
+    /// each takes the place of the one before; one is left for store_slab(). All threads of the warp must call it.
     template <class Phase, class Place, class Stored, int count>
-    GRIDFOLD_FN void store_words(const Place& place, Stored (&stored)[count], int begin, i32 from, i32 turn) const {
+    GRIDFOLD_FN void put_stored(const Place& place, Stored (&stored)[count], int begin, i32 from, i32 turn) const {
         each_stored<Phase, 0>(
             [&](auto* p, auto&... of) {
                 int u = begin;
                 reconverge(); // all have got what these places had
-                (put_stored(place, of, u++, from, turn), ...);
-                reconverge();
-#pragma unroll
-                for (u = begin; u < begin + count; ++u)
-                    store_words_of<Phase::arrays_in_words == 1>(place, p, u, from, turn);
+                (put_words(place, of, u++, from, turn), ...);
+                if constexpr (Phase::arrays_in_words > 1) store_words<count>(place, p, begin, from, turn);
             },
             place.kernel, stored);
 #pragma unroll
@@ -72,6 +77,11 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
             if (place.has_pack(u, from))
                 scatter<Place::fills>(place.kernel, stored[u - begin], place.element(u, from),
                                       place.elements_there(u, from));
+    }
+    /// Writes the one array whose packs of a slab have been put.
+    template <class Place> GRIDFOLD_FN void store_slab(const Place& place, i32 from, i32 turn) const {
+        const auto& kernel = place.kernel;
+        kernel.each_store([&](auto* p) { store_words<Kernel::packs>(place, p, 0, from, turn); }, kernel);
     }
 
 private:
@@ -83,62 +93,63 @@ private:
             each_stored<Phase, n + 1>(visit, kernel, stored, of..., stored[n]);
     }
     template <class Place, class Half, int N>
-    GRIDFOLD_FN void put_stored(const Place& place, const HalfPack<Half, N>& of, int u, i32 from, i32 turn) const {
+    GRIDFOLD_FN void put_words(const Place& place, const HalfPack<Half, N>& of, int u, i32 from, i32 turn) const {
         Pack<u16, N> halves;
         to_memory(halves, of);
-        put_stored(place, halves, u, from, turn);
+        put_words(place, halves, u, from, turn);
     }
     template <class Place, class T, int N>
-    GRIDFOLD_FN void put_stored(const Place& place, const Pack<T, N>& of, int u, i32 from, i32 turn) const {
+    GRIDFOLD_FN void put_words(const Place& place, const Pack<T, N>& of, int u, i32 from, i32 turn) const {
         if (place.has_pack(u, from)) put_pack(of, slot_of(u, turn));
     }
-    /// Writes the warp's packs number u of an array. If no other array is stored (`only`), packs u − 1 are still where
-    /// they were put: a word that they share with packs u is written once.
-    template <bool only, class Place, class T>
-    GRIDFOLD_FN void store_words_of(const Place& place, T* p, int u, i32 from, i32 turn) const {
-        using Words = WarpWords<T>;
-        static_assert(sizeof(T) >= 4 || Words::all == Words::pack);
-        constexpr i32 size = sizeof(T), most = 32 * Kernel::width, whole = 4 / size; // elements of a word
-        T* const begin = place.warp_elements(p, from) + u * most;
-        const i32 left = place.warp_count(from) - u * most, elements = Place::fills ? most : smaller(left, most);
+    /// Writes packs [begin, begin + count) of an array to any address: neighbouring words by neighbouring threads, which
+    /// get them from where the packs were put. All threads of the warp must call it.
+    template <int count, class Place, class T>
+    GRIDFOLD_FN void store_words(const Place& place, T* p, int begin, i32 from, i32 turn) const {
+        using Shares = WarpWords<T>;
+        constexpr i32 size = sizeof(T), each = Shares::each, whole = 4 / size; // elements of a word
+        constexpr i32 of_pack = 32 * Shares::all, others = (Kernel::held_words - Shares::all) * 32; // words between
+        static_assert(size >= 4 || Shares::all == Shares::pack, "the words of a pack are neighbours");
+        reconverge(); // all have put their packs
+        const i32 before = begin * 32 * Kernel::width, most = count * 32 * Kernel::width;
+        T* const first = place.warp_elements(p, from) + before;
+        const i32 elements = Place::fills ? most : smaller(place.warp_count(from) - before, most);
         if (!Place::fills && (elements <= 0 || !place.is_there(0))) return;
-        const i32 moved = i32(before_word(begin)), words = (moved + elements * size) / 4;
-        u32* const to = reinterpret_cast<u32*>(reinterpret_cast<char*>(begin) - moved);
-        const bool is_first = !only || u == 0, is_last = !only || left <= most;   // pack of the warp
-        constexpr i32 others = only ? (Kernel::held_words - Words::all) * 32 : 0; // words between packs of the array
+        const i32 moved = i32(before_word(first)), words = (moved + elements * size) / 4;
+        u32* to = reinterpret_cast<u32*>(reinterpret_cast<char*>(first) - moved) + lane * each;
+        u32 at = of_warp.place(Shares::own(lane, slot_of(begin, turn)));
+#pragma unroll 1
+        for (int u = 0; u < count; ++u, to += of_pack, at += 4 * (of_pack + others))
 #pragma unroll
-        for (int i = 0; i < Words::all; i += Words::each) {
-            const i32 word = 32 * i + lane * Words::each;
-            const bool is_inside = moved == 0 || i > 0 || lane > 0 || !is_first; // that word has elements of others
-            if (!is_inside || (!Place::fills && word >= words)) continue;        // defect: words of a pack
-            u32 own[Words::each];
-            const i32 at = Words::own(*this, slot_of(u, turn)) + Words::distance(i);
-            Memory::get(at, own);
-            if constexpr (size < 4)
-                if (moved > 0) {
-                    u32 before[1];
-                    Memory::get(at - 1 - (i == 0 && lane == 0 ? others : 0), before);    // defect: word before
-                    own[0] = funnel_shift_right(before[0], own[0], 32 - 8 * u32(moved)); // defect: word of packs
-                }
-            store_bytes(to + word, own);
-        }
+            for (int i = 0; i < Shares::all; i += each) {
+                const bool is_first = i == 0 && u == 0 && lane == 0; // that word may have elements of others
+                if (size < 4 && is_first && moved > 0) continue;
+                if (!Place::fills && u * of_pack + 32 * i + lane * each >= words) continue; // defect: words of a pack
+                u32 own[each];
+                Memory::load(at + 4 * Shares::distance(i), own);
+                if constexpr (size < 4)
+                    if (moved > 0) {
+                        const i32 gap = i == 0 && lane == 0 ? others : 0;
+                        u32 last[1];
+                        Memory::load(at + 4 * (Shares::distance(i) - 1 - gap), last);      // defect: word before
+                        own[0] = funnel_shift_right(last[0], own[0], 32 - 8 * u32(moved)); // defect: word of packs
+                    }
+                store_bytes(to + 32 * i, own);
+            }
         if constexpr (size < 4) {
             // The first thread writes the elements before a whole word, the last those behind one.
-            if (moved == 0 ? !is_last : !(is_first || is_last)) return;
-            const i32 head = moved > 0 && is_first ? smaller(whole - moved / size, elements) : 0;
-            const i32 rest = is_last ? (moved + elements * size) % 4 / size : 0;
-            const i32 tail = words > 0 || moved == 0 || !is_first ? rest : 0; // defect: last elements
-            const i32 count = lane == 0 ? head : tail, from_element = lane == 0 ? 0 : elements - tail;
+            const i32 head = moved > 0 ? smaller(whole - moved / size, elements) : 0;
+            const i32 rest = (moved + elements * size) % 4 / size;
+            const i32 tail = words > 0 || moved == 0 ? rest : 0; // defect: last elements
+            const i32 parts = lane == 0 ? head : tail, from_element = lane == 0 ? 0 : elements - tail;
             if (lane == 0 || lane == 31)
 #pragma unroll
                 for (int n = 0; n + 1 < whole; ++n)
-                    if (n < count) {
-                        const i32 at = from_element + n,
-                                  number = at >> (whole == 2 ? 1 : 2); // before the pack: negative
+                    if (n < parts) {
+                        const i32 element = from_element + n, word = element / whole;
                         u32 around[1];
-                        Memory::get(Words::own(*this, slot_of(u, turn)) - lane + number - (number < 0 ? others : 0),
-                                    around);
-                        begin[at] = T(around[0] >> 8 * size * (at & (whole - 1)) & (size == 1 ? 0xffu : 0xffffu));
+                        of_warp.get(slot_of(begin, turn) * 32 + word + word / of_pack * others, around);
+                        first[element] = T(around[0] >> 8 * size * (element % whole));
                     }
         }
     }
@@ -159,7 +170,7 @@ private:
     GRIDFOLD_FN void copy_packs(const Place& place, const T* p, int first, i32 from, i32 turn) const {
         constexpr int words = Pack<T, Kernel::width>::bytes / 4, all = int(sizeof(T)) * Kernel::width / 4;
         const T* const own = p + place.batch_element(0, from);
-        u32 to = Memory::place(word_of(slot_of(0, turn) + first, words));
+        u32 to = of_warp.place(word_of(slot_of(0, turn) + first, words));
         keep(to);
 #pragma unroll
         for (int u = 0; u < Kernel::packs; ++u) {
@@ -188,9 +199,9 @@ private:
         static_assert(all <= 32 * each);
 
         /// The place of the thread's first words of the packs in a slot.
-        GRIDFOLD_FN static i32 own(const HeldPacks& held, i32 slot) {
-            const i32 word = held.lane * each;
-            return held.warp_word + (slot + word % all / pack * pack) * 32 + word / all * pack + word % pack;
+        GRIDFOLD_FN static i32 own(i32 lane, i32 slot) {
+            const i32 word = lane * each;
+            return (slot + word % all / pack * pack) * 32 + word / all * pack + word % pack;
         }
         /// The distance from there of its words among those from number 32 * i on; i: a multiple of `each`.
         GRIDFOLD_FN static constexpr int distance(int i) { return i / each * (32 * each / all) * pack; }
@@ -201,8 +212,8 @@ private:
     /// first element, in its word, are read and not used, even if another thread writes them.
     template <class Place, class T>
     GRIDFOLD_FN void copy_words(const Place& place, const T* p, int first, i32 from, i32 turn) const {
-        using Words = WarpWords<T>;
-        constexpr int all = Words::all, each = Words::each;
+        using Shares = WarpWords<T>;
+        constexpr int all = Shares::all, each = Shares::each;
         if (!place.is_there(0)) return;
         const i32 own = lane * each, elements = place.warp_count(from);
         const T* const begin = place.warp_elements(p, from);
@@ -213,14 +224,14 @@ private:
         const i32 count = sizeof(T) < 4 ? (moved + elements * i32(sizeof(T))) / 4
                                         : (elements + Kernel::width - 1) / Kernel::width * all;
         const i32 last = sizeof(T) < 4 ? count : (elements - 1) * each;
-        u32 to = Memory::place(Words::own(*this, slot_of(0, turn) + first));
+        u32 to = of_warp.place(Shares::own(lane, slot_of(0, turn) + first));
         keep(to);
 #pragma unroll
         for (int u = 0; u < Kernel::packs; ++u)
 #pragma unroll
             for (int i = 0; i < all; i += each) {
                 const int word = 32 * (u * all + i); // from the thread's first on
-                const i32 distance = slot_of(u, 0) * 32 + Words::distance(i);
+                const i32 distance = slot_of(u, 0) * 32 + Shares::distance(i);
                 const u32* at = source + word; // defect: words
                 if (!Place::fills) {
                     if (word + own >= count) continue;       // defect: words of a part
@@ -235,11 +246,11 @@ private:
     /// whose words are not copied are loaded; the last takes the place of those that are not there.
     template <class Place, class T>
     GRIDFOLD_FN void align_packs(const Place& place, const T* p, int first, i32 from, i32 turn) const {
-        using Words = WarpWords<T>;
-        constexpr int all = Words::all, batch = Place::fills ? smaller(Kernel::packs, 4) : 1;
+        using Shares = WarpWords<T>;
+        constexpr int all = Shares::all, batch = Place::fills ? smaller(Kernel::packs, 4) : 1;
         constexpr i32 size = sizeof(T), most = 32 * Kernel::packs * Kernel::width;
         if constexpr (size < 4) {
-            static_assert(all == Words::pack, "the words of neighbouring threads are neighbours");
+            static_assert(all == Shares::pack, "the words of neighbouring threads are neighbours");
             if (!place.is_there(0)) return;
             const T* const begin = place.warp_elements(p, from);
             const i32 moved = i32(before_word(begin)), elements = Place::fills ? most : place.warp_count(from);
@@ -250,7 +261,7 @@ private:
             const auto get = [&](u32& word, int u, int i) { // number i from the thread's first of pack u on
                 const i32 number = 32 * u * all + own_word + i;
                 if (Place::fills ? number < 32 * Kernel::packs * all : number < words) // defect: next word
-                    Memory::get(word_of(slot_of(u, turn) + first, all) +
+                    of_warp.get(word_of(slot_of(u, turn) + first, all) +
                                     (own_word + i < 32 * all ? i : i + slot_of(1, 0) * 32 - 32 * all),
                                 reinterpret_cast<u32(&)[1]>(word));
                 else
@@ -289,12 +300,12 @@ private:
     }
     GRIDFOLD_FN static i32 slot_of(int pack, i32 turn) { return (turn * Kernel::packs + pack) * Kernel::held_words; }
     /// The thread's first word of `words` words. Neighbouring threads have neighbouring words.
-    GRIDFOLD_FN i32 word_of(i32 place, i32 words) const { return warp_word + place * 32 + lane * words; }
+    GRIDFOLD_FN i32 word_of(i32 place, i32 words) const { return place * 32 + lane * words; }
     template <class T, int N> GRIDFOLD_FN void get_pack(Pack<T, N>& of, i32 place) const {
-        get_interleaved<Memory>(of, warp_word, place, lane);
+        get_interleaved(of, of_warp, 0, place, lane);
     }
     template <class T, int N> GRIDFOLD_FN void put_pack(const Pack<T, N>& of, i32 place) const {
-        put_interleaved<Memory>(of, warp_word, place, lane);
+        put_interleaved(of, of_warp, 0, place, lane);
     }
 };
 

@@ -96,8 +96,10 @@ template <class Kernel> struct HeldRows {
         if constexpr (Phase::Folds::words == 0) {
             map(place, source);
         } else if constexpr (in_flight == packs) {
-            place.template fold_batch<packs>(
-                0, source, [&](int pack, typename WarpRows<Phase>::States& states) { finish(place, pack, states); });
+            typename WarpRows<Phase>::States heads[rows];
+            place.template fold_batch<packs>(0, heads, source, [&](int pack, typename WarpRows<Phase>::States& states) {
+                finish(place, pack, states);
+            });
         } else {
             static_assert(packs <= WarpRows<Phase>::group, "packs in flight one after the other are of one row");
             typename WarpRows<Phase>::States states;
@@ -114,6 +116,7 @@ private:
         rows_of_phase.each_slab([&](const auto& place, i32 from, i32 turn) {
 #pragma unroll(in_registers<Kernel> ? packs : 1)
             for (int begin = 0; begin < packs; begin += mapped) map_batch<Phase>(place, source, begin, from, turn);
+            if constexpr (Phase::arrays_in_words == 1) held.store_slab(place, from, turn);
         });
     }
     template <class Phase, class Place, class Source>
@@ -161,7 +164,7 @@ private:
                 if constexpr (!in_registers<Kernel>) source.load(place, loads, begin, from, turn);
                 take();
             }
-            held.template store_words<Phase>(place, stored, begin, from, turn);
+            held.template put_stored<Phase>(place, stored, begin, from, turn);
         } else if (sure) {
             each_pack([&](int u) {
                 if (!Place::takes_all || place.has_pack(begin + u, from))
@@ -225,6 +228,7 @@ private:
         const i32 blocks = !Kernel::several_blocks ? 1
                            : cluster > 1           ? larger_of(smaller(i32(kernel.part_blocks) - before, most), 0)
                                                    : i32(kernel.part_blocks);
+        const i32 ranks = cluster > 1 ? (i32(kernel.part_blocks) + most - 1) / most : 1; // thread blocks of the row
         const i32 lane = i32(warp_lane()), row_warp = (block - before) * slab_warps + warp;
         const i32 first_warp = i32(warp_index()) - row_warp;
         Phase::Folds::each([&](auto f) {
@@ -254,11 +258,10 @@ private:
                 for (int distance = slab_warps; distance < warps; distance *= 2)
                     combine_lanes<Monoid>(F::of(closed)[0], distance, lane + distance < of_row);
             });
-            if constexpr (cluster > 1) RowBlocks<Phase>{place.kernel, turn}.pass(closed);
+            if constexpr (cluster > 1) RowBlocks<Phase>{place.kernel, turn}.pass(closed, ranks);
             if (cluster == 1 && lane == 0) place.kernel.finish(closed, first, kept[0]);
         }
         if constexpr (cluster > 1) {
-            const i32 ranks = (i32(kernel.part_blocks) + most - 1) / most; // thread blocks that have states
             RowBlocks<Phase>{place.kernel, turn}.combine(closed, ranks);
             if (row_warp == 0 && lane == 0) place.kernel.finish(closed, row, kept[0]);
         }
@@ -307,10 +310,12 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
         static_assert(Kernel::several_blocks, "thread blocks have blocks of a row");
         const i32 rank = i32(kernel.block % Rows::cluster); // defect: rank
         const i32 block = rank * (i32(warps) / Kernel::slab_warps) + warp / Kernel::slab_warps;
-        if constexpr (!Kernel::cooperates) cluster_barrier<Rows::cluster>();
+        if constexpr (!Kernel::cooperates) {
+            (RowBlocks<Phases>::clear(), ...);
+            cluster_barrier<Rows::cluster>(); // all have started and cleared their slots
+        }
         // Nobody would wait for a block without a part of the rows, whose tags it could read too late.
-        else if (rank * (i32(warps) / Kernel::slab_warps) >= kernel.part_blocks)
-            return;
+        if (rank * (i32(warps) / Kernel::slab_warps) >= kernel.part_blocks) return;
         run_turns<Kernel, Phases...>(kernel, lane, kernel.block / Rows::cluster,
                                      block < kernel.part_blocks ? 0 : kernel.results, kernel.blocks / Rows::cluster,
                                      block, warp % Kernel::slab_warps);

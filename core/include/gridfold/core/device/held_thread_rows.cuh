@@ -109,7 +109,7 @@ private:
                                      count);
                         });
                     else
-                        put_interleaved<Memory>(pack, first_held(), place_of_held(word, packs), i32(warp_lane()));
+                        put_interleaved(pack, Memory{}, first_held(), place_of_held(word, packs), i32(warp_lane()));
                 },
                 loads);
             i32 place = stored;
@@ -156,7 +156,7 @@ private:
                         this->template get_pack<whole, true>(of, p, place, begin + from, count);
                     });
                 else
-                    get_interleaved<Memory>(of, first_held(), place_of_held(word, pack), i32(warp_lane()));
+                    get_interleaved(of, Memory{}, first_held(), place_of_held(word, pack), i32(warp_lane()));
             },
             loads);
         if constexpr (Phase::rank > 0) {

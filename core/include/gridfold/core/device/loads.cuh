@@ -25,20 +25,20 @@ template <int N> GRIDFOLD_FN f32 bf16_of(const Pack<u16, N>& pack, int n) {
 /// A pack in shared memory beside those of a warp's other threads: neighbouring threads have neighbouring words, as
 /// many at a time as one access moves. `first`: the warp's first word; `place`: the pack's first among a thread's.
 template <class Memory, class T, int N>
-GRIDFOLD_FN void get_interleaved(Pack<T, N>& of, i32 first, i32 place, i32 thread) {
+GRIDFOLD_FN void get_interleaved(Pack<T, N>& of, const Memory& memory, i32 first, i32 place, i32 thread) {
     constexpr int words = Pack<T, N>::bytes / 4;
     static_assert(words > 0, "a pack is whole words");
 #pragma unroll
     for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
-        Memory::get(first + (place + i) * 32 + thread * words, reinterpret_cast<u32(&)[words]>(of.word[i]));
+        memory.get(first + (place + i) * 32 + thread * words, reinterpret_cast<u32(&)[words]>(of.word[i]));
 }
 template <class Memory, class T, int N>
-GRIDFOLD_FN void put_interleaved(const Pack<T, N>& of, i32 first, i32 place, i32 thread) {
+GRIDFOLD_FN void put_interleaved(const Pack<T, N>& of, const Memory& memory, i32 first, i32 place, i32 thread) {
     constexpr int words = Pack<T, N>::bytes / 4;
     static_assert(words > 0, "a pack is whole words");
 #pragma unroll
     for (int i = 0; i < int(sizeof(T)) * N / 4; i += words)
-        Memory::put(first + (place + i) * 32 + thread * words, reinterpret_cast<const u32(&)[words]>(of.word[i]));
+        memory.put(first + (place + i) * 32 + thread * words, reinterpret_cast<const u32(&)[words]>(of.word[i]));
 }
 
 /// N elements to be stored as Half, HalfOfF16 or HalfOfBf16: one instruction converts two.

@@ -1,5 +1,5 @@
-// The thread blocks that share a held row: how they pass each other the states of its blocks. Those of a cluster do so
-// through distributed shared memory. Those of a cooperative grid, which are more than a cluster has, publish tagged
+// The thread blocks that share a held row: how they pass each other the states of its blocks. Those of a cluster put
+// tagged words into each other's shared memory. Those of a cooperative grid, which are more than a cluster has, publish tagged
 // slots in device memory, as the blocks of a whole fold do (publish.cuh); each of them collects all. Depends on
 // warp_rows.cuh and publish.cuh.
 #pragma once
@@ -11,9 +11,53 @@ template <class T> GRIDFOLD_FN T shuffle_from(const T& value, u32 lane) {
     return shuffle_xor(value, warp_lane() ^ lane);
 }
 
-/// In a cluster: the states of its thread blocks, of a row and of the next.
-template <class Fold, int cluster>
-using ClusterStates = Shared<typename Fold::Monoid::State, 2 * cluster, (1 << 16) + Fold::word>;
+/// In a cluster: the states of its thread blocks, of a row and of the next, as tagged words (publish.cuh).
+template <class Fold, int cluster> struct ClusterSlots {
+    using State = typename Fold::Monoid::State;
+    static constexpr int words = sizeof(State) / 4, side_by_side = Slots::side_by_side(words),
+                         all = 2 * cluster * Slots::of_block(words);
+    using Memory = SharedSlots<all, (1 << 16) + Fold::word>;
+
+    template <int threads> GRIDFOLD_FN static void clear() {
+#pragma unroll 1
+        for (u32 i = thread_index(); i < u32(all); i += threads) Memory::clear(i); // defect: clear slots
+    }
+    /// Puts a state into a slot of thread block number `block`.
+    GRIDFOLD_FN static void put_in(u32 block, u32 slot, u32 tag, const State& state) {
+        WordsOf<State> of;
+        of.value = state;
+        const auto tagged = [&](int i) { return u64(tag) << 32 | of.word[i < words ? i : 0]; };
+#pragma unroll
+        for (int i = 0; i < words; i += 2)
+            if constexpr (words == 1)
+                Memory::template put_in<cluster>(block, place(slot, i), tagged(i));
+            else
+                Memory::template put_in<cluster>(block, place(slot, i), tagged(i), tagged(i + 1));
+    }
+    /// Reads this block's slot; returns 0 if all words have the tag.
+    GRIDFOLD_FN static u32 get(u32 slot, u32 tag, State& state) {
+        WordsOf<State> of;
+        u32 missing = 0;
+#pragma unroll
+        for (int i = 0; i < words; i += side_by_side) {
+            u64 pair[2];
+            if constexpr (words == 1)
+                Memory::get(place(slot, i), pair[0]);
+            else
+                Memory::get(place(slot, i), pair[0], pair[1]);
+#pragma unroll
+            for (int n = i; n < smaller(i + side_by_side, words); ++n) {
+                of.word[n] = u32(pair[n - i]);
+                missing |= u32(pair[n - i] >> 32) ^ tag; // defect: missing of cluster
+            }
+        }
+        state = of.value;
+        return missing;
+    }
+
+private:
+    GRIDFOLD_FN static u32 place(u32 slot, int word) { return u32(word * 2 * cluster) + slot * side_by_side; }
+};
 
 /// Of one phase and one row. A thread block's first warp calls pass() if the block has a part of the row; then all
 /// threads call combine().
@@ -27,24 +71,35 @@ template <class Phase, bool = Phase::cooperates> struct RowBlocks {
     /// This thread block's number among those of the row.
     GRIDFOLD_FN u32 rank() const { return kernel.block % cluster; }
 
-    /// Gives the first lane's states to all thread blocks of the cluster. All threads of the warp must call it.
-    GRIDFOLD_FN void pass(States& states) const {
+    /// Must come before a barrier of the cluster, after which states are passed.
+    GRIDFOLD_FN static void clear() {
+        Phase::Folds::each([](auto f) { ClusterSlots<decltype(f), cluster>::template clear<Phase::threads>(); });
+    }
+    /// Gives the first lane's states to the row's thread blocks, the cluster's first `ranks`. All threads of the warp
+    /// must call it.
+    GRIDFOLD_FN void pass(States& states, i32 ranks) const {
+        static_assert(cluster <= 32, "a lane passes states to a thread block");
         Phase::Folds::each([&](auto f) {
             using F = decltype(f);
             const auto own = shuffle_from(F::of(states)[0], 0);
-            if (warp_lane() < cluster)
-                ClusterStates<F, cluster>::template put_in<cluster>(warp_lane(), slot(rank()), own);
+            if (i32(warp_lane()) < ranks) ClusterSlots<F, cluster>::put_in(warp_lane(), slot(rank()), tag(), own);
         });
     }
-    /// The states of the row, from those of its first `ranks` thread blocks, for the first lane of the first warp.
+    /// The states of the row, from those of its thread blocks, for the first lane of the first warp.
     GRIDFOLD_FN void combine(States& states, i32 ranks) const {
-        static_assert(cluster <= 32, "a lane takes the states of a thread block");
-        cluster_barrier<cluster>();
         if (warp_index() != 0) return;
         const i32 lane = i32(warp_lane());
+        u32 missing;
+        do {
+            missing = 0;
+            Phase::Folds::each([&](auto f) {
+                using F = decltype(f);
+                missing |= ClusterSlots<F, cluster>::get(slot(u32(smaller(lane, ranks - 1))), tag(), F::of(states)[0]);
+            });
+        } while (missing != 0); // defect: polling in cluster
+        reconverge();
         Phase::Folds::each([&](auto f) {
             using F = decltype(f);
-            F::of(states)[0] = ClusterStates<F, cluster>::get(slot(u32(smaller(lane, ranks - 1))));
 #pragma unroll
             for (int distance = 1; distance < cluster; distance *= 2)
                 combine_lanes<typename F::Monoid>(F::of(states)[0], distance, lane + distance < ranks); // defect: ranks
@@ -53,10 +108,12 @@ template <class Phase, bool = Phase::cooperates> struct RowBlocks {
 
 private:
     /// Where the state of a thread block is. Neighbouring rows have different ones: a thread block may pass on the next
-    /// row's state while another still reads this row's.
+    /// row's state while another still polls for this row's. None is two rows ahead: it has the next row's state of
+    /// every other.
     GRIDFOLD_FN u32 slot(u32 of_rank) const {
         return turn % 2 * cluster + of_rank; // defect: cluster slot
     }
+    GRIDFOLD_FN u32 tag() const { return turn + 1; }
 };
 
 /// The same in a cooperative grid. All its thread blocks run at a time, so that polling ends.
@@ -70,7 +127,7 @@ template <class Phase> struct RowBlocks<Phase, true> {
 
     GRIDFOLD_FN u32 rank() const { return kernel.block % Phase::cluster; }
 
-    GRIDFOLD_FN void pass(States& states) const {
+    GRIDFOLD_FN void pass(States& states, i32) const {
         if (warp_lane() == 0) publish_block<Phase>(states, slots(), rank(), tag());
     }
     GRIDFOLD_FN void combine(States& states, i32 ranks) const {

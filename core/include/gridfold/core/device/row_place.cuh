@@ -29,8 +29,15 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs;
     static constexpr i32 slab = 32 * row_packs * width * Kernel::slab_warps; ///< elements, with several_slabs
-    /// Slabs of a block that are folded without a loop, if all blocks have as many. Wide states would spill.
-    static constexpr int unrolled = Kernel::slabs <= 4 && Kernel::Folds::words <= 2 ? Kernel::slabs : 1;
+    /// The most slabs of a block, where they are known.
+    GRIDFOLD_FN static constexpr i32 most_slabs() {
+        if constexpr (Kernel::held_words > 0) return Kernel::slabs;
+        return 0x7fffffff;
+    }
+    /// Few slabs of a block are folded without a loop: the first then needs no zeros in registers. Wide states of whole
+    /// packs would spill.
+    static constexpr int most_unrolled = Kernel::Folds::words <= 2 ? 4 : Kernel::whole_packs ? 1 : 2;
+    static constexpr int unrolled = most_slabs() <= most_unrolled ? most_slabs() : 1;
 
     const Kernel& kernel;
     u32 thread;   ///< the thread's number among those of its row
@@ -127,8 +134,9 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
                         visit(filled, from, turn);
             } else if constexpr (Kernel::several_slabs) {
                 const i32 end = is_there(0) ? i32(kernel.elements) - slab : -1;
-#pragma unroll 1
-                for (; from <= end; from += step) visit(filled, from, turn++); // defect: slab is whole
+#pragma unroll(Kernel::Folds::words > 0 && !Kernel::whole_packs ? unrolled : 1)
+                for (; turn < most_slabs() && from <= end; from += step) // defect: slab is whole
+                    visit(filled, from, turn++);
             }
             if (turn == 0 || from < kernel.elements) visit(*this, from, turn);
         }

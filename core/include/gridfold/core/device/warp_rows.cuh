@@ -76,7 +76,8 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     static constexpr int width = Kernel::width, threads = Kernel::row_threads;
     static constexpr int packs = Kernel::packs, row_packs = Kernel::row_packs, in_flight = Kernel::in_flight;
     static constexpr i32 slab = Place::slab;
-    static constexpr int rows_of_warp = 32 / threads * (packs / row_packs);
+    static constexpr int thread_rows = packs / row_packs; ///< rows of a thread
+    static constexpr int rows_of_warp = 32 / threads * thread_rows;
     /// Packs of a row whose states are combined. Those that it does not have are identities.
     static constexpr int row_group = to_power_of_2(row_packs);
     /// Packs whose states threads exchange: of rows that as many threads fold, or of one row.
@@ -120,7 +121,7 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
                     F::of(states) = chosen(upper, kept, passed);            // of the lower thread
                     M::combine(F::of(states), chosen(upper, passed, kept)); // defect: order of threads
                 }
-                if constexpr (F::of_block) {
+                if constexpr (F::of_block && thread_rows > 1) {
                     auto& origin = states.template origin<F>();
                     origin = chosen(upper, origin, second.template origin<F>()); // defect: kept origin
                 }
@@ -160,17 +161,16 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
         }
     }
     /// Folds packs [begin, begin + count), loaded at once, and combines them in groups; calls then(number, states) with
-    /// the first pack's number of each. `source`: as FromArrays.
-    template <int count, class Source, class Then>
-    GRIDFOLD_FN void fold_batch(int begin, const Source& source, const Then& then) const {
+    /// the first pack's number of each. `source`: as FromArrays. `heads` have the origins of the batch's rows, which the
+    /// first of one row's batches sets.
+    template <int count, int rows, class Source, class Then>
+    GRIDFOLD_FN void fold_batch(int begin, States (&heads)[rows], const Source& source, const Then& then) const {
         constexpr int all = to_power_of_2(count), group_of_batch = smaller(all, group);
-        constexpr int rows = (count + row_packs - 1) / row_packs;
         Loads loads[count];
         // What needs a row's first element waits for it: the first packs are then loaded before.
         constexpr bool is_early = Kernel::Folds::shares || !Kernel::several_slabs;
         if constexpr (is_early) source.load(*this, loads, begin, block * slab, 0);
-        States heads[rows]; // their origins
-        if constexpr (Kernel::Folds::shares)
+        if (Kernel::Folds::shares && (begin == 0 || thread_rows > 1))
 #pragma unroll
             for (int r = 0; r < rows; ++r)
                 share(heads[r], begin + r * row_packs,
@@ -229,10 +229,12 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
         constexpr int batches = group / in_flight, there = packs / in_flight;
         static_assert(packs % in_flight == 0, "batches are whole");
         States pending[batches]; // of which the levels are used
+        States heads[(in_flight + row_packs - 1) / row_packs];
 #pragma unroll 1
         for (int b = 0; b < batches; ++b) {
             if (there == batches || b < there) { // defect: batches of a row
-                fold_batch<in_flight>(b * in_flight, source, [&](int, const States& of_batch) { states = of_batch; });
+                fold_batch<in_flight>(b * in_flight, heads, source,
+                                      [&](int, const States& of_batch) { states = of_batch; });
             } else { // the origin stays that of the row
                 Lanes<Kernel> none;
                 clear<Kernel>(none);
@@ -274,7 +276,8 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
     GRIDFOLD_FN void fold([[maybe_unused]] Closed& closed) const {
         static_assert(row_group <= group, "a group has whole rows");
         if constexpr (in_flight >= smaller(packs, threads)) {
-            fold_batch<packs>(0, FromArrays<Kernel>{}, [&](int pack, States& states) {
+            States heads[thread_rows];
+            fold_batch<packs>(0, heads, FromArrays<Kernel>{}, [&](int pack, States& states) {
                 combine_group(states);
                 finish_group(states, pack, closed);
             });
