@@ -102,8 +102,8 @@ private:
     GRIDFOLD_FN void put_words(const Place& place, const Pack<T, N>& of, int u, i32 from, i32 turn) const {
         if (place.has_pack(u, from)) put_pack(of, slot_of(u, turn));
     }
-    /// Writes packs [begin, begin + count) of an array to any address: neighbouring words by neighbouring threads, which
-    /// get them from where the packs were put. All threads of the warp must call it.
+    /// Writes packs [begin, begin + count) of an array to any address: neighbouring words by neighbouring threads,
+    /// which get them from where the packs were put. All threads of the warp must call it.
     template <int count, class Place, class T>
     GRIDFOLD_FN void store_words(const Place& place, T* p, int begin, i32 from, i32 turn) const {
         using Shares = WarpWords<T>;

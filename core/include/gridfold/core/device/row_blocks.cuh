@@ -1,6 +1,6 @@
 // The thread blocks that share a held row: how they pass each other the states of its blocks. Those of a cluster put
-// tagged words into each other's shared memory. Those of a cooperative grid, which are more than a cluster has, publish tagged
-// slots in device memory, as the blocks of a whole fold do (publish.cuh); each of them collects all. Depends on
+// tagged words into each other's shared memory. Those of a cooperative grid, which are more than a cluster has, publish
+// tagged slots in device memory, as the blocks of a whole fold do (publish.cuh); each of them collects all. Depends on
 // warp_rows.cuh and publish.cuh.
 #pragma once
 

@@ -161,8 +161,8 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
         }
     }
     /// Folds packs [begin, begin + count), loaded at once, and combines them in groups; calls then(number, states) with
-    /// the first pack's number of each. `source`: as FromArrays. `heads` have the origins of the batch's rows, which the
-    /// first of one row's batches sets.
+    /// the first pack's number of each. `source`: as FromArrays. `heads`: the origins of the batch's rows; of one row's
+    /// batches the first sets them.
     template <int count, int rows, class Source, class Then>
     GRIDFOLD_FN void fold_batch(int begin, States (&heads)[rows], const Source& source, const Then& then) const {
         constexpr int all = to_power_of_2(count), group_of_batch = smaller(all, group);
