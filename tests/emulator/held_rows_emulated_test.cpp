@@ -191,9 +191,11 @@ TEST(HeldRows, of_elements_that_are_no_words) {
 
 constexpr auto narrowed = "f(x: f32[i, k]) -> y = u8(max(x over [k]) - x)";
 
-// The last packs of a warp have fewer elements than the word that they share with the packs before.
+// The last packs of a warp share words with the packs before, or are of fewer elements than a word.
 TEST(HeldRows, of_packs_that_share_a_word) {
     expect_the_cpus_bits({{bytes, {5, 2'048 + 1'025}, 1},
+                          {bytes, {5, 2'048 + 1}, 1},
+                          {bytes, {5, 2'048 + 2}, 1},
                           {bytes, {5, 2'048 + 514}, 1},
                           {narrowed, {5, 4'096 + 130}, 1},
                           {narrowed, {5, 2'048 + 257}, 1},
@@ -346,16 +348,18 @@ TEST(HeldRows, of_a_thread) {
     expect_the_cpus_bits(cases);
 }
 
+// One fold alone: a thread block may pass on the next row's state while another still waits for this row's.
+constexpr auto centred = "f(x: f32[i, k]) -> y = x - mean(x over [k])";
+
 TEST(HeldRows, of_clusters) {
     const std::vector<HeldCase> cases{{softmax, {3, 16'388}, 4, {8}},       {layer_norm, {3, 30'000}, 4, {8}},
                                       {half_softmax, {2, 40'960}, 16, {4}}, {norms, {2, 50'257}, 1, {8}},
-                                      {norms, {2, 20'000}, 8, {2}},         {deep, {2, 16'390}, 2, {8}}};
+                                      {norms, {2, 20'000}, 8, {2}},         {deep, {2, 16'390}, 2, {8}},
+                                      {centred, {40, 20'000}, 4, {8}}};
     for (const HeldCase& given : cases) EXPECT_GT(Subject(given).schedule().cluster, 1) << given.text;
     expect_the_cpus_bits(cases);
 }
 
-// One fold alone: a thread block may publish the next row's state while another still collects this row's.
-constexpr auto centred = "f(x: f32[i, k]) -> y = x - mean(x over [k])";
 constexpr auto standardised = "f(x: f32[n]) let m = mean(x); let s = stddev(x); -> z = (x - m) / s, m = m";
 constexpr auto scaled = "f(x: f16[i, k], w: bool[i, k], c: f32) let lo = min(x where w); let hi = max(x where w); "
                         "let r = f32(hi) - f32(lo); let z = (f32(x) - f32(lo)) / r * c; "

@@ -29,7 +29,7 @@ void* SharedMemory::access(const void* declaration, std::size_t bytes, std::size
         if (use != Use::write && !is_written(accessed, n, count))
             throw std::runtime_error(
                 fmt::format("emulator: thread {} reads shared memory that nobody wrote", accessor.thread));
-        if (use != Use::relaxed) note(accessed.records[n], use == Use::write, accessor);
+        note(accessed.records[n], use, accessor);
     }
     return reinterpret_cast<std::byte*>(accessed.memory.data()) + offset;
 }
@@ -74,7 +74,8 @@ SharedMemory::Access SharedMemory::access_now(Accessor accessor) const {
     return {accessor, warp, epoch_, warp_epochs_[warp], cluster_epoch_};
 }
 
-void SharedMemory::note(Record& record, bool writes, Accessor accessor) const {
+void SharedMemory::note(Record& record, Use use, Accessor accessor) const {
+    const bool writes = use == Use::write;
     const auto race = [&](const char* what, Accessor other) {
         throw std::runtime_error(
             fmt::format("emulator: a race in shared memory: thread {} {} what {} {}, with no "
@@ -83,6 +84,7 @@ void SharedMemory::note(Record& record, bool writes, Accessor accessor) const {
                         other.thread == several ? "several threads" : fmt::format("thread {}", other.thread), what));
     };
     if (is_unordered(record.write, accessor)) race("wrote", record.write.by);
+    if (use == Use::relaxed) return;
     if (writes) {
         if (is_unordered(record.read, accessor)) race("read", record.read.by);
         record.write = access_now(accessor);

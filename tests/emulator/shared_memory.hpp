@@ -25,7 +25,8 @@ public:
     explicit SharedMemory(std::uint32_t block) : block_(block) {}
     /// The address of `count` bytes at `offset` of the memory named by `declaration`, which is `bytes` large, about to
     /// be used by `accessor`. Throws std::runtime_error for a race, a read of uninitialised memory, and an access
-    /// outside the array. Relaxed uses are no race, and need memory that is initialised, to write it, too.
+    /// outside the array. Relaxed uses are no race with each other, and need memory that is
+    /// initialised, to write it, too.
     void* access(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use,
                  Accessor accessor);
     /// All threads of the block, or of its cluster, have met: earlier accesses are ordered before later ones.
@@ -57,7 +58,7 @@ private:
     Array& array(const void* declaration, std::size_t bytes);
     static void note_bytes(Array& array);
     static bool is_written(const Array& array, std::size_t n, std::size_t bytes);
-    void note(Record& record, bool writes, Accessor accessor) const;
+    void note(Record& record, Use use, Accessor accessor) const;
     Access access_now(Accessor accessor) const;
     bool is_unordered(const Access& earlier, Accessor accessor) const;
 

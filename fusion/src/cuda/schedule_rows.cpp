@@ -34,8 +34,9 @@ constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softma
 constexpr int most_counted_slabs = 4;      ///< unrolled: layer norm of 32,000 f32, with wide states, 684 → 767 us
 constexpr int least_held_packs = 3;        ///< in registers: softmax of 768 bf16 by one at a time 376 us
 constexpr int least_in_flight = 8;         ///< elements of a thread, in packs that rows fill
-constexpr int spill_of_held = 40; ///< bytes; with 4, not with fewer resident blocks, layer norm of 64K f32 862 → 724 us
+constexpr int spill_of_held = 40;        ///< bytes: layer norm of 64K f32 with 4 724 us, with fewer resident blocks 862
 constexpr int spill_of_two_blocks = 128; ///< … instead of one resident: layer norm of 50,257 bf16 605 → 538 us
+constexpr int threads_of_spills = 256;   ///< … of larger blocks alone: of 32,768 bf16 with 72 330 → 354 us
 constexpr int spill_of_rows = 16;        ///< bytes; with 8, fewer resident blocks: five of 131,071 bf16 436 → 564 us
 constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
 constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
@@ -385,7 +386,8 @@ int spill_allowed(const Schedule& schedule) {
     if (packs_results(schedule.course)) return tuned::spill_of_boxes;
     if (schedule.course == Course::rows) return tuned::spill_of_rows;
     if (schedule.course != Course::held_rows || !schedule.several_slabs) return 0;
-    return schedule.resident == 2 ? tuned::spill_of_two_blocks : tuned::spill_of_held * schedule.threads / 256;
+    const bool one_would_be_left = schedule.resident == 2 && schedule.threads > tuned::threads_of_spills;
+    return one_would_be_left ? tuned::spill_of_two_blocks : tuned::spill_of_held * schedule.threads / 256;
 }
 
 } // namespace gf::cuda

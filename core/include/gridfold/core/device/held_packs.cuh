@@ -41,7 +41,7 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
         of_warp.first = Memory::place(i32(warp_index()) * slots * Kernel::held_words * 32);
         keep(of_warp.first);
         u32 own = rows.thread;
-        keep(own); // else a special register is read for each access, too
+        keep(own); // as the place above
         lane = i32(own);
         if (Kernel::whole_packs && !rows.is_there(0)) return;
         if (!Kernel::whole_packs) reconverge(); // other threads have got the words of the row before

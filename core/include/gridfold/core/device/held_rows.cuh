@@ -58,7 +58,6 @@ template <class Kernel> struct HeldRows {
     i64 first;  ///< …
     i32 block;  ///< …
     i32 warp;   ///< …
-    i64 row;    ///< in a cluster: that of its thread blocks, also of one whose warps have no block of it
     u32 turn;   ///< the number of rows before
     HeldPacks<Kernel> held;
     Kept kept[rows]; ///< of each row
@@ -226,7 +225,7 @@ private:
         constexpr i32 most = warps / slab_warps; // blocks of a row that a thread block has
         const i32 before = cluster > 1 ? i32(kernel.block % cluster) * most : 0;
         const i32 blocks = !Kernel::several_blocks ? 1
-                           : cluster > 1           ? larger_of(smaller(i32(kernel.part_blocks) - before, most), 0)
+                           : cluster > 1           ? smaller(i32(kernel.part_blocks) - before, most)
                                                    : i32(kernel.part_blocks);
         const i32 ranks = cluster > 1 ? (i32(kernel.part_blocks) + most - 1) / most : 1; // thread blocks of the row
         const i32 lane = i32(warp_lane()), row_warp = (block - before) * slab_warps + warp;
@@ -239,7 +238,8 @@ private:
         });
         barrier();
         typename Phase::Folds::template States<1> closed;
-        if (row_warp == 0 && first < kernel.results) {
+        const bool combines = row_warp == 0 && first < kernel.results;
+        if (combines) {
             const i32 of_row = blocks * slab_warps, own = smaller(lane, of_row - 1); // the others read the last warp's
             Phase::Folds::each([&](auto f) {
                 using F = decltype(f);
@@ -259,12 +259,9 @@ private:
                     combine_lanes<Monoid>(F::of(closed)[0], distance, lane + distance < of_row);
             });
             if constexpr (cluster > 1) RowBlocks<Phase>{place.kernel, turn}.pass(closed, ranks);
-            if (cluster == 1 && lane == 0) place.kernel.finish(closed, first, kept[0]);
         }
-        if constexpr (cluster > 1) {
-            RowBlocks<Phase>{place.kernel, turn}.combine(closed, ranks);
-            if (row_warp == 0 && lane == 0) place.kernel.finish(closed, row, kept[0]);
-        }
+        if constexpr (cluster > 1) RowBlocks<Phase>{place.kernel, turn}.combine(closed, ranks);
+        if (combines && lane == 0) place.kernel.finish(closed, first, kept[0]);
         if constexpr (Phase::keeps) {
             if (row_warp == 0 && lane == 0) WarpKept<Kept, warps>::put(warp_index(), kept[0]);
             barrier();
@@ -281,7 +278,7 @@ GRIDFOLD_FN void run_turns(Kernel& kernel, u32 thread, i64 base, i64 own, i64 st
     // The loop is the same for all warps of a block: the compiler then takes shuffles by the fast path.
 #pragma unroll 1
     for (i64 row = base; row < kernel.results; row += step) {
-        HeldRows<Kernel> rows{kernel, thread, row + own, block, warp, row, turn++};
+        HeldRows<Kernel> rows{kernel, thread, row + own, block, warp, turn++};
         rows.fill();
         (rows.template run<Phases>(), ...);
     }

@@ -46,9 +46,9 @@ template <class Fold, int cluster> struct ClusterSlots {
             else
                 Memory::get(place(slot, i), pair[0], pair[1]);
 #pragma unroll
-            for (int n = i; n < smaller(i + side_by_side, words); ++n) {
-                of.word[n] = u32(pair[n - i]);
-                missing |= u32(pair[n - i] >> 32) ^ tag; // defect: missing of cluster
+            for (int n = 0; n < side_by_side; ++n) {
+                missing |= u32(pair[n] >> 32) ^ tag; // defect: missing of cluster
+                if (i + n < words) of.word[i + n] = u32(pair[n]);
             }
         }
         state = of.value;
@@ -56,11 +56,12 @@ template <class Fold, int cluster> struct ClusterSlots {
     }
 
 private:
-    GRIDFOLD_FN static u32 place(u32 slot, int word) { return u32(word * 2 * cluster) + slot * side_by_side; }
+    GRIDFOLD_FN static u32 place(u32 slot, int word) {
+        return u32(Slots::place(slot, word, words, 2 * cluster)) - Slots::header;
+    }
 };
 
-/// Of one phase and one row. A thread block's first warp calls pass() if the block has a part of the row; then all
-/// threads call combine().
+/// Of one phase and one row. A thread block's first warp calls pass(); then all threads call combine().
 template <class Phase, bool = Phase::cooperates> struct RowBlocks {
     using States = typename Phase::Folds::template States<1>;
     static constexpr int cluster = Phase::cluster;
@@ -82,7 +83,8 @@ template <class Phase, bool = Phase::cooperates> struct RowBlocks {
         Phase::Folds::each([&](auto f) {
             using F = decltype(f);
             const auto own = shuffle_from(F::of(states)[0], 0);
-            if (i32(warp_lane()) < ranks) ClusterSlots<F, cluster>::put_in(warp_lane(), slot(rank()), tag(), own);
+            if (i32(warp_lane()) >= ranks) return; // defect: ended block
+            ClusterSlots<F, cluster>::put_in(warp_lane(), slot(rank()), tag(), own);
         });
     }
     /// The states of the row, from those of its thread blocks, for the first lane of the first warp.

@@ -31,11 +31,11 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     static constexpr i32 slab = 32 * row_packs * width * Kernel::slab_warps; ///< elements, with several_slabs
     /// The most slabs of a block, where they are known.
     GRIDFOLD_FN static constexpr i32 most_slabs() {
-        if constexpr (Kernel::held_words > 0) return Kernel::slabs;
+        if constexpr (Kernel::held_words > 0 || Kernel::even_blocks) return Kernel::slabs;
         return 0x7fffffff;
     }
-    /// Few slabs of a block are folded without a loop: the first then needs no zeros in registers. Wide states of whole
-    /// packs would spill.
+    /// Few slabs of a block are folded without a loop: the first then needs no zeros in registers. Wide states spill
+    /// then, which takes longer where packs are whole (bench/NOTES.md).
     static constexpr int most_unrolled = Kernel::Folds::words <= 2 ? 4 : Kernel::whole_packs ? 1 : 2;
     static constexpr int unrolled = most_slabs() <= most_unrolled ? most_slabs() : 1;
 

@@ -170,11 +170,12 @@ template <class Kernel> struct WarpRows : RowPlace<Kernel> {
         // What needs a row's first element waits for it: the first packs are then loaded before.
         constexpr bool is_early = Kernel::Folds::shares || !Kernel::several_slabs;
         if constexpr (is_early) source.load(*this, loads, begin, block * slab, 0);
-        if (Kernel::Folds::shares && (begin == 0 || thread_rows > 1))
+        if constexpr (Kernel::Folds::shares)
+            if (begin == 0 || thread_rows > 1)
 #pragma unroll
-            for (int r = 0; r < rows; ++r)
-                share(heads[r], begin + r * row_packs,
-                      [&](Loads& head) { source.complete(head, begin + r * row_packs); });
+                for (int r = 0; r < rows; ++r)
+                    share(heads[r], begin + r * row_packs,
+                          [&](Loads& head) { source.complete(head, begin + r * row_packs); });
         const auto start = [&](States& states, Lanes<Kernel>& lanes, int u) {
             clear<Kernel>(lanes);
             Kernel::Folds::each([&](auto f) {
