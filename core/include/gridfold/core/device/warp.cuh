@@ -300,8 +300,8 @@ GRIDFOLD_FN void let_next_kernel_start() {}
 template <int cluster> GRIDFOLD_FN void cluster_barrier() { emulator::cluster_barrier(cluster); }
 
 template <class T, int N, int place> struct Shared {
-    GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at(i, emulator::Use::write)) = value; }
-    GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at(i, emulator::Use::read)); }
+    GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at<emulator::Use::write>(i)) = value; }
+    GRIDFOLD_FN static T get(u32 i) { return *static_cast<T*>(at<emulator::Use::read>(i)); }
     template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, const T& value) {
         void* const to = emulator::shared_of(cluster, block, &declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T),
                                              emulator::Use::write);
@@ -310,7 +310,7 @@ template <class T, int N, int place> struct Shared {
 
 private:
     inline static const char declaration = 0; // its address names this memory
-    GRIDFOLD_FN static void* at(u32 i, emulator::Use use) {
+    template <emulator::Use use> GRIDFOLD_FN static void* at(u32 i) {
         return emulator::shared(&declaration, sizeof(T) * N, sizeof(T) * i, sizeof(T), use);
     }
 };
@@ -319,26 +319,28 @@ template <int count, int place> struct SharedSlots {
     GRIDFOLD_FN static void clear(u32 i) {
         *static_cast<u64*>(emulator::shared(&declaration, 8 * count, 8 * i, 8, emulator::Use::write)) = 0;
     }
+    GRIDFOLD_FN static void get(u32 i, u64& slot) { slot = emulator::load_relaxed(address(i)); }
+    GRIDFOLD_FN static void get(u32 i, u64& first, u64& second) {
+        get(i, first);
+        get(i + 1, second);
+    }
     template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, u64 slot) {
-        emulator::store_relaxed(static_cast<u64*>(emulator::shared_of(cluster, block, &declaration, 8 * count, 8 * i, 8,
-                                                                      emulator::Use::relaxed)),
-                                slot);
+        emulator::store_relaxed(in_block<cluster>(block, i), slot);
     }
     template <int cluster> GRIDFOLD_FN static void put_in(u32 block, u32 i, u64 first, u64 second) {
         put_in<cluster>(block, i, first);
         put_in<cluster>(block, i + 1, second);
     }
-    GRIDFOLD_FN static void get(u32 i, u64& slot) {
-        slot = emulator::load_relaxed(
-            static_cast<const u64*>(emulator::shared(&declaration, 8 * count, 8 * i, 8, emulator::Use::relaxed)));
-    }
-    GRIDFOLD_FN static void get(u32 i, u64& first, u64& second) {
-        get(i, first);
-        get(i + 1, second);
-    }
 
 private:
     inline static const char declaration = 0;
+    GRIDFOLD_FN static u64* address(u32 i) {
+        return static_cast<u64*>(emulator::shared(&declaration, 8 * count, 8 * i, 8, emulator::Use::relaxed));
+    }
+    template <int cluster> GRIDFOLD_FN static u64* in_block(u32 block, u32 i) {
+        return static_cast<u64*>(
+            emulator::shared_of(cluster, block, &declaration, 8 * count, 8 * i, 8, emulator::Use::relaxed));
+    }
 };
 
 GRIDFOLD_FN void await_copies() {}
