@@ -1,7 +1,7 @@
 // erf and erfc. Depends on exponential.cuh.
-// erf: a polynomial up to 1, then 1 − e^−p(|x|) with a polynomial p. erfc: 1 − erf near 0, else e^(−x²) times a
-// polynomial in t = (|x| − 3) / (|x| + 3), over |x| + 3, with x² and what it multiplies as pairs.
-// Source of erfc's form: Shepherd and Laframboise, 1981.
+// erf: a polynomial up to 1; from there on 1 minus a polynomial (f32), or 1 − e^−p(|x|) with a polynomial p (f64).
+// erfc: 1 − erf near 0, else e^(−x²) times a polynomial in w = 1 / (|x| + d), times w, with x² and what it multiplies
+// as pairs. Source of erfc's form: Shepherd and Laframboise, 1981.
 #pragma once
 
 GRIDFOLD_EXACT_BEGIN
@@ -14,78 +14,82 @@ GRIDFOLD_FN f32 erf_rest(f32 x) {
                       -0x1.a3bacap-11f, 0x1.48c4d4p-14f);
 }
 GRIDFOLD_FN f64 erf_rest(f64 x) {
-    return polynomial(x, 0x1.06eba8214db69p-3, -0x1.812746b037a21p-2, 0x1.ce2f21a045475p-4, -0x1.b82ce3133d533p-6,
-                      0x1.565bcd2899a21p-8, -0x1.c02db88037a6bp-11, 0x1.f9a3a4bef7f81p-14, -0x1.f4db66942f15dp-17,
-                      0x1.ba557d00eb203p-20, -0x1.62ed36f741795p-23, 0x1.0fc2338dfcdaep-26, -0x1.b0614231f0705p-30,
-                      0x1.20d0e0006783ep-33);
+    return polynomial(x, 0x1.06eba8214db68p-3, -0x1.812746b0379aap-2, 0x1.ce2f21a040431p-4, -0x1.b82ce311dde6ap-6,
+                      0x1.565bccf60e663p-8, -0x1.c02dafd5c229ep-11, 0x1.f9a2b2008340bp-14, -0x1.f4c9d530d7d9bp-17,
+                      0x1.b97b96a82990fp-20, -0x1.5bef2f0a4f881p-23, 0x1.d680cd1281d16p-27, -0x1.a9ff1d7f6c44dp-31);
 }
-/// −log(1 − erf(x)) = x · erf_exponent(x) + erf_exponent_first, for 1 ≤ x ≤ 3.95 (f32), 5.95 (f64)
-template <class T> inline constexpr T erf_exponent_first = constant<T>(-0x1.8b3656p-13f, 0x1.dda87122a8058p-26);
-GRIDFOLD_FN f32 erf_exponent(f32 x) {
-    return polynomial(x, 0x1.212c2cp0f, 0x1.4434f2p-1f, 0x1.bc18d8p-4f, -0x1.9d0c26p-6f, 0x1.1399d4p-8f,
-                      -0x1.ceeeecp-12f, 0x1.6c0d78p-16f);
+/// 1 − erf(erf_middle + x), for 1 ≤ erf_middle + x ≤ 3.9
+inline constexpr f32 erf_middle = 2.5f;
+GRIDFOLD_FN f32 far_erf_rest(f32 x) {
+    return polynomial(x, 0x1.aab91ep-12f, -0x1.1d813ep-9f, 0x1.64e13ap-8f, -0x1.11a61ep-7f, 0x1.1a958p-7f,
+                      -0x1.908d5p-8f, 0x1.6e2f7ep-9f, -0x1.231fdp-11f, -0x1.09479p-12f, 0x1.1723d4p-12f,
+                      -0x1.66c66ep-14f, -0x1.0b5a8cp-16f, 0x1.24184ap-16f, -0x1.a6d74p-21f, -0x1.328916p-20f);
 }
+/// −log(1 − erf(x)), for 1 ≤ x ≤ 5.95
 GRIDFOLD_FN f64 erf_exponent(f64 x) {
-    return polynomial(x, 0x1.20dd70cc84331p0, 0x1.45f327220c13ep-1, 0x1.a4f302e137309p-4, -0x1.3964d6e5b78dap-6,
-                      -0x1.a842329de3835p-13, 0x1.b714c0172df7fp-10, -0x1.2197ea529394dp-11, -0x1.71527c48781d4p-16,
-                      0x1.d0ad6a55d563cp-14, -0x1.0fa33b0a2a933p-14, 0x1.975f48881fd6cp-16, -0x1.c74ca1947eeefp-18,
-                      0x1.8a8b73d7e0d09p-20, -0x1.0a74c0ba326e2p-22, 0x1.1492b352a0595p-25, -0x1.ab3986c36f475p-29,
-                      0x1.cf0037f96ae66p-33, -0x1.3a3125cdead33p-37, 0x1.91bf3b6e3901p-43);
+    return polynomial(x, 0x1.0e1ca27b52dd2p-21, 0x1.20dd1fc901c3ap0, 0x1.45f627b299631p-1, 0x1.a4ac54b330d22p-4,
+                      -0x1.37225aecdb39p-6, -0x1.aea6c3b0530a8p-12, 0x1.f645cfe065205p-10, -0x1.9411f3cbe6fc6p-11,
+                      0x1.1b4c6ad4ba558p-13, 0x1.53b7243454112p-16, -0x1.7ec80e863fa42p-16, 0x1.22c063e32df98p-17,
+                      -0x1.1e949209eb4dap-19, 0x1.90bd1b2d03ce5p-22, -0x1.8eacb1aa79b3fp-25, 0x1.0e4b035fb7ee4p-28,
+                      -0x1.c19346dc1862dp-33, 0x1.5aba3d9c91bap-38);
 }
-/// (a + 3) e^(a²) erfc(a) = erfc_first + t · erfc_rest(t) with t = (a − 3) / (a + 3), for 1/2 ≤ a ≤ 10.1 (f32),
-/// 27.3 (f64). erfc_slope is roughly the derivative.
+/// (a + d) e^(a²) erfc(a) = erfc_first + t · erfc_second + t² · erfc_rest(t) with d = erfc_shift and
+/// t = 1 / (a + d) − erfc_middle, for 1/2 ≤ a ≤ 10.1 (f32), 27.3 (f64). erfc_slope is roughly the derivative.
+template <class T> inline constexpr T erfc_shift = T(sizeof(T) == 4 ? 3 : 4);
+template <class T> inline constexpr T erfc_middle = constant<T>(0x1.7p-3f, 0x1.ep-4);
 template <class T>
-inline constexpr Pair<T> erfc_first = {constant<T>(0x1.12f21ep0f, 0x1.12f21ddd9f5e2p0),
-                                       constant<T>(-0x1.e3b64p-28f, -0x1.9c32e07ea619ap-54)};
+inline constexpr Pair<T> erfc_first = {constant<T>(0x1.25933p0f, 0x1.09b0d6094cf61p0),
+                                       constant<T>(-0x1.aeefcp-27f, -0x1.c58b91f0f0b58p-55)};
+template <class T> inline constexpr T erfc_second = constant<T>(0x1.78e8dcp2f, 0x1.c59807c5e50aap2);
 GRIDFOLD_FN f32 erfc_rest(f32 x) {
-    return polynomial(x, -0x1.c44c48p-1f, 0x1.2e3266p-1f, -0x1.3deadcp-2f, 0x1.e9980ep-4f, -0x1.b7b644p-6f,
-                      -0x1.427a1cp-10f, 0x1.92e21p-9f, -0x1.f4a0a4p-12f, -0x1.4ca43p-12f);
+    return polynomial(x, 0x1.807aa4p4f, 0x1.2deaccp6f, 0x1.508f52p7f, 0x1.921f86p7f, -0x1.1504f4p7f, -0x1.cdc782p9f,
+                      -0x1.c3b6ecp8f, 0x1.85b4dp11f);
 }
 GRIDFOLD_FN f64 erfc_rest(f64 x) {
-    return polynomial(x, -0x1.c44c471baa376p-1, 0x1.2e326945de2bcp-1, -0x1.3deb21415dccp-2, 0x1.e995f11b1662bp-4,
-                      -0x1.b78993d6b1186p-6, -0x1.3dd3e70c429fbp-10, 0x1.8dae3a263d11ap-9, -0x1.1f78e1acb3d37p-11,
-                      -0x1.2238fd7acb7a1p-12, 0x1.c3254d8ba4a38p-14, 0x1.fdff4521e10ep-16, -0x1.251c62d9b5facp-16,
-                      -0x1.3eb6fed110adcp-18, 0x1.7344fde2f0a1cp-19, 0x1.0c0427e46d1f2p-20, -0x1.b8102df821e6ep-22,
-                      -0x1.f2061a8ffcb8fp-23, 0x1.a315ed8830f3cp-25, 0x1.9b8c002712654p-25, -0x1.bfe4e98160397p-29,
-                      -0x1.a2ba85d86527p-28);
+    return polynomial(x, 0x1.5bb8e745202b5p5, 0x1.dbba9b7f3643ap7, 0x1.1f77a289a178cp10, 0x1.2df94787faf5ap12,
+                      0x1.0c4fffadc2659p14, 0x1.7ed407559eacbp15, 0x1.816c79a559b8ep16, 0x1.14b4474de2b79p16,
+                      -0x1.5ffa6edf8edb9p18, -0x1.61f6ecd838351p20, -0x1.1fd6d1f5fcd8dp20, 0x1.df6e0dc6c86f6p22,
+                      0x1.798d805899c44p24, -0x1.2ffe7a09e4753p24, -0x1.c97256d8c99d3p27, -0x1.d718e1d42ddb7p26,
+                      0x1.de608a0a77fffp30, 0x1.ce2e8f8cdb5f5p30, -0x1.9680c80864406p33);
 }
-GRIDFOLD_FN f32 erfc_slope(f32 x) {
-    return polynomial(x, -0x1.c44p-1f, 0x1.2e6p0f, -0x1.de8p-1f, 0x1.e5p-2f, -0x1.df2p-4f);
-}
-GRIDFOLD_FN f64 erfc_slope(f64 x) { return polynomial(x, -0x1.c44p-1, 0x1.2e6p0, -0x1.de4p-1, 0x1.e3ap-2, -0x1.e9p-4); }
+GRIDFOLD_FN f32 erfc_slope(f32 x) { return polynomial(x, 0x1.7ccp2f, 0x1.aa4p5f, 0x1.be8p7f); }
+GRIDFOLD_FN f64 erfc_slope(f64 x) { return polynomial(x, 0x1.be4p2, 0x1.f24p6, 0x1.f6ap9); }
 // By scripts/fit-functions: end
 
-/// e^r for a pair of |r| ≤ ln 2 / 2, as a pair
-template <class T> GRIDFOLD_FN Pair<T> exp_of_rest(Pair<T> r) {
-    const Pair<T> first = ordered_sum(T(1), r.high);
-    return ordered_sum(first.high, first.low + fma(r.high * r.high, exp_rest(r.high), fma(r.high, r.low, r.low)));
+/// erf(a) for a ≥ 1. Beyond the limits it is 1, rounded.
+GRIDFOLD_FN f32 far_erf(f32 a) { return 1.0f - far_erf_rest(at_most(a, 3.9f) - erf_middle); }
+GRIDFOLD_FN f64 far_erf(f64 a) {
+    const Reduced<f64> e = reduced_by_ln2(-erf_exponent(at_most(a, 5.95)));
+    const f64 r = e.r.high, y = fma(r, fma(r, exp_rest(r), 1.0), 1.0);
+    return fma(-y, power_of_2<f64, Operands::plain>(e.exponent), 1.0);
 }
 template <class T> GRIDFOLD_FN T erf(T x) {
     const T a = abs(x), near = fma(a, erf_rest(a * a), a);
-    const T b = between(a, T(1), constant<T>(3.95f, 5.95)); // beyond, erf is 1, rounded
-    const T rate = erf_exponent(b), p = fma(-b, rate, -erf_exponent_first<T>);
-    const Reduced<T> e = reduced_by_ln2(p);
-    const T r = e.r.high, slope = fma(r, exp_rest(r), T(1));
-    T y = fma(r, slope, T(1));
-    if constexpr (sizeof(T) == 4) // the rounding of p and r
-        y = fma(r, slope, e.r.low + (fma(-b, rate, -p) - erf_exponent_first<T>)) + T(1);
-    const T far = fma(-y, from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction)), T(1));
-    return with_sign_of(x, pick(a < T(1), near, far));
+    return with_sign_of(x, pick(a < T(1), near, far_erf(a)));
 }
 template <class T> GRIDFOLD_FN T erfc(T x) {
-    const T a = between(abs(x), T(0), constant<T>(10.1f, 27.3)); // beyond, erfc is 0, rounded
+    const T a = at_most(abs(x), constant<T>(10.1f, 27.3)); // beyond, erfc is 0, rounded
+    // e^(−a²) = 2^n (1 + r.high + of_exp)
     const Pair<T> square = product(a, a);
     const Reduced<T> e = reduced_by_ln2(-square.high);
-    const Pair<T> g = exp_of_rest(sum(e.r.high, e.r.low - square.low));
-    const Pair<T> under = sum(a, T(3)), t = quotient(sum(a, T(-3)), under);
-    const Pair<T> first = product(t.high, erfc_rest(t.high)), second = sum(erfc_first<T>.high, first.high);
-    const T low = second.low + (erfc_first<T>.low + fma(t.low, erfc_slope(t.high), first.low));
-    const Pair<T> y = quotient(product(g, ordered_sum(second.high, low)), under);
-    const T far = scaled(y.high + y.low, e.exponent);
+    const Pair<T> r = sum(e.r.high, e.r.low - square.low);
+    const T of_exp = fma(r.high * r.high, exp_rest(r.high), fma(r.high, r.low, r.low));
+    // 1 / (a + d). The sum is exact although a may be larger.
+    const Pair<T> under = ordered_sum(erfc_shift<T>, a);
+    const T inverse = T(1) / under.high, rest = fma(-inverse, under.low, fma(-inverse, under.high, T(1)));
+    const Pair<T> w = {inverse, rest * inverse};
+    // g = (a + d) e^(a²) erfc(a), f = g w, y = f (1 + r.high + of_exp)
+    const T t = w.high - erfc_middle<T>; // exact in f32
+    const Pair<T> slope = ordered_sum(erfc_second<T>, t * erfc_rest(t));
+    const T g = fma(t, slope.high, erfc_first<T>.high), of_w = fma(w.low, erfc_slope(t), erfc_first<T>.low);
+    const T g_low = fma(t, slope.high, erfc_first<T>.high - g) + fma(t, slope.low, of_w);
+    const Pair<T> f = product(Pair<T>{g, g_low}, w);
+    const T low = fma(f.high, of_exp, fma(f.low, r.high + of_exp, f.low)), high = fma(f.high, r.high, f.high);
+    const T y = scaled(high + (fma(f.high, r.high, f.high - high) + low), e.exponent);
     const T b = between(x, T(-0.5), T(0.5));
     const Pair<T> h = ordered_sum(T(1), -b);
     const T near = h.high + fma(-b, erf_rest(b * b), h.low);
-    return pick(x != x, x, pick(abs(x) < T(0.5), near, pick(x < T(0), T(2) - far, far)));
+    return pick(abs(x) < T(0.5), near, pick(x < T(0), T(2) - y, y));
 }
 
 } // namespace GRIDFOLD_NAMESPACE::elementary

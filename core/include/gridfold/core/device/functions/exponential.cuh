@@ -1,6 +1,6 @@
 // exp, exp2, expm1, sinh, cosh, tanh and sigmoid. Depends on real.cuh.
 // x = n ln 2 + r with |r| ≤ ln 2 / 2, where n ln 2 is subtracted in two parts (Cody and Waite); e^r is a polynomial,
-// and e^x = 2^n e^r. expm1 and sigmoid keep r and the two summands as pairs; sinh and tanh are polynomials up to 1.
+// and e^x = 2^n e^r. expm1 and sigmoid keep r and the two summands as pairs; tanh is a polynomial up to 1.
 // Source of the methods: Muller, Elementary Functions, chapters 3 and 11.
 #pragma once
 
@@ -10,9 +10,18 @@ namespace GRIDFOLD_NAMESPACE::elementary {
 // By scripts/fit-functions: begin
 /// (e^x − 1 − x) / x², for |x| ≤ ln 2 / 2
 GRIDFOLD_FN f32 exp_rest(f32 x) {
-    return polynomial(x, 0x1p-1f, 0x1.555556p-3f, 0x1.5554e6p-5f, 0x1.110fe8p-7f, 0x1.6d4f0ap-10f, 0x1.a2817ap-13f);
+    return polynomial(x, 0x1p-1f, 0x1.55549p-3f, 0x1.5554d2p-5f, 0x1.123ab8p-7f, 0x1.6d66p-10f);
 }
 GRIDFOLD_FN f64 exp_rest(f64 x) {
+    return polynomial(x, 0x1.000000000000cp-1, 0x1.555555555555cp-3, 0x1.555555554fe02p-5, 0x1.111111110e8d6p-7,
+                      0x1.6c16c186081d4p-10, 0x1.a01a01b4e2f7ap-13, 0x1.a01995b79b3e8p-16, 0x1.71ddecbb0f48p-19,
+                      0x1.28b0f9eaf8e5dp-22, 0x1.af7191fe6d006p-26);
+}
+/// The same with a smaller error, for expm1 and sigmoid, whose results it is a larger part of
+GRIDFOLD_FN f32 expm1_rest(f32 x) {
+    return polynomial(x, 0x1p-1f, 0x1.555556p-3f, 0x1.5554e6p-5f, 0x1.110fe8p-7f, 0x1.6d4f0ap-10f, 0x1.a2817ap-13f);
+}
+GRIDFOLD_FN f64 expm1_rest(f64 x) {
     return polynomial(x, 0x1p-1, 0x1.555555555555cp-3, 0x1.5555555555557p-5, 0x1.111111110e9d3p-7,
                       0x1.6c16c16c156bap-10, 0x1.a01a01b45a48ep-13, 0x1.a01a01ab7c83cp-16, 0x1.71ddee369b7dap-19,
                       0x1.27e4d0228fbffp-22, 0x1.af6eece6a374cp-26, 0x1.1f85e3f2b03cdp-29);
@@ -22,17 +31,21 @@ GRIDFOLD_FN f32 exp2_rest(f32 x) {
     return polynomial(x, 0x1.ebfbep-3f, 0x1.c6af86p-5f, 0x1.3b2a4p-7f, 0x1.5f054ap-10f, 0x1.442daep-13f);
 }
 GRIDFOLD_FN f64 exp2_rest(f64 x) {
-    return polynomial(x, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0c3p-5, 0x1.3b2ab6fba4d9fp-7, 0x1.5d87fe78a48dp-10,
-                      0x1.430912f89bce3p-13, 0x1.ffcbfc6b3ec78p-17, 0x1.62c021a3db458p-20, 0x1.b524f0284a1bcp-24,
-                      0x1.e4d0fdd6eb784p-28, 0x1.e9e66f19d668cp-32, 0x1.c259a0cdaa794p-36);
+    return polynomial(x, 0x1.ebfbdff82c5a5p-3, 0x1.c6b08d704a0cbp-5, 0x1.3b2ab6fb9ff4fp-7, 0x1.5d87fe78a2a4cp-10,
+                      0x1.4309130f30e4ep-13, 0x1.ffcbfc750ae63p-17, 0x1.62bfc6c97f213p-20, 0x1.b524db67cf46dp-24,
+                      0x1.e61cad776d1f4p-28, 0x1.ea05986393b6dp-32);
 }
-/// (sinh a − a) / (a x) with x = a², for |a| ≤ 1
-GRIDFOLD_FN f32 sinh_rest(f32 x) {
-    return polynomial(x, 0x1.555556p-3f, 0x1.1110ep-7f, 0x1.a022bap-13f, 0x1.756cb2p-19f);
-}
+/// (sinh r − r) / (r x) with x = r², for |r| ≤ ln 2 / 2
+GRIDFOLD_FN f32 sinh_rest(f32 x) { return polynomial(x, 0x1.555556p-3f, 0x1.110fc2p-7f, 0x1.a2d6dap-13f); }
 GRIDFOLD_FN f64 sinh_rest(f64 x) {
-    return polynomial(x, 0x1.5555555555555p-3, 0x1.111111111119ap-7, 0x1.a01a01a00775p-13, 0x1.71de3a6877e6bp-19,
-                      0x1.ae6441973fff8p-26, 0x1.6130fde6d719ap-33, 0x1.a69b3ad4f6397p-41, 0x1.cb64829040408p-48);
+    return polynomial(x, 0x1.5555555555559p-3, 0x1.111111110f5adp-7, 0x1.a01a01b075f99p-13, 0x1.71ddf68f5760ap-19,
+                      0x1.af6254ebbce02p-26);
+}
+/// (cosh r − 1) / x with x = r², for |r| ≤ ln 2 / 2
+GRIDFOLD_FN f32 cosh_rest(f32 x) { return polynomial(x, 0x1p-1f, 0x1.5554e2p-5f, 0x1.6d54b8p-10f); }
+GRIDFOLD_FN f64 cosh_rest(f64 x) {
+    return polynomial(x, 0x1.000000000000dp-1, 0x1.555555554f7dap-5, 0x1.6c16c18770698p-10, 0x1.a01991c418969p-16,
+                      0x1.28b4bb3028155p-22);
 }
 /// (tanh a − a) / (a x) with x = a², for |a| ≤ 1
 GRIDFOLD_FN f32 tanh_rest(f32 x) {
@@ -71,10 +84,11 @@ template <class T> GRIDFOLD_FN Reduced<T> reduced_by_ln2(T x) {
     const T high = fma(n, -ln2<T>.low, first);
     return {exponent_of(shifted), {high, fma(n, -ln2<T>.low, first - high)}};
 }
-/// a · 2^n, where exponent = n + 2 bias. By two factors: the result may be denormal or infinite. |n| < 2 bias
+/// a · 2^n, where exponent = n + 2 bias. By two factors: the result may be denormal or infinite. |n| < 2 bias. Of plain
+/// operands, a and the result are normal numbers unless n = 0: n is added to the exponent of a.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, Bits<T> exponent) {
     if constexpr (operands == Operands::plain)
-        return a * from_bits(Bits<T>((exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
+        return from_bits(Bits<T>(to_bits(a) + ((exponent - Bits<T>(2 * Real<T>::bias)) << Real<T>::fraction)));
     const Bits<T> half = exponent >> 1;
     return a * from_bits(Bits<T>(half << Real<T>::fraction)) *
            from_bits(Bits<T>((exponent - half) << Real<T>::fraction));
@@ -88,7 +102,7 @@ template <class T, Operands operands = Operands::any> GRIDFOLD_FN T power_of_2(B
 /// exponent of the reciprocal: −n + 2 bias
 template <class T> GRIDFOLD_FN Bits<T> reciprocal(Bits<T> exponent) { return Bits<T>(4 * Real<T>::bias) - exponent; }
 /// e^r − 1 − r.high
-template <class T> GRIDFOLD_FN T exp_tail(Pair<T> r) { return fma(r.high * r.high, exp_rest(r.high), r.low); }
+template <class T> GRIDFOLD_FN T expm1_tail(Pair<T> r) { return fma(r.high * r.high, expm1_rest(r.high), r.low); }
 
 /// x limited to low … high, within which a plain x is.
 template <Operands operands, class T> GRIDFOLD_FN T limited(T x, T low, T high) {
@@ -121,29 +135,37 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T expm1(T x) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(x, constant<T>(-30, -60), exp_most<T>));
     const T power = power_of_2<T, operands>(reciprocal<T>(e.exponent));
     if constexpr (sizeof(T) == 8) // up to 2 ulp
-        return pick(x == T(0), x, scaled<operands>((T(1) - power) + (e.r.high + exp_tail(e.r)), e.exponent));
+        return pick(x == T(0), x, scaled<operands>((T(1) - power) + (e.r.high + expm1_tail(e.r)), e.exponent));
     const Pair<T> whole = ordered_sum(T(1), -power), s = ordered_sum(whole.high, e.r.high);
-    const T y = scaled<operands>(s.high + (exp_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
+    const T y = scaled<operands>(s.high + (expm1_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
     return pick(x == T(0), x, y);
 }
 
-/// e^a − e^−a (sign −1) or e^a + e^−a (sign 1), halved, for a ≥ 0: 2^(n−1) (e^r ± 2^−2n / e^r)
-template <int sign, Operands operands, class T> GRIDFOLD_FN T hyperbolic(T a) {
+/// a = n ln 2 + r for a ≥ 0, and 2^−2n: e^±a = 2^n (e^r, or power / e^r)
+template <class T> struct BothSigns {
+    Reduced<T> e;
+    T power;
+};
+template <Operands operands, class T> GRIDFOLD_FN BothSigns<T> both_signs(T a) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(a, T(0), constant<T>(90, 711)));
-    const T r = e.r.high, slope = fma(r, exp_rest(r), T(1)), high = fma(r, slope, T(1)),
-            low = fma(r, slope, T(1) - high);
-    const T power = power_of_2<T, operands>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent));
-    return scaled<operands>(high + fma(T(sign) * power, T(1) / high, low), e.exponent - 1);
+    return {e, power_of_2<T, operands>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent))};
 }
 /// 2^−2n is a normal number.
 template <class T> GRIDFOLD_FN bool cosh_is_plain(T x) { return abs(x) <= constant<T>(40, 350); }
 template <class T> GRIDFOLD_FN bool sinh_is_plain(T x) { return cosh_is_plain(x); }
+/// With p = 2^−2n, 2^n (even cosh(r) + odd sinh(r)), where even = (1 − p) / 2 is added last, and odd = (1 + p) / 2.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sinh(T x) {
-    const T a = abs(x), z = x * x, near = fma(a * z, sinh_rest(z), a);
-    return with_sign_of(x, pick(a < T(1), near, hyperbolic<-1, operands>(a)));
+    const auto [e, p] = both_signs<operands>(abs(x));
+    const T even = fma(T(-0.5), p, T(0.5)), odd = fma(T(0.5), p, T(0.5)), r = e.r.high, z = r * r;
+    const T high = fma(r, odd, even), tail = fma(z * cosh_rest(z), even, fma(r * z, sinh_rest(z), e.r.low) * odd);
+    return with_sign_of(x, scaled<operands>(high + (fma(r, odd, even - high) + tail), e.exponent));
 }
+/// 2^(n−1) (e^r + p / e^r)
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cosh(T x) {
-    return hyperbolic<1, operands>(abs(x));
+    const auto [e, p] = both_signs<operands>(abs(x));
+    const T r = e.r.high, slope = fma(r, exp_rest(r), T(1)), high = fma(r, slope, T(1)),
+            low = fma(r, slope, T(1) - high);
+    return scaled<operands>(high + fma(p, T(1) / high, low), e.exponent - 1);
 }
 
 template <class T> inline constexpr T tanh_most = constant<T>(11, 21); ///< from there on tanh(x) is 1
@@ -161,7 +183,7 @@ template <class T> GRIDFOLD_FN bool sigmoid_is_plain(T x) { return exp_is_plain(
 /// For a = −|x|: e^a / (1 + e^a) of a negative x, 1 / (1 + e^a) else
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sigmoid(T x) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(-abs(x), exp_least<T>, T(0)));
-    const Pair<T> first = ordered_sum(T(1), e.r.high), g = ordered_sum(first.high, exp_tail(e.r) + first.low);
+    const Pair<T> first = ordered_sum(T(1), e.r.high), g = ordered_sum(first.high, expm1_tail(e.r) + first.low);
     const T power = power_of_2<T, operands>(e.exponent);
     const Pair<T> d = sum(T(1), g.high * power);
     const bool negative = x < T(0);

@@ -157,7 +157,7 @@ template <class T> GRIDFOLD_FN T asinh(T x) {
 template <class T> GRIDFOLD_FN T acosh(T x) {
     const Pair<T> square = product(x, x), first = ordered_sum(square.high, T(-1)),
                   t = ordered_sum(first.high, first.low + square.low);
-    const T y = pick(x < infinity<T>(), log_of_sum(x, root(t)), x);
+    const T y = pick(x < infinity<T>(), log_of_sum(x, quick_root(t)), x);
     return pick(x < T(1), quiet_nan<T>(), y);
 }
 /// log1p(2a / (1 − a)) / 2

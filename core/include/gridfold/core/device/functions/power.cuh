@@ -35,8 +35,8 @@ inline constexpr Pair<T> log2_third = {constant<T>(0x1.ec709ep-1f, 0x1.ec709dc3a
                                        constant<T>(-0x1.e2fe02p-28f, 0x1.d27f05548af0cp-55)};
 
 /// log2(x), for 0 < x < infinity
-template <class T> GRIDFOLD_FN Pair<T> log2_pair(T x) {
-    const Binary<T> b = binary(x);
+template <Operands operands, class T> GRIDFOLD_FN Pair<T> log2_pair(T x) {
+    const Binary<T> b = binary<T, operands == Operands::any>(x);
     const Pair<T> s = quotient(Pair<T>{b.m - T(1), T(0)}, ordered_sum(T(1), b.m)), z = product(s, s);
     const Pair<T> third = ordered_sum(log2_third<T>.high, fma(z.high, pow_rest(z.high), log2_third<T>.low)),
                   v = product(z, third);
@@ -46,25 +46,36 @@ template <class T> GRIDFOLD_FN Pair<T> log2_pair(T x) {
     return ordered_sum(h.high, h.low + l.low);
 }
 /// 2^p
-template <class T> GRIDFOLD_FN T exp2_of_pair(Pair<T> p) {
-    const T x = between(p.high, constant<T>(-151, -1077), constant<T>(129, 1025)), shifted = x + Real<T>::to_whole;
+template <Operands operands, class T> GRIDFOLD_FN T exp2_of_pair(Pair<T> p) {
+    const T x = limited<operands>(p.high, constant<T>(-151, -1077), constant<T>(129, 1025)),
+            shifted = x + Real<T>::to_whole;
     const Pair<T> r = ordered_sum(x - (shifted - Real<T>::to_whole), p.low);
     const T tail = fma(r.low, ln2<T>.high, fma(r.high, ln2<T>.low, r.high * r.high * exp2_rest(r.high)));
-    return scaled(fma(r.high, ln2<T>.high, tail) + T(1), exponent_of(shifted));
+    return scaled<operands>(fma(r.high, ln2<T>.high, tail) + T(1), exponent_of(shifted));
 }
 /// Whether size is a whole number, for size ≥ 0; infinity is.
 template <class T> GRIDFOLD_FN bool is_whole(T size) {
     return size >= Real<T>::two_fraction || (size + Real<T>::two_fraction) - Real<T>::two_fraction == size;
 }
+/// a is positive and normal, and so is a^b: |b log2 a| ≤ |b| (|exponent of a| + 1)
+template <class T> GRIDFOLD_FN bool pow_is_plain(T a, T b) {
+    const T exponent = from_bits(Bits<T>((to_bits(a) >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
+                       (Real<T>::two_fraction + T(Real<T>::bias));
+    return a >= Real<T>::least_normal && a < infinity<T>() && (abs(exponent) + T(1)) * abs(b) <= T(Real<T>::bias - 2);
+}
 /// A square is a · a, rounded once.
-template <class T> GRIDFOLD_FN T pow(T a, T b) {
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T pow(T a, T b) {
+    if constexpr (operands == Operands::plain) {
+        const Pair<T> l = log2_pair<operands>(a), p = product(l.high, b);
+        return pick(b == T(2), a * a, exp2_of_pair<operands>(Pair<T>{p.high, fma(l.low, b, p.low)}));
+    }
     const T base = abs(a), size = abs(b);
-    Pair<T> l = log2_pair(base);
+    Pair<T> l = log2_pair<operands>(base);
     const bool ordinary = base < infinity<T>() && base != T(0);
     l.high = pick(ordinary, l.high, pick(base == T(0), -infinity<T>(), base));
     Pair<T> p = product(l.high, b);
     p.low = pick(ordinary && abs(p.high) < T(2 * Real<T>::bias), fma(l.low, b, p.low), T(0));
-    const T y = exp2_of_pair(p);
+    const T y = exp2_of_pair<operands>(p);
     // A negative base: whole exponents only, of which odd ones keep the sign.
     const bool whole = is_whole(size), odd = whole && !is_whole(T(0.5) * size);
     const T is_signed = pick(odd, with_sign_of(a, y), y);

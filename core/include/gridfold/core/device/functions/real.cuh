@@ -69,13 +69,19 @@ template <class T> GRIDFOLD_FN T at_least(T x, T low) {
 #endif
     return pick(x < low, low, x);
 }
+/// x, or `high` if that is less; NaN stays NaN.
+template <class T> GRIDFOLD_FN T at_most(T x, T high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) return minimum(x, high); // one instruction there
+#endif
+    return pick(x > high, high, x);
+}
 /// x limited to low … high; NaN stays NaN.
 template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     if constexpr (sizeof(T) == 4) return clamp(x, low, high); // two instructions there
 #endif
-    x = pick(x < low, low, x);
-    return pick(x > high, high, x);
+    return at_most(at_least(x, low), high);
 }
 /// size with the sign of x, for size ≥ 0.
 template <class T> GRIDFOLD_FN T with_sign_of(T x, T size) {
@@ -140,10 +146,22 @@ template <class T> GRIDFOLD_FN Pair<T> quotient(Pair<T> n, Pair<T> d) {
     const T rest = fma(-q, d.low, fma(-q, d.high, n.high) + n.low);
     return {q, rest * inverse};
 }
+template <class T> GRIDFOLD_FN Pair<T> quotient(T n, T d) {
+    const T inverse = T(1) / d, q = n * inverse;
+    return {q, fma(-q, d, n) * inverse};
+}
+/// 1 / (2 sqrt(a)) with a relative error of 0.035, for a normal a; a finite number for 0.
+GRIDFOLD_FN f32 rough_half_over_root(f32 a) { return from_bits(0x5eb75c00u - (to_bits(a) >> 1)); }
+GRIDFOLD_FN f64 rough_half_over_root(f64 a) { return from_bits(u64(0x5fd6eb4000000000ull) - (to_bits(a) >> 1)); }
 /// sqrt(a), 0 for 0.
 template <class T> GRIDFOLD_FN Pair<T> root(Pair<T> a) {
     const T s = sqrt(a.high), rest = fma(-s, s, a.high) + a.low;
     return {s, pick(s == T(0), T(0), rest * (T(0.5) / s))};
+}
+/// The same, where the low part need not be exact: it makes up for most of what rounding the high part lost.
+template <class T> GRIDFOLD_FN Pair<T> quick_root(Pair<T> a) {
+    const T s = sqrt(a.high), rest = fma(-s, s, a.high) + a.low;
+    return {s, rest * rough_half_over_root(a.high)};
 }
 
 } // namespace GRIDFOLD_NAMESPACE::elementary

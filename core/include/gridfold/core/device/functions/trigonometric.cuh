@@ -30,14 +30,16 @@ GRIDFOLD_FN f64 asin_rest(f64 x) {
                       0x1.6e89f2e3bc292p-6, 0x1.1c6bf6cc2c5cap-6, 0x1.c6fc15229cff5p-7, 0x1.8ece38e6813c5p-7,
                       0x1.ab6c433d78263p-8, 0x1.4039ae186f4f1p-6, -0x1.0a4145bbce7b9p-6, 0x1.0593c358a2159p-5);
 }
-/// (tan a − a) / (a x) with x = a², for |a| ≤ π/8
+/// (tan a − a) / (a x) with x = a², for |a| ≤ π/4
 GRIDFOLD_FN f32 tan_rest(f32 x) {
-    return polynomial(x, 0x1.555538p-2f, 0x1.111f3ep-3f, 0x1.b5e688p-5f, 0x1.a4137ep-6f);
+    return polynomial(x, 0x1.555562p-2f, 0x1.110d14p-3f, 0x1.baf292p-5f, 0x1.5bbbb6p-6f, 0x1.682f28p-7f,
+                      -0x1.df026p-14f, 0x1.258eeep-8f);
 }
 GRIDFOLD_FN f64 tan_rest(f64 x) {
-    return polynomial(x, 0x1.555555555557ap-2, 0x1.111111110c80dp-3, 0x1.ba1ba1c05a6e1p-5, 0x1.664f466b89f2ep-6,
-                      0x1.226e9a74a25acp-7, 0x1.d6bcd79ccc299p-9, 0x1.7f3c7ebc4c892p-10, 0x1.24685421f5347p-11,
-                      0x1.5aeef7553a5f9p-12);
+    return polynomial(x, 0x1.55555555554cbp-2, 0x1.111111111abeep-3, 0x1.ba1ba1b286f1bp-5, 0x1.664f4a0219c2ep-6,
+                      0x1.226e089714d77p-7, 0x1.d6da9075b2aa1p-9, 0x1.7d4af88691495p-10, 0x1.388334923eb87p-11,
+                      0x1.cc32989c0303dp-13, 0x1.2aebb55489c6ep-13, -0x1.23e86f95146cdp-15, 0x1.9764b21064fa9p-14,
+                      -0x1.9afccab695a26p-15, 0x1.6e877dc387b7fp-16);
 }
 /// (atan a − a) / (a x) = atan_first + x · atan_rest(x) with x = a², for |a| ≤ 1
 template <class T> inline constexpr T atan_first = constant<T>(-0x1.55553ep-2f, -0x1.5555555555525p-2);
@@ -154,27 +156,16 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cos(T x) {
     const Angle<T> a = angle<operands>(x);
     return sine(Angle<T>{a.quadrant + 1, a.r});
 }
+/// tan(r), or −1 / tan(r) for odd quadrants
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T tan(T x) {
     const Angle<T> a = angle<operands>(x);
-    const bool odd = (a.quadrant & 1) != 0;
-    if constexpr (sizeof(T) == 8) { // sine / cosine, or the negative reciprocal
-        const T r = a.r.high, square = fma(r, r, (r + r) * a.r.low), rest = fma(square, cos_rest(square), T(-0.5));
-        const Pair<T> s = ordered_sum(r, fma(r * square, sin_rest(square), a.r.low));
-        const T c = fma(square, rest, T(1)), c_low = fma(square, rest, T(1) - c);
-        const Pair<T> q = quotient(Pair<T>{pick(odd, -c, s.high), pick(odd, -c_low, s.low)},
-                                   Pair<T>{pick(odd, s.high, c), pick(odd, s.low, c_low)});
-        return pick(x == T(0), x, q.high + q.low);
-    }
-    const T half = T(0.5) * a.r.high;
-    const Pair<T> z = product(half, half);
-    const T tail = fma(half * z.high, tan_rest(z.high), T(0.5) * a.r.low);
-    // 2 tan(r/2) and 1 − tan²(r/2)
-    const Pair<T> s = ordered_sum(a.r.high, T(2) * tail), one = ordered_sum(T(1), -z.high),
-                  c = ordered_sum(one.high, one.low - fma(tail, a.r.high + tail, z.low));
-    const Pair<T> n = {pick(odd, -c.high, s.high), pick(odd, -c.low, s.low)},
-                  d = {pick(odd, s.high, c.high), pick(odd, s.low, c.low)};
-    const Pair<T> q = quotient(n, d);
-    return pick(x == T(0), x, q.high + q.low);
+    const T r = a.r.high;
+    const Pair<T> z = product(r, r);
+    const T low = fma(T(1.6) * z.high, a.r.low, a.r.low); // roughly a.r.low (1 + tan²(r))
+    const T tail = fma(r * z.low, T(0.5), low);           // and roughly what z.low adds
+    const Pair<T> t = ordered_sum(r, fma(r * z.high, tan_rest(z.high), tail));
+    const T inverse = T(-1) / t.high, rest = fma(inverse, t.low, fma(inverse, t.high, T(1)));
+    return pick(x == T(0), x, pick((a.quadrant & 1) != 0, fma(inverse, rest, inverse), t.high));
 }
 
 /// asin(a) = s + tail where a is small: at most 1/2; else π/2 − 2 (s + tail)
@@ -183,7 +174,7 @@ template <class T> struct ArcSine {
 };
 template <class T> GRIDFOLD_FN ArcSine<T> arc_sine(T a, bool small) {
     const T z = pick(small, a * a, T(0.5) - T(0.5) * a);
-    const Pair<T> r = root(Pair<T>{z, T(0)});
+    const Pair<T> r = quick_root(Pair<T>{z, T(0)});
     const T s = pick(small, a, r.high);
     return {s, fma(s * z, asin_rest(z), pick(small, T(0), r.low))};
 }
@@ -203,36 +194,45 @@ template <class T> GRIDFOLD_FN T acos(T x) {
     return h.high + (h.low + fma(factor, a.tail, multiple * half_pi<T>.low));
 }
 
-/// atan(n / d) for n, d ≥ 0, not both 0: of n / d, or of −d / n and π/2.
+/// atan(n / d) for n, d ≥ 0, not both 0: of q = n / d, or of q = −d / n and π/2.
 template <class T> GRIDFOLD_FN Pair<T> arc_tangent(T n, T d) {
     const bool steep = n > d;
-    const Pair<T> over = {pick(steep, -d, n), T(0)}, under = {pick(steep, n, d), T(0)},
-                  q = sizeof(T) == 4 ? quotient(over, under)
-                                     : Pair<T>{over.high / under.high, T(0)}; // f64: 2 ulp are allowed
-    const T x = q.high * q.high, cube = q.high * x;
+    const T over = pick(steep, -d, n), under = pick(steep, n, d);
+    const Pair<T> q = sizeof(T) == 4 ? quotient(over, under) : Pair<T>{over / under, T(0)}; // f64: 2 ulp are allowed
+    const T x = q.high * q.high, cube = q.high * x, p = fma(x, atan_rest(x), atan_first<T>);
     const Pair<T> h = ordered_sum(pick(steep, half_pi<T>.high, T(0)), q.high);
-    const T of_q = fma(T(-0.5) * x, q.low, q.low); // roughly q.low / (1 + x)
-    const T p = fma(x, atan_rest(x), atan_first<T>);
-    T low = of_q + (h.low + pick(steep, half_pi<T>.low, T(0)));
-    if constexpr (sizeof(T) == 4) low = fma(fma(q.high, x, -cube), p, low); // what rounding the cube lost
+    T low = h.low + pick(steep, half_pi<T>.low, T(0));
+    if constexpr (sizeof(T) == 4) {
+        low += fma(T(-0.5) * x, q.low, q.low);    // roughly q.low / (1 + x)
+        low = fma(fma(q.high, x, -cube), p, low); // what rounding the cube lost
+    }
     return {h.high, fma(cube, p, low)};
 }
 template <class T> GRIDFOLD_FN T atan(T x) {
     const T a = abs(x), most = T(0x1p100f); // the arc of any larger is π/2, rounded
-    const Pair<T> r = arc_tangent(pick(a > most, most, a), T(1));
+    const Pair<T> r = arc_tangent(at_most(a, most), T(1));
     return with_sign_of(x, r.high + r.low);
 }
-template <class T> GRIDFOLD_FN T atan2(T y, T x) {
-    const T a = abs(y), b = abs(x), most = pick(a < b, b, a);
-    // Both are scaled so that the larger is near 1, by two factors, as one may overflow.
-    const Bits<T> exponent = Bits<T>(3 * Real<T>::bias) - (to_bits(most) >> Real<T>::fraction);
-    const bool infinite = most == infinity<T>(), zero = most == T(0);
-    const T n = pick(infinite, pick(a == infinity<T>(), T(1), T(0)), scaled(a, exponent));
-    const T d = pick(infinite, pick(b == infinity<T>(), T(1), T(0)), pick(zero, T(1), scaled(b, exponent)));
+/// Neither a quotient nor what is left of a division is denormal.
+template <class T> GRIDFOLD_FN bool atan2_is_plain(T y, T x) {
+    const T a = abs(y), b = abs(x), most = constant<T>(0x1p30f, 0x1p300), least = T(1) / most;
+    return (a >= least || a == T(0)) && a <= most && b >= least && b <= most;
+}
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T atan2(T y, T x) {
+    const T a = abs(y), b = abs(x);
+    T n = a, d = b;
+    if constexpr (operands == Operands::any) {
+        const T most = pick(a < b, b, a);
+        // Both are scaled so that the larger is near 1, by two factors, as one may overflow.
+        const Bits<T> exponent = Bits<T>(3 * Real<T>::bias) - (to_bits(most) >> Real<T>::fraction);
+        const bool infinite = most == infinity<T>(), zero = most == T(0);
+        n = pick(infinite, pick(a == infinity<T>(), T(1), T(0)), scaled(a, exponent));
+        d = pick(infinite, pick(b == infinity<T>(), T(1), T(0)), pick(zero, T(1), scaled(b, exponent)));
+    }
     const Pair<T> r = arc_tangent(n, d), h = ordered_sum(T(2) * half_pi<T>.high, -r.high);
     const bool back = (to_bits(x) >> (bits_of<T> - 1)) != 0;
-    const T result = pick(back, h.high + ((h.low + T(2) * half_pi<T>.low) - r.low), r.high + r.low);
-    return pick(x != x || y != y, quiet_nan<T>(), with_sign_of(y, result));
+    const T result = with_sign_of(y, pick(back, h.high + ((h.low + T(2) * half_pi<T>.low) - r.low), r.high + r.low));
+    return operands == Operands::plain ? result : pick(x != x || y != y, quiet_nan<T>(), result);
 }
 
 } // namespace GRIDFOLD_NAMESPACE::elementary
