@@ -56,6 +56,7 @@ template <class Map, class T> inline constexpr bool has_plain = false;
     };                                                                                                 \
     template <class T> inline constexpr bool has_plain<Body<name##_map<T>, T>, T> = is_floating<T>;
 #define GRIDFOLD_HAS_PLAIN_1(name) GRIDFOLD_HAS_PLAIN(name, (T a, T), a)
+#define GRIDFOLD_HAS_PLAIN_2(name) GRIDFOLD_HAS_PLAIN(name, (T a, T b), a, b)
 GRIDFOLD_HAS_PLAIN_1(exp)
 GRIDFOLD_HAS_PLAIN_1(exp2)
 GRIDFOLD_HAS_PLAIN_1(expm1)
@@ -67,7 +68,10 @@ GRIDFOLD_HAS_PLAIN_1(log)
 GRIDFOLD_HAS_PLAIN_1(log2)
 GRIDFOLD_HAS_PLAIN_1(log10)
 GRIDFOLD_HAS_PLAIN_1(log1p)
-GRIDFOLD_HAS_PLAIN(hypot, (T a, T b), a, b)
+GRIDFOLD_HAS_PLAIN_2(hypot)
+GRIDFOLD_HAS_PLAIN_2(atan2)
+GRIDFOLD_HAS_PLAIN_2(pow)
+#undef GRIDFOLD_HAS_PLAIN_2
 #undef GRIDFOLD_HAS_PLAIN_1
 #undef GRIDFOLD_HAS_PLAIN
 
@@ -89,31 +93,38 @@ template <class Map, class T>
     }
 }
 
+/// The same of a function, for n ≤ strip.
+template <class Map, class T>
+[[gnu::always_inline]] inline void function_loop(T* r, const T* x, const T* y, std::size_t n) {
+    const auto second = [=](std::size_t i) __attribute__((always_inline)) { return Map::arity == 1 ? T{} : y[i]; };
+    const auto any = [=](std::size_t i) __attribute__((always_inline)) { r[i] = Map::apply(x[i], second(i), T{}); };
+    if constexpr (is_of_angles<Map, T>)
+        repaired(
+            r, x, n, [](T angle) __attribute__((always_inline)) { return Map::apply(angle, T{}, T{}); },
+            [](T angle) { return Map::apply_to_any(angle); });
+    else if constexpr (has_plain<Map, T>)
+        of_plain_or_any<T>(
+            n, [=](std::size_t i) __attribute__((always_inline)) { return Map::is_plain(x[i], second(i)); },
+            [=](std::size_t i) __attribute__((always_inline)) { r[i] = Map::apply_to_plain(x[i], second(i)); }, any);
+    else
+        for_pairs_of_vectors<T>(n, any);
+}
+
 template <class Map, class T> void apply(void* out, const void* a, const void* b, const void* c, std::size_t n) {
     auto* r = static_cast<typename Map::R*>(out);
     const auto* x = static_cast<const typename Map::A*>(a);
     const auto* y = static_cast<const T*>(b);
     const auto* z = static_cast<const T*>(c);
-    const auto second = [=](std::size_t i) { return Map::arity == 1 ? T{} : y[i]; };
-    const auto part = [=](std::size_t first, std::size_t count) {
-        if constexpr (is_of_angles<Map, T>)
-            repaired(
-                r + first, x + first, count, [](T angle) { return Map::apply(angle, T{}, T{}); },
-                [](T angle) { return Map::apply_to_any(angle); });
-        else if constexpr (has_plain<Map, T>)
-            of_plain_or_any(
-                count, [=](std::size_t i) { return Map::is_plain(x[first + i], second(first + i)); },
-                [=](std::size_t i) { r[first + i] = Map::apply_to_plain(x[first + i], second(first + i)); },
-                [=](std::size_t i) { r[first + i] = Map::apply(x[first + i], second(first + i), T{}); });
-        else
-            loop<Map>(r + first, x + first, Map::arity == 1 ? y : y + first, z, count);
-    };
     if constexpr (!is_function<Map> || !is_floating<T>)
         loop<Map>(r, x, y, z, n);
     else if constexpr (Map::arity == 1)
-        for_strips(n, part, x);
+        for_strips(
+            n, [=](std::size_t first, std::size_t count) { function_loop<Map>(r + first, x + first, y, count); }, x);
     else
-        for_strips(n, part, x, y);
+        for_strips(
+            n,
+            [=](std::size_t first, std::size_t count) { function_loop<Map>(r + first, x + first, y + first, count); },
+            x, y);
 }
 
 template <class T, class F> [[gnu::always_inline]] inline void apply_one(void* out, const void* a, std::size_t n, F f) {
@@ -165,7 +176,7 @@ template <class T> struct ByScalar<pow_map<T>, T> {
         for_strips(
             n,
             [&](std::size_t first, std::size_t count) {
-                loop<Body<pow_map<T>, T>>(r + first, x + first, exponents, exponents, count);
+                function_loop<Body<pow_map<T>, T>, T>(r + first, x + first, exponents, count);
             },
             x);
     }

@@ -22,6 +22,19 @@ template <class T, class F>
     }
 }
 
+/// f(i) for every i < n ≤ strip, in a loop that vectorises, with two vectors of T an iteration: one's steps fill the
+/// waits of the other's. For that the loop also stores numbers half as wide as T, because gcc takes as many elements an
+/// iteration as a vector has of the narrowest type.
+template <class T, class F> [[gnu::always_inline]] inline void for_pairs_of_vectors(std::size_t n, F f) {
+    typename Choose<sizeof(T) == 4, u16, u32>::type narrow[strip<T>];
+    GRIDFOLD_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+        f(i);
+        narrow[i] = 1;
+    }
+    asm volatile("" ::"r"(narrow) : "memory"); // keeps the stores
+}
+
 /// r[i] = quick(x[i]), in a loop that vectorises, then any(x[i]) where is_large(x[i]), one by one. n ≤ strip
 template <class T, class Quick, class Any>
 [[gnu::always_inline]] inline void repaired(T* r, const T* x, std::size_t n, Quick quick, Any any) {
@@ -32,26 +45,23 @@ template <class T, class Quick, class Any>
         for (std::size_t i = 0; i < n; ++i) copy[i] = x[i];
         x = copy;
     }
-    GRIDFOLD_INDEPENDENT
-    for (std::size_t i = 0; i < n; ++i) r[i] = quick(x[i]);
+    for_pairs_of_vectors<T>(
+        n, [=](std::size_t i) __attribute__((always_inline)) { r[i] = quick(x[i]); });
     if (has_large != 0)
         for (std::size_t i = 0; i < n; ++i)
             if (elementary::is_large(x[i])) r[i] = any(x[i]);
 }
 
-/// plain(i) for every i < n if all are plain, else any(i): in loops that vectorise. Asks is_plain of all first, because
-/// plain and any may overwrite operands.
-template <class IsPlain, class Plain, class Any>
+/// plain(i) for every i < n ≤ strip if all are plain, else any(i): in loops that vectorise. Asks is_plain of all first,
+/// because plain and any may overwrite operands.
+template <class T, class IsPlain, class Plain, class Any>
 [[gnu::always_inline]] inline void of_plain_or_any(std::size_t n, IsPlain is_plain, Plain plain, Any any) {
     u32 others = 0;
     for (std::size_t i = 0; i < n; ++i) others |= u32(!is_plain(i));
-    if (others == 0) {
-        GRIDFOLD_INDEPENDENT
-        for (std::size_t i = 0; i < n; ++i) plain(i);
-    } else {
-        GRIDFOLD_INDEPENDENT
-        for (std::size_t i = 0; i < n; ++i) any(i);
-    }
+    if (others == 0)
+        for_pairs_of_vectors<T>(n, plain);
+    else
+        for_pairs_of_vectors<T>(n, any);
 }
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
