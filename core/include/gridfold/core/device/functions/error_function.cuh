@@ -19,11 +19,11 @@ GRIDFOLD_FN f64 erf_rest(f64 x) {
                       0x1.b97b96a82990fp-20, -0x1.5bef2f0a4f881p-23, 0x1.d680cd1281d16p-27, -0x1.a9ff1d7f6c44dp-31);
 }
 /// 1 − erf(erf_middle + x), for 1 ≤ erf_middle + x ≤ 3.9
-inline constexpr f32 erf_middle = 2.5f;
+inline constexpr f32 erf_middle = 2.25f;
 GRIDFOLD_FN f32 far_erf_rest(f32 x) {
-    return polynomial(x, 0x1.aab91ep-12f, -0x1.1d813ep-9f, 0x1.64e13ap-8f, -0x1.11a61ep-7f, 0x1.1a958p-7f,
-                      -0x1.908d5p-8f, 0x1.6e2f7ep-9f, -0x1.231fdp-11f, -0x1.09479p-12f, 0x1.1723d4p-12f,
-                      -0x1.66c66ep-14f, -0x1.0b5a8cp-16f, 0x1.24184ap-16f, -0x1.a6d74p-21f, -0x1.328916p-20f);
+    return polynomial(x, 0x1.7f70eap-10f, -0x1.d414ccp-8f, 0x1.074c94p-6f, -0x1.63ecd8p-6f, 0x1.389e1ap-6f,
+                      -0x1.5d538ap-7f, 0x1.7dfdb4p-9f, 0x1.6263aep-11f, -0x1.0ac4dcp-10f, 0x1.7f3b38p-12f,
+                      0x1.e92c82p-16f, -0x1.12cd96p-14f, 0x1.c42e1ep-17f, 0x1.aee676p-19f, -0x1.32a0fp-20f);
 }
 /// −log(1 − erf(x)), for 1 ≤ x ≤ 5.95
 GRIDFOLD_FN f64 erf_exponent(f64 x) {
@@ -57,7 +57,7 @@ GRIDFOLD_FN f64 erfc_slope(f64 x) { return polynomial(x, 0x1.be4p2, 0x1.f24p6, 0
 // By scripts/fit-functions: end
 
 /// erf(a) for a ≥ 1. Beyond the limits it is 1, rounded.
-GRIDFOLD_FN f32 far_erf(f32 a) { return 1.0f - far_erf_rest(at_most(a, 3.9f) - erf_middle); }
+GRIDFOLD_FN f32 far_erf(f32 a) { return pick(a > 3.9f, 1.0f, 1.0f - far_erf_rest(a - erf_middle)); }
 GRIDFOLD_FN f64 far_erf(f64 a) {
     const Reduced<f64> e = reduced_by_ln2(-erf_exponent(at_most(a, 5.95)));
     const f64 r = e.r.high, y = fma(r, fma(r, exp_rest(r), 1.0), 1.0);

@@ -156,9 +156,11 @@ template <class T> GRIDFOLD_FN bool sinh_is_plain(T x) { return cosh_is_plain(x)
 /// With p = 2^−2n, 2^n (even cosh(r) + odd sinh(r)), where even = (1 − p) / 2 is added last, and odd = (1 + p) / 2.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sinh(T x) {
     const auto [e, p] = both_signs<operands>(abs(x));
-    const T even = fma(T(-0.5), p, T(0.5)), odd = fma(T(0.5), p, T(0.5)), r = e.r.high, z = r * r;
-    const T high = fma(r, odd, even), tail = fma(z * cosh_rest(z), even, fma(r * z, sinh_rest(z), e.r.low) * odd);
-    return with_sign_of(x, scaled<operands>(high + (fma(r, odd, even - high) + tail), e.exponent));
+    const Pair<T> even = ordered_sum(T(0.5), T(-0.5) * p);
+    const T odd = fma(T(0.5), p, T(0.5)), r = e.r.high, z = r * r, high = fma(r, odd, even.high);
+    const T of_sinh = fma(fma(r * z, sinh_rest(z), e.r.low), odd, even.low);
+    const T tail = fma(z * cosh_rest(z), even.high, of_sinh);
+    return with_sign_of(x, scaled<operands>(high + (fma(r, odd, even.high - high) + tail), e.exponent));
 }
 /// 2^(n−1) (e^r + p / e^r)
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cosh(T x) {
