@@ -70,7 +70,7 @@ void compare_around(const gf::MapOp& map, InstructionSet set, typename Bits<T>::
     }
     if (&map == &gf::map_op::pow && std::isnormal(std::bit_cast<T>(number))) { // powers on both sides of its limit
         const T most = static_cast<T>(std::numeric_limits<T>::max_exponent) /
-                       (std::abs(std::ilogb(std::bit_cast<T>(number))) + T(1));
+                       static_cast<T>(std::abs(std::ilogb(std::bit_cast<T>(number))) + 1);
         const T share = random() % 2 != 0 ? T(0.9) : T(1);
         for (T& y : other) y = (random() % 2 != 0 ? most : -most) * (share - static_cast<T>(random() % 1024) / 8192);
         other[random() % other.size()] = random() % 2 != 0 ? T(2) : T(0);
