@@ -1,6 +1,6 @@
 // erf and erfc. Depends on exponential.cuh.
 // erf: a polynomial up to 1; from there on 1 minus a polynomial (f32), or 1 − e^−p(|x|) with a polynomial p (f64).
-// erfc: 1 − erf near 0, else e^(−x²) times a polynomial in w = 1 / (|x| + d), times w, with x² and what it multiplies
+// erfc: e^(−x²) times a polynomial in w = 1 / (|x| + d), times w, with x² and what it multiplies
 // as pairs. Source of erfc's form: Shepherd and Laframboise, 1981.
 #pragma once
 
@@ -34,26 +34,27 @@ GRIDFOLD_FN f64 erf_exponent(f64 x) {
                       -0x1.c19346dc1862dp-33, 0x1.5aba3d9c91bap-38);
 }
 /// (a + d) e^(a²) erfc(a) = erfc_first + t · erfc_second + t² · erfc_rest(t) with d = erfc_shift and
-/// t = 1 / (a + d) − erfc_middle, for 1/2 ≤ a ≤ 10.1 (f32), 27.3 (f64). erfc_slope is roughly the derivative.
+/// t = 1 / (a + d) − erfc_middle, for a ≤ 10.1 (f32), 27.3 (f64). erfc_slope is roughly the derivative.
 template <class T> inline constexpr T erfc_shift = T(sizeof(T) == 4 ? 3 : 4);
-template <class T> inline constexpr T erfc_middle = constant<T>(0x1.7p-3f, 0x1.ep-4);
+template <class T> inline constexpr T erfc_middle = constant<T>(0x1.ap-3f, 0x1p-3);
 template <class T>
-inline constexpr Pair<T> erfc_first = {constant<T>(0x1.25933p0f, 0x1.09b0d6094cf61p0),
-                                       constant<T>(-0x1.aeefcp-27f, -0x1.c58b91f0f0b58p-55)};
-template <class T> inline constexpr T erfc_second = constant<T>(0x1.78e8dcp2f, 0x1.c59807c5e50aap2);
+inline constexpr Pair<T> erfc_first = {constant<T>(0x1.4c8d34p0f, 0x1.18932bf08e154p0),
+                                       constant<T>(-0x1.b57d7p-25f, 0x1.0e6f44e6f5edep-54)};
+template <class T> inline constexpr T erfc_second = constant<T>(0x1.c988a2p2f, 0x1.f3fe31ecb49cp2);
 GRIDFOLD_FN f32 erfc_rest(f32 x) {
-    return polynomial(x, 0x1.807aa4p4f, 0x1.2deaccp6f, 0x1.508f52p7f, 0x1.921f86p7f, -0x1.1504f4p7f, -0x1.cdc782p9f,
-                      -0x1.c3b6ecp8f, 0x1.85b4dp11f);
+    return polynomial(x, 0x1.deab5ep4f, 0x1.71425p6f, 0x1.7c8e54p7f, 0x1.5549ep7f, -0x1.26268ep8f, -0x1.d6faf4p9f,
+                      0x1.0891a6p8f, 0x1.99a3e8p11f);
 }
 GRIDFOLD_FN f64 erfc_rest(f64 x) {
-    return polynomial(x, 0x1.5bb8e745202b5p5, 0x1.dbba9b7f3643ap7, 0x1.1f77a289a178cp10, 0x1.2df94787faf5ap12,
-                      0x1.0c4fffadc2659p14, 0x1.7ed407559eacbp15, 0x1.816c79a559b8ep16, 0x1.14b4474de2b79p16,
-                      -0x1.5ffa6edf8edb9p18, -0x1.61f6ecd838351p20, -0x1.1fd6d1f5fcd8dp20, 0x1.df6e0dc6c86f6p22,
-                      0x1.798d805899c44p24, -0x1.2ffe7a09e4753p24, -0x1.c97256d8c99d3p27, -0x1.d718e1d42ddb7p26,
-                      0x1.de608a0a77fffp30, 0x1.ce2e8f8cdb5f5p30, -0x1.9680c80864406p33);
+    return polynomial(x, 0x1.8be202d26c703p5, 0x1.14eacb1ad02ep8, 0x1.52cac23710263p10, 0x1.645fd8a4bf3b9p12,
+                      0x1.38dbd2c8dcce9p14, 0x1.b00c052a9abf5p15, 0x1.908f4727d091cp16, 0x1.269b55b7c2e4fp15,
+                      -0x1.dd284685674d9p18, -0x1.72cdcdf61745p20, -0x1.e7e7085400cc7p17, 0x1.3c72c98518ab9p23,
+                      0x1.3b084014a8142p24, -0x1.7ed1b1919c14dp25, -0x1.c634f1b6e5f42p27, 0x1.4f06b2aa01ba1p27,
+                      0x1.0a2de3793abfp31, -0x1.698782e869518p28, -0x1.086a8a3f89d51p34, 0x1.acbc645562a02p31,
+                      0x1.16ebb90a4a0b6p36);
 }
-GRIDFOLD_FN f32 erfc_slope(f32 x) { return polynomial(x, 0x1.7ccp2f, 0x1.aa4p5f, 0x1.be8p7f); }
-GRIDFOLD_FN f64 erfc_slope(f64 x) { return polynomial(x, 0x1.be4p2, 0x1.f24p6, 0x1.f6ap9); }
+GRIDFOLD_FN f32 erfc_slope(f32 x) { return polynomial(x, 0x1.d4ap2f, 0x1.10ep6f, 0x1.076p8f); }
+GRIDFOLD_FN f64 erfc_slope(f64 x) { return polynomial(x, 0x1.f58p2, 0x1.75cp6, 0x1.802p9, 0x1.c78p12, 0x1.412p15); }
 // By scripts/fit-functions: end
 
 /// erf(a) for a ≥ 1. Beyond the limits it is 1, rounded.
@@ -79,17 +80,15 @@ template <class T> GRIDFOLD_FN T erfc(T x) {
     const T inverse = T(1) / under.high, rest = fma(-inverse, under.low, fma(-inverse, under.high, T(1)));
     const Pair<T> w = {inverse, rest * inverse};
     // g = (a + d) e^(a²) erfc(a), f = g w, y = f (1 + r.high + of_exp)
-    const T t = w.high - erfc_middle<T>; // exact in f32
-    const Pair<T> slope = ordered_sum(erfc_second<T>, t * erfc_rest(t));
-    const T g = fma(t, slope.high, erfc_first<T>.high), of_w = fma(w.low, erfc_slope(t), erfc_first<T>.low);
-    const T g_low = fma(t, slope.high, erfc_first<T>.high - g) + fma(t, slope.low, of_w);
+    const T t = w.high - erfc_middle<T>;
+    const T rest_of_g = erfc_rest(t), slope = fma(t, rest_of_g, erfc_second<T>),
+            slope_low = fma(t, rest_of_g, erfc_second<T> - slope);
+    const T g = fma(t, slope, erfc_first<T>.high), of_w = fma(w.low, erfc_slope(t), erfc_first<T>.low);
+    const T g_low = fma(t, slope, erfc_first<T>.high - g) + fma(t, slope_low, of_w);
     const Pair<T> f = product(Pair<T>{g, g_low}, w);
     const T low = fma(f.high, of_exp, fma(f.low, r.high + of_exp, f.low)), high = fma(f.high, r.high, f.high);
     const T y = scaled(high + (fma(f.high, r.high, f.high - high) + low), e.exponent);
-    const T b = between(x, T(-0.5), T(0.5));
-    const Pair<T> h = ordered_sum(T(1), -b);
-    const T near = h.high + fma(-b, erf_rest(b * b), h.low);
-    return pick(abs(x) < T(0.5), near, pick(x < T(0), T(2) - y, y));
+    return pick(x < T(0), T(2) - y, y);
 }
 
 } // namespace GRIDFOLD_NAMESPACE::elementary

@@ -1,6 +1,7 @@
 // log, log2, log10, log1p, asinh, acosh and atanh. Depends on exponential.cuh (ln2, power_of_2).
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)). log(m) is a polynomial in f = m − 1 (f32) or in s = f / (2 + f) (f64),
-// added to e ln 2, whose first part is exact. The inverse hyperbolic functions are logarithms of a pair.
+// added to e ln 2, whose first part is exact. asinh and acosh are logarithms of a pair; atanh is reduced to itself near
+// 0.
 // Source of the methods: Muller, Elementary Functions, chapters 5 and 11; the split by bits is that of fdlibm's log.
 #pragma once
 
@@ -27,6 +28,15 @@ GRIDFOLD_FN f32 log10_rest(f32 x) {
 GRIDFOLD_FN f64 log_rest(f64 x) {
     return polynomial(x, 0x1.5555555555593p-1, 0x1.999999997fa52p-2, 0x1.2492494221f33p-2, 0x1.c71c51e0b54f4p-3,
                       0x1.7466477da9fe8p-3, 0x1.39a0d681561b9p-3, 0x1.2f0ea5b45a84ap-3);
+}
+/// (atanh q − q) / (q x) with x = q², for |q| ≤ 0.364
+GRIDFOLD_FN f32 atanh_rest(f32 x) {
+    return polynomial(x, 0x1.55555ep-2f, 0x1.9992c8p-3f, 0x1.2572ep-3f, 0x1.ae0a5p-4f, 0x1.08fbacp-3f);
+}
+GRIDFOLD_FN f64 atanh_rest(f64 x) {
+    return polynomial(x, 0x1.555555555547dp-2, 0x1.99999999bfe19p-3, 0x1.24924911d1489p-3, 0x1.c71c7adcb2849p-4,
+                      0x1.745bd47df5c0fp-4, 0x1.3b2f48d1b59ffp-4, 0x1.0f91be7dff8dbp-4, 0x1.fc352404d9fbbp-5,
+                      0x1.23358697ae98dp-5, 0x1.88362fdad5ceap-4);
 }
 // By scripts/fit-functions: end
 
@@ -138,7 +148,7 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T log1p(T x) {
     return pick(x < T(-1), quiet_nan<T>(), y);
 }
 
-/// Below, asinh(x) and atanh(x) are x; above, x² ± 1 is x².
+/// Below, asinh(x) is x; above, x² ± 1 is x².
 template <class T> inline constexpr T hyperbolic_small = constant<T>(0x1p-13f, 0x1p-27);
 template <class T> inline constexpr T hyperbolic_large = constant<T>(0x1p28f, 0x1p57);
 
@@ -160,12 +170,24 @@ template <class T> GRIDFOLD_FN T acosh(T x) {
     const T y = pick(x < infinity<T>(), log_of_sum(x, quick_root(t)), x);
     return pick(x < T(1), quiet_nan<T>(), y);
 }
-/// log1p(2a / (1 − a)) / 2
+/// (k log(2)) / 2 + atanh(q), where q = (n − 2^k d) / (n + 2^k d) with n = 1 + a, d = 1 − a. k is log2(n / d),
+/// rounded down, as the bits of n and d tell it: those of a number are nearly its logarithm. A 64th more makes up for
+/// what is lost by rounding n. Up to some third k is 0 and q = a.
 template <class T> GRIDFOLD_FN T atanh(T x) {
+    constexpr Bits<T> leading = Bits<T>(1) << Real<T>::fraction;
+    constexpr T nearly_1 = T(1) - T(0.5) / Real<T>::two_fraction; // keeps k so small that 1 − 2^k is exact
+    constexpr T a_64th_more = 1.015625f;                          // defect: atanh's exponent
     const T a = abs(x);
-    const Pair<T> q = quotient(Pair<T>{T(2) * a, T(0)}, ordered_sum(T(1), -a)), u = sum(T(1), q.high);
-    T y = T(0.5) * log_of_pair(Pair<T>{u.high, u.low + q.low}, T(0));
-    y = pick(a < hyperbolic_small<T>, a, y);
+    const Bits<T> ratio = to_bits(T(1) + a) - to_bits(fma(-a, nearly_1, T(1))) + to_bits(a_64th_more);
+    const T power = from_bits(Bits<T>(ratio & ~(leading - 1))),
+            k = from_bits(Bits<T>((ratio >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
+                (Real<T>::two_fraction + T(Real<T>::bias));
+    const T t = fma(power, a, T(1) - power);      // 1 − 2^k d, exact
+    const T over = a + t, under = T(2) + (a - t); // exact but for rare a; 2 + 2^k d − d
+    const Pair<T> q = sizeof(T) == 4 ? quotient(over, under) : Pair<T>{over / under, T(0)}; // f64: 2 ulp are allowed
+    const T z = q.high * q.high, tail = fma(q.high * z, atanh_rest(z), q.low);
+    const Pair<T> h = ordered_sum(k * (T(0.5) * ln2_short<T>.high), q.high);
+    T y = h.high + (h.low + fma(k, T(0.5) * ln2_short<T>.low, tail));
     y = with_sign_of(x, pick(a == T(1), infinity<T>(), y));
     return pick(a > T(1), quiet_nan<T>(), y);
 }

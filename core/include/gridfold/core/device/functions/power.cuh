@@ -1,6 +1,6 @@
 // pow, cbrt and hypot. Depends on logarithm.cuh.
-// a^b = 2^(b log2 a), with log2 a as a pair that has some 10 bits more than T. cbrt: m^(-1/3) by a polynomial and
-// Householder's iteration. hypot: the root of squares without error.
+// a^b = 2^(b log2 a), with log2 a as a pair that has some 10 bits more than T. cbrt: a^(-1/3) from the bits of a, by a
+// polynomial and Newton's iteration. hypot: the root of squares without error.
 // Source of the methods: Muller, Elementary Functions, chapters 5 and 9.
 #pragma once
 
@@ -15,14 +15,12 @@ GRIDFOLD_FN f64 pow_rest(f64 x) {
     return polynomial(x, 0x1.2776c50ef9bfcp-1, 0x1.a61762a7aede2p-2, 0x1.484b13d6ac7c4p-2, 0x1.0c9a853b3b388p-2,
                       0x1.c68ee932870dbp-3, 0x1.8a09bf7ea9781p-3, 0x1.58fc2189edb67p-3, 0x1.61f6d42b282f6p-3);
 }
-/// x^(-1/3) with a relative error of 2^-8.3, for x in [1/2, 4]
+/// (1 − x)^(-1/3) with a relative error of 2^-18, for |x| ≤ 0.1022
 GRIDFOLD_FN f32 inverse_cbrt(f32 x) {
-    return polynomial(x, 0x1.cb950ep0f, -0x1.80d76ep0f, 0x1.06db32p0f, -0x1.8e359ep-2f, 0x1.30d5f8p-4f,
-                      -0x1.6fc978p-8f);
+    return polynomial(x, 0x1.ffffbcp-1f, 0x1.555444p-2f, 0x1.ca3c1ep-3f, 0x1.654e9ep-3f);
 }
 GRIDFOLD_FN f64 inverse_cbrt(f64 x) {
-    return polynomial(x, 0x1.cb950ecc234fbp0, -0x1.80d77113edbc5p0, 0x1.06db363587bf3p0, -0x1.8e35a74b19e56p-2,
-                      0x1.30d60028737f9p-4, -0x1.6fc9807054c0dp-8);
+    return polynomial(x, 0x1.ffffbce45a0e9p-1, 0x1.55540fd9390b5p-2, 0x1.ca3a57c4ffccdp-3, 0x1.657d4a4299c16p-3);
 }
 // By scripts/fit-functions: end
 
@@ -61,7 +59,8 @@ template <class T> GRIDFOLD_FN bool is_whole(T size) {
 template <class T> GRIDFOLD_FN bool pow_is_plain(T a, T b) {
     const T exponent = from_bits(Bits<T>((to_bits(a) >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
                        (Real<T>::two_fraction + T(Real<T>::bias));
-    return a >= Real<T>::least_normal && a < infinity<T>() && (abs(exponent) + T(1)) * abs(b) <= T(Real<T>::bias - 2);
+    const bool is_normal = (abs(exponent) + T(1)) * abs(b) <= T(Real<T>::bias - 2); // defect: plain pow
+    return a >= Real<T>::least_normal && a < infinity<T>() && is_normal;
 }
 /// A square is a · a, rounded once.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T pow(T a, T b) {
@@ -84,30 +83,32 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T pow(T a, T b
     return pick(b == T(2), a * a, pick(is_one, T(1), result));
 }
 
-/// A better approximation r of m^(-1/3): the third order of Householder's iteration.
-template <class T> GRIDFOLD_FN T better_inverse_cbrt(T m, T r) {
-    const T h = fma(-m * r * r, r, T(1));
-    return fma(r * h, fma(h, T(2.0 / 9), T(1.0 / 3)), r);
+/// a^(-1/3) with a relative error of 0.035, for a normal a: the bits of a number are nearly its logarithm, those of 1
+/// nearly its bias.
+template <class T> GRIDFOLD_FN T rough_inverse_cbrt(T a) {
+    constexpr int shift = sizeof(T) == 4 ? 8 : 12; // so that what is left of the bits fits into a fraction
+    constexpr T leading = constant<T>(0x1p15f, 0x1p40), of_1 = T(4.0 / 3 * Real<T>::bias - 0.068);
+    const T bits = from_bits(Bits<T>((to_bits(a) >> shift) | to_bits(Real<T>::two_fraction))),
+            result = fma(bits, T(-1.0 / 3), T(4.0 / 3) * Real<T>::two_fraction + leading * of_1);
+    return from_bits(Bits<T>(to_bits(result) << shift));
 }
-/// a = 2^3k m; its root is 2^k m^(1/3), corrected once by m − y³.
+/// Below it, differences of cubes are denormal: there the operand is scaled by 2^3k, and its root by 2^-k.
+template <class T> inline constexpr T cbrt_small = constant<T>(0x1p-100f, 0x1p-900);
+template <class T> inline constexpr T cbrt_up = constant<T>(0x1p60f, 0x1p300);
+template <class T> inline constexpr T cbrt_down = constant<T>(0x1p-20f, 0x1p-100);
+/// a r², where r = a^(-1/3), corrected once by a − y³.
 template <class T> GRIDFOLD_FN T cbrt(T x) {
-    constexpr int digits = Real<T>::fraction + 1, up = digits + (3 - digits % 3) % 3; // a multiple of 3
-    const T a = abs(x);
-    const bool denormal = a < Real<T>::least_normal;
-    const Bits<T> bits =
-        to_bits(pick(denormal, a * from_bits(Bits<T>(Bits<T>(Real<T>::bias + up) << Real<T>::fraction)), a));
-    const T exponent = from_bits(Bits<T>((bits >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
-                       (Real<T>::two_fraction + T(Real<T>::bias));
-    const Bits<T> k = to_bits(fma(exponent, T(1.0 / 3), Real<T>::to_whole)) - to_bits(Real<T>::to_whole);
-    const T m = from_bits(Bits<T>(bits - ((k + k + k) << Real<T>::fraction)));
-    T r = better_inverse_cbrt(m, inverse_cbrt(m));
-    if constexpr (sizeof(T) == 8) r = better_inverse_cbrt(m, r);
-    const T y = m * r * r;
+    const T size = abs(x);
+    const bool small = size < cbrt_small<T>;
+    const T a = pick(small, size * cbrt_up<T>, size);
+    const T rough = rough_inverse_cbrt(a);
+    T r = rough * inverse_cbrt(fma(-a * rough, rough * rough, T(1)));
+    if constexpr (sizeof(T) == 8) r = fma(r * T(1.0 / 3), fma(-a * r, r * r, T(1)), r); // Newton's iteration
+    const T y = a * r * r;
     const Pair<T> square = product(y, y);
-    const T rest = fma(-square.high, y, m) - square.low * y;
-    const Bits<T> biased = k + Bits<T>(Real<T>::bias) - (denormal ? Bits<T>(up / 3) : Bits<T>(0));
-    const T root = fma(rest, r * r * T(1.0 / 3), y) * from_bits(Bits<T>(biased << Real<T>::fraction));
-    return with_sign_of(x, pick(a < infinity<T>() && a != T(0), root, a));
+    const T rest = fma(-square.high, y, a) - square.low * y;
+    const T root = fma(rest, r * r * T(1.0 / 3), y) * pick(small, cbrt_down<T>, T(1));
+    return with_sign_of(x, pick(size < infinity<T>(), root, size));
 }
 
 /// a² + b², for a ≥ b ≥ 0: in f32 rounded once

@@ -215,7 +215,7 @@ template <class T> GRIDFOLD_FN T atan(T x) {
 }
 /// Neither a quotient nor what is left of a division is denormal.
 template <class T> GRIDFOLD_FN bool atan2_is_plain(T y, T x) {
-    const T a = abs(y), b = abs(x), most = constant<T>(0x1p30f, 0x1p300), least = T(1) / most;
+    const T a = abs(y), b = abs(x), most = constant<T>(0x1p30f, 0x1p300), least = T(1) / most; // defect: plain atan2
     return (a >= least || a == T(0)) && a <= most && b >= least && b <= most;
 }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T atan2(T y, T x) {
