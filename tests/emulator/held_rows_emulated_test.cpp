@@ -286,6 +286,19 @@ TEST(HeldRows, of_counted_slabs_of_several_blocks) {
     expect_the_cpus_bits(cases);
 }
 
+// A thread block prefetches the rows of a later one, of which there are not always as many.
+TEST(HeldRows, that_are_prefetched) {
+    const cuda::RowSharing ahead{.bytes_ahead = 10'000};
+    const std::vector<HeldCase> cases{{softmax, {170, 20}, 4, ahead},
+                                      {half_softmax, {370, 64}, 16, ahead, true},
+                                      {of_held, {37, 256}, 16, ahead, true},
+                                      {masked_softmax, {19, 300}, 4, ahead},
+                                      {half_softmax, {5, 4'096}, 16, ahead, true},
+                                      {softmax, {23, 301}, 1, ahead}};
+    for (const HeldCase& given : cases) EXPECT_GT(Subject(given).schedule().elements_ahead, 0) << given.extents.back();
+    expect_the_cpus_bits(cases);
+}
+
 TEST(HeldRows, of_extremes_of_bfloat16) {
     expect_the_cpus_bits({{half_extremes, {5, 768}, 16, {}, true},
                           {half_extremes, {9, 24}, 8},

@@ -166,6 +166,7 @@ void Emitter::constants() {
         number("phases", kernel_.phases, 1);
     }
     if (holds) number("held_words", held_layout(plan_, sweep_, schedule_).bytes * schedule_.width / 4, 0);
+    number("elements_ahead", schedule_.elements_ahead, 0);
     number("taken", schedule_.taken, -1);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
     fact("cooperates", schedule_.cooperates);

@@ -79,7 +79,8 @@ Device device_of(int ordinal) {
     return devices()[static_cast<std::size_t>(ordinal)];
 }
 
-constexpr int largest_cluster = 16; // of any device
+constexpr int largest_cluster = 16;    // of any device
+constexpr int bytes_ahead = 4'325'376; // what an H200's memory delivers within its latency (bench/NOTES.md)
 
 } // namespace
 
@@ -88,7 +89,8 @@ PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const Build
       options_(options), row_sharing_{.cluster = device_.has_clusters ? largest_cluster : 1,
                                       .multiprocessors = device_.has_cooperative_launches ? device_.multiprocessors : 0,
                                       .shared_bytes = device_.shared_bytes,
-                                      .warps = device_.threads / 32} {}
+                                      .warps = device_.threads / 32,
+                                      .bytes_ahead = bytes_ahead} {}
 
 std::shared_ptr<const Plan> PlanLoader::plan_with(const std::vector<Chain>& joined) const {
     if (joined.empty()) return plan_;

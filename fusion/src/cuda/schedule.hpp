@@ -70,6 +70,7 @@ struct Schedule {
     bool stores_words = false; ///< rows that begin anywhere are stored from shared memory, in words
     int shared_bytes = 0;      ///< dynamic, of a thread block
     bool holds_values = false; ///< functions of elements are computed in one phase and held for later ones
+    int elements_ahead = 0;    ///< a thread block prefetches the rows of the one that begins so many elements later
     int taken = -1; ///< of held rows by threads (device/held_thread_rows.cuh), besides `packs`, `unit`, `tile_bytes`
     // Of all courses again.
     int collects = 1;     ///< most blocks whose states one thread collects
@@ -155,6 +156,7 @@ struct RowSharing {
     int multiprocessors = 0;    ///< of a device on which a row's thread blocks may cooperate; 0: they may not
     int shared_bytes = 232'448; ///< … of a multiprocessor, without what it reserves for one thread block
     int warps = 64;             ///< … resident on a multiprocessor
+    int bytes_ahead = 0;        ///< how far ahead thread blocks prefetch rows; 0: they do not
     friend bool operator==(const RowSharing&, const RowSharing&) = default;
 };
 /// The same for such rows: threads or warps fold them if they are short, or if they are many and have few blocks.

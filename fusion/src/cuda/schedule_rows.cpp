@@ -22,7 +22,9 @@ constexpr int threads_of_warp_rows = 128; ///< 256: sums of 64 f32 4226 → 4147
 constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1,024 f32 in 128 bytes 4541 → 4193 GB/s
 constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 f32 in 64 words 0.84 → 0.79 of a copy
 constexpr int most_held_words = 64; ///< … of a longer row: of 16K f32 in 256 threads, not 512, 884 → 592 us
-constexpr int warps_of_held = 8; ///< … of a row of so many warps or fewer; softmax of 8,192 f32 in 4 587 → 653 us
+constexpr int warps_of_held = 8;    ///< … of a row of so many warps or fewer
+constexpr int warps_of_functions = 4; ///< … with functions: softmax of 8,192 bf16 in 8 276 → 323 us, of f32 517 → 514
+constexpr int bytes_that_prefetch = 8'192;      ///< of a thread block's rows, at most: more are not measured
 constexpr int warps_of_shared_row = 4;          ///< of a thread block; softmax of 1M f32 in 8 932 → 1,005 us
 constexpr int elements_of_two_phases = 24'000;  ///< of a multiprocessor, in whole arrays (bench/NOTES.md)
 constexpr int elements_of_three_phases = 2'000; ///< … that three sweeps or more would read
@@ -35,7 +37,7 @@ constexpr int most_counted_slabs = 4;      ///< unrolled: layer norm of 32,000 f
 constexpr int least_held_packs = 3;        ///< in registers: softmax of 768 bf16 by one at a time 376 us
 constexpr int least_in_flight = 8;         ///< elements of a thread, in packs that rows fill
 constexpr int spill_of_held = 40;        ///< bytes: layer norm of 64K f32 with 4 724 us, with fewer resident blocks 862
-constexpr int spill_of_two_blocks = 128; ///< … instead of one resident: layer norm of 50,257 bf16 605 → 538 us
+constexpr int spill_of_two_blocks = 160; ///< … instead of one resident: layer norm of 50,257 bf16 601 → 553 us
 constexpr int threads_of_spills = 256;   ///< … of larger blocks alone: of 32,768 bf16 with 72 330 → 354 us
 constexpr int spill_of_rows = 16;        ///< bytes; with 8, fewer resident blocks: five of 131,071 bf16 436 → 564 us
 constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
@@ -189,7 +191,7 @@ struct Shares {
 };
 
 /// The shares of a row in one thread block. It has `blocks` blocks; a thread would hold `words` if each had one warp.
-Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_warps) {
+Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_warps, int warps_of_held) {
     Shares shares;
     // Warps share a slab until each thread holds few words of it. Blocks of more than 512 threads have 64 registers a
     // thread: they spill, so their threads would rather hold more words.
@@ -197,7 +199,7 @@ Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_wa
         const std::int64_t held = words / shares.slab_warps;
         const std::int64_t doubled = 2 * shares.slab_warps * blocks; // warps of a row
         return held > tuned::held_words && doubled <= tuned::most_warps_of_row &&
-               (held > tuned::most_held_words || doubled <= tuned::warps_of_held);
+               (held > tuned::most_held_words || doubled <= warps_of_held);
     };
     while (shares.slab_warps < most_slab_warps && is_worth()) shares.slab_warps *= 2;
     shares.warps = int(shares.slab_warps * blocks);
@@ -250,7 +252,8 @@ std::optional<Shares> shares_of_row(const RowFacts& rows, bool is_unaligned, con
         if (!may_cooperate || rows.longest < std::int64_t{least} * sharing.multiprocessors) return {};
         return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_whole, sharing);
     }
-    Shares shares = shares_of_block(blocks, words, most_slab_warps);
+    const int warps_of_held = calls_functions(sweep) ? tuned::warps_of_functions : tuned::warps_of_held;
+    Shares shares = shares_of_block(blocks, words, most_slab_warps, warps_of_held);
     if (sharing.cluster > 1 && blocks > 1 && 128 * words * blocks > tuned::bytes_of_block) {
         shares = shares_of_cluster(blocks, words, most_slab_warps, sharing.cluster);
         // A warp for each block, in one thread block, where a cluster would have warps without one for more than an
@@ -347,6 +350,10 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
                                  tuned::threads_of_functions / chosen.threads);
+    const int bytes = loaded_bytes(plan, sweep), rows_of_thread = chosen.packs / chosen.row_packs;
+    const int all_rows = chosen.threads / chosen.row_threads / chosen.slab_warps * rows_of_thread; // of a thread block
+    if (bytes > 0 && !chosen.several_blocks && all_rows * rows.longest * bytes <= tuned::bytes_that_prefetch)
+        chosen.elements_ahead = allowed.bytes_ahead / bytes;
     if (chosen.cooperates) {
         const int needed = int(resident_of_grid(chosen.cluster, sharing));
         // A seventh is for states, and for what is reserved for each thread block.

@@ -64,6 +64,18 @@ template <class Kernel> struct HeldRows {
 
     GRIDFOLD_FN void fill() { held.fill({kernel, thread, first, block, warp}); }
 
+    /// Prefetches the rows of a later thread block into the L2: memory then has work while all blocks map their rows.
+    GRIDFOLD_FN static void prefetch_ahead(const Kernel& kernel) {
+        static_assert(cluster == 1 && !Kernel::several_blocks, "a thread block has whole rows, of one block each");
+        if (thread_index() != 0) return;
+        constexpr i64 each = is_of_warp ? warps * (32 / Kernel::row_threads) * HeldRows::rows : warps / slab_warps;
+        const i64 elements = RowPlace<Kernel>{kernel, 0, 0, 0}.elements(); // of a row
+        const i32 of_block = i32(each * elements);
+        const i64 first = (i64(kernel.block) + Kernel::elements_ahead / of_block) * of_block;
+        const i64 left = kernel.results * elements - first;
+        if (left > 0) prefetch_elements(kernel, first, u32(left < of_block ? left : of_block)); // defect: rows ahead
+    }
+
     /// Where a phase's batches come from, and what it does with them: see FromArrays.
     template <class Phase> struct Source {
         HeldRows& rows;
@@ -297,6 +309,7 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
     kernel.prologue();
     wait_for_previous_kernel();
     kernel.read_scalars();
+    if constexpr (Kernel::elements_ahead > 0) Rows::prefetch_ahead(kernel);
     const i32 warp = i32(warp_index());
     const u32 lane = warp_lane();
     if constexpr (Rows::is_of_warp) {

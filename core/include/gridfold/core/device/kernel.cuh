@@ -38,8 +38,9 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool few_slabs = false;      ///< there: a lane has at most `in_flight` rows
     static constexpr bool one_lane = false;       ///< there: each column has one lane of one block
     static constexpr int arrays_in_words = 0;     ///< held rows: the unaligned arrays that a phase stores in words
-    static constexpr int tile_bytes = 0; ///< rows by threads and by runs: shared memory of a warp, a multiple of 16
-    static constexpr int unit = 1;       ///< rows by threads: every row begins at a multiple of so many elements
+    static constexpr int tile_bytes = 0;     ///< rows by threads and by runs: shared memory of a warp, a multiple of 16
+    static constexpr int unit = 1;           ///< rows by threads: every row begins at a multiple of so many elements
+    static constexpr int elements_ahead = 0; ///< held rows: what a thread block prefetches is so much further; or 0
     static constexpr bool gathers_packs = false; ///< rows by warps: whole packs are gathered by gather_packs()
     static constexpr bool finishes = false;      ///< it folds or yields: one thread calls finish(states, tag) once
     static constexpr bool rest_at_once = false;  ///< loads what is left of a batch at once, not in halves
