@@ -79,8 +79,8 @@ Device device_of(int ordinal) {
     return devices()[static_cast<std::size_t>(ordinal)];
 }
 
-constexpr int largest_cluster = 16;    // of any device
-constexpr int bytes_ahead = 4'325'376; // what an H200's memory delivers within its latency (bench/NOTES.md)
+constexpr int largest_cluster = 16;   // of any device
+constexpr int bytes_ahead = 33 << 17; // about what an H200's memory delivers within its latency (bench/NOTES.md)
 
 } // namespace
 
@@ -90,7 +90,7 @@ PlanLoader::PlanLoader(std::shared_ptr<const Plan> plan, int device, const Build
                                       .multiprocessors = device_.has_cooperative_launches ? device_.multiprocessors : 0,
                                       .shared_bytes = device_.shared_bytes,
                                       .warps = device_.threads / 32,
-                                      .bytes_ahead = bytes_ahead} {}
+                                      .bytes_ahead = device_.has_clusters ? bytes_ahead : 0} {}
 
 std::shared_ptr<const Plan> PlanLoader::plan_with(const std::vector<Chain>& joined) const {
     if (joined.empty()) return plan_;

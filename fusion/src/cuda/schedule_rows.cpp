@@ -24,7 +24,7 @@ constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 
 constexpr int most_held_words = 64; ///< … of a longer row: of 16K f32 in 256 threads, not 512, 884 → 592 us
 constexpr int warps_of_held = 8;    ///< … of a row of so many warps or fewer
 constexpr int warps_of_functions = 4; ///< … with functions: softmax of 8,192 bf16 in 8 276 → 323 us, of f32 517 → 514
-constexpr int bytes_that_prefetch = 8'192;      ///< of a thread block's rows, at most: more are not measured
+constexpr int bytes_that_prefetch = 8'192;      ///< of all that a thread block loads, at most: more is not measured
 constexpr int warps_of_shared_row = 4;          ///< of a thread block; softmax of 1M f32 in 8 932 → 1,005 us
 constexpr int elements_of_two_phases = 24'000;  ///< of a multiprocessor, in whole arrays (bench/NOTES.md)
 constexpr int elements_of_three_phases = 2'000; ///< … that three sweeps or more would read
@@ -191,7 +191,7 @@ struct Shares {
 };
 
 /// The shares of a row in one thread block. It has `blocks` blocks; a thread would hold `words` if each had one warp.
-Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_warps, int warps_of_held) {
+Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_warps, int most_warps) {
     Shares shares;
     // Warps share a slab until each thread holds few words of it. Blocks of more than 512 threads have 64 registers a
     // thread: they spill, so their threads would rather hold more words.
@@ -199,7 +199,7 @@ Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_wa
         const std::int64_t held = words / shares.slab_warps;
         const std::int64_t doubled = 2 * shares.slab_warps * blocks; // warps of a row
         return held > tuned::held_words && doubled <= tuned::most_warps_of_row &&
-               (held > tuned::most_held_words || doubled <= warps_of_held);
+               (held > tuned::most_held_words || doubled <= most_warps);
     };
     while (shares.slab_warps < most_slab_warps && is_worth()) shares.slab_warps *= 2;
     shares.warps = int(shares.slab_warps * blocks);
@@ -252,8 +252,8 @@ std::optional<Shares> shares_of_row(const RowFacts& rows, bool is_unaligned, con
         if (!may_cooperate || rows.longest < std::int64_t{least} * sharing.multiprocessors) return {};
         return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_whole, sharing);
     }
-    const int warps_of_held = calls_functions(sweep) ? tuned::warps_of_functions : tuned::warps_of_held;
-    Shares shares = shares_of_block(blocks, words, most_slab_warps, warps_of_held);
+    const int most_warps = calls_functions(sweep) ? tuned::warps_of_functions : tuned::warps_of_held;
+    Shares shares = shares_of_block(blocks, words, most_slab_warps, most_warps);
     if (sharing.cluster > 1 && blocks > 1 && 128 * words * blocks > tuned::bytes_of_block) {
         shares = shares_of_cluster(blocks, words, most_slab_warps, sharing.cluster);
         // A warp for each block, in one thread block, where a cluster would have warps without one for more than an

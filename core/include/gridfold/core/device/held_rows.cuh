@@ -64,13 +64,13 @@ template <class Kernel> struct HeldRows {
 
     GRIDFOLD_FN void fill() { held.fill({kernel, thread, first, block, warp}); }
 
-    /// Prefetches the rows of a later thread block into the L2: memory then has work while all blocks map their rows.
+    /// Prefetches the first rows of a later thread block into the L2: memory then has work while all map their rows.
     GRIDFOLD_FN static void prefetch_ahead(const Kernel& kernel) {
         static_assert(cluster == 1 && !Kernel::several_blocks, "a thread block has whole rows, of one block each");
         if (thread_index() != 0) return;
-        constexpr i64 each = is_of_warp ? warps * (32 / Kernel::row_threads) * HeldRows::rows : warps / slab_warps;
+        constexpr i64 rows_each = is_of_warp ? warps * (32 / Kernel::row_threads) * HeldRows::rows : warps / slab_warps;
         const i64 elements = RowPlace<Kernel>{kernel, 0, 0, 0}.elements(); // of a row
-        const i32 of_block = i32(each * elements);
+        const i32 of_block = i32(rows_each * elements);
         const i64 first = (i64(kernel.block) + Kernel::elements_ahead / of_block) * of_block;
         const i64 left = kernel.results * elements - first;
         if (left > 0) prefetch_elements(kernel, first, u32(left < of_block ? left : of_block)); // defect: rows ahead

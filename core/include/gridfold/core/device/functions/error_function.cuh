@@ -81,6 +81,7 @@ template <class T> GRIDFOLD_FN T erfc(T x) {
     const Pair<T> w = {inverse, rest * inverse};
     // g = (a + d) e^(a²) erfc(a), f = g w, y = f (1 + r.high + of_exp)
     const T t = w.high - erfc_middle<T>;
+    // The low parts are what rounding slope and g lost.
     const T rest_of_g = erfc_rest(t), slope = fma(t, rest_of_g, erfc_second<T>),
             slope_low = fma(t, rest_of_g, erfc_second<T> - slope);
     const T g = fma(t, slope, erfc_first<T>.high), of_w = fma(w.low, erfc_slope(t), erfc_first<T>.low);

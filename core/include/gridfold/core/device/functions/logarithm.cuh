@@ -1,7 +1,7 @@
 // log, log2, log10, log1p, asinh, acosh and atanh. Depends on exponential.cuh (ln2, power_of_2).
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)). log(m) is a polynomial in f = m − 1 (f32) or in s = f / (2 + f) (f64),
-// added to e ln 2, whose first part is exact. asinh and acosh are logarithms of a pair; atanh is reduced to itself near
-// 0.
+// added to e ln 2, whose first part is exact. asinh and acosh are logarithms of a pair; atanh is k ln 2 / 2 and
+// atanh of a smaller operand.
 // Source of the methods: Muller, Elementary Functions, chapters 5 and 11; the split by bits is that of fdlibm's log.
 #pragma once
 
@@ -170,9 +170,10 @@ template <class T> GRIDFOLD_FN T acosh(T x) {
     const T y = pick(x < infinity<T>(), log_of_sum(x, quick_root(t)), x);
     return pick(x < T(1), quiet_nan<T>(), y);
 }
-/// (k log(2)) / 2 + atanh(q), where q = (n − 2^k d) / (n + 2^k d) with n = 1 + a, d = 1 − a. k is log2(n / d),
-/// rounded down, as the bits of n and d tell it: those of a number are nearly its logarithm. A 64th more makes up for
-/// what is lost by rounding n. Up to some third k is 0 and q = a.
+/// k ln 2 / 2 + atanh(q), where q = (n − 2^k d) / (n + 2^k d) with n = 1 + a, d = 1 − a. k is log2(n / d), rounded
+/// down, as the bits of n and d tell it: those of a number are nearly its logarithm. They tell a little less where n is
+/// rounded down; with a 64th more k is not 1 too small there, which would make q too large. For a up to about a third k
+/// is 0 and q = a.
 template <class T> GRIDFOLD_FN T atanh(T x) {
     constexpr Bits<T> leading = Bits<T>(1) << Real<T>::fraction;
     constexpr T nearly_1 = T(1) - T(0.5) / Real<T>::two_fraction; // keeps k so small that 1 − 2^k is exact
@@ -182,8 +183,9 @@ template <class T> GRIDFOLD_FN T atanh(T x) {
     const T power = from_bits(Bits<T>(ratio & ~(leading - 1))),
             k = from_bits(Bits<T>((ratio >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
                 (Real<T>::two_fraction + T(Real<T>::bias));
-    const T t = fma(power, a, T(1) - power);      // 1 − 2^k d, exact
-    const T over = a + t, under = T(2) + (a - t); // exact but for rare a; 2 + 2^k d − d
+    const T t = fma(power, a, T(1) - power); // 1 − 2^k d, exact
+    const T over = a + t;                    // n − 2^k d, exact
+    const T under = T(2) + (a - t);          // n + 2^k d, rounded: f32 has 0.86 ulp, with its low part 0.60
     const Pair<T> q = sizeof(T) == 4 ? quotient(over, under) : Pair<T>{over / under, T(0)}; // f64: 2 ulp are allowed
     const T z = q.high * q.high, tail = fma(q.high * z, atanh_rest(z), q.low);
     const Pair<T> h = ordered_sum(k * (T(0.5) * ln2_short<T>.high), q.high);
