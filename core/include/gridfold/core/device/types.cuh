@@ -7,7 +7,7 @@
 #define GRIDFOLD_FN __device__ __forceinline__
 #elif defined(__CUDACC__)
 #define GRIDFOLD_FN __host__ __device__ __forceinline__
-#else
+#elif !defined(GRIDFOLD_FN) // the presets of sanitizers define it
 #define GRIDFOLD_FN [[maybe_unused, gnu::always_inline]] inline
 #endif
 // GRIDFOLD_UNROLL unrolls the next loop on a device, so that arrays that it indexes stay in registers.
