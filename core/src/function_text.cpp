@@ -33,9 +33,9 @@ struct Family {
 };
 
 std::vector<Family> read_families() {
-    std::vector<Family> families{
-        {real_text(), {}, {}},         {exponential_text(), {0}, {}},      {logarithm_text(), {0, 1}, {}},
-        {power_text(), {0, 1, 2}, {}}, {trigonometric_text(), {0, 1}, {}}, {error_function_text(), {0, 1}, {}}};
+    std::vector<Family> families{{real_text(), {}, {}},           {exponential_text(), {0}, {}},
+                                 {logarithm_text(), {0}, {}},     {power_text(), {0, 1, 2}, {}},
+                                 {trigonometric_text(), {0}, {}}, {error_function_text(), {0, 1}, {}}};
     for (std::size_t f = 1; f < families.size(); ++f) {
         constexpr std::string_view exported = "\nGRIDFOLD_FUNCTION_"; // and the number of operands
         const std::string_view text = families[f].text;

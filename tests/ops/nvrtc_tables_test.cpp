@@ -109,13 +109,14 @@ const std::string& tables_text() {
     return text;
 }
 
+const std::vector<std::string> options{"--std=c++17", "--fmad=false"};
+
 } // namespace
 
 class NvrtcTables : public testing::TestWithParam<const char*> {};
 
 TEST_P(NvrtcTables, CompileForEveryType) {
     if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
-    const std::vector<std::string> options{"--std=c++17", "--fmad=false"};
     try {
         const gf::nvrtc::Compiled compiled = gf::nvrtc::compile(tables_text(), GetParam(), options);
         EXPECT_FALSE(compiled.image.empty());
@@ -123,6 +124,21 @@ TEST_P(NvrtcTables, CompileForEveryType) {
     } catch (const gf::CompileError& error) {
         FAIL() << error.what() << '\n' << error.log();
     }
+}
+
+// The table of files that each file of functions depends on names all of them.
+TEST(NvrtcFunctions, compile_with_the_files_that_they_depend_on_alone) {
+    if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
+    int compiled = 0;
+    for (const gf::MapOp* row : gf::all_maps()) {
+        const std::string kernels = map_kernels(*row);
+        const std::string functions = gf::detail::function_text(kernels);
+        if (functions.empty()) continue;
+        const std::string text = gf::detail::prelude_text() + functions + "namespace gf::device {\n" + kernels + "}\n";
+        EXPECT_NO_THROW(gf::nvrtc::compile(text, "compute_90", options)) << row->name;
+        ++compiled;
+    }
+    EXPECT_GE(compiled, 25);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, NvrtcTables, testing::Values("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"),

@@ -1,7 +1,7 @@
 // erf and erfc. Depends on exponential.cuh.
 // erf: a polynomial up to 1; from there on 1 minus a polynomial (f32), or 1 − e^−p(|x|) with a polynomial p (f64).
-// erfc: e^(−x²) times a polynomial in w = 1 / (|x| + d), times w, with x² and what it multiplies
-// as pairs. Source of erfc's form: Shepherd and Laframboise, 1981.
+// erfc: e^(−x²) w g, where w = 1 / (|x| + d) and g is a polynomial in w less a constant. x², w and g are pairs.
+// Source of erfc's form: Shepherd and Laframboise, 1981.
 #pragma once
 
 GRIDFOLD_EXACT_BEGIN

@@ -17,7 +17,7 @@ GRIDFOLD_FN f64 exp_rest(f64 x) {
                       0x1.6c16c186081d4p-10, 0x1.a01a01b4e2f7ap-13, 0x1.a01995b79b3e8p-16, 0x1.71ddecbb0f48p-19,
                       0x1.28b0f9eaf8e5dp-22, 0x1.af7191fe6d006p-26);
 }
-/// The same with a smaller error, for expm1 and sigmoid, whose results it is a larger part of
+/// The same with a smaller error, for expm1 and sigmoid: it is a larger part of their results
 GRIDFOLD_FN f32 expm1_rest(f32 x) {
     return polynomial(x, 0x1p-1f, 0x1.555556p-3f, 0x1.5554e6p-5f, 0x1.110fe8p-7f, 0x1.6d4f0ap-10f, 0x1.a2817ap-13f);
 }
@@ -84,15 +84,6 @@ template <class T> GRIDFOLD_FN Reduced<T> reduced_by_ln2(T x) {
     const T high = fma(n, -ln2<T>.low, first);
     return {exponent_of(shifted), {high, fma(n, -ln2<T>.low, first - high)}};
 }
-/// a · 2^n, where exponent = n + 2 bias. By two factors: the result may be denormal or infinite. |n| < 2 bias. Of plain
-/// operands, a and the result are normal numbers unless n = 0: n is added to the exponent of a.
-template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, Bits<T> exponent) {
-    if constexpr (operands == Operands::plain)
-        return from_bits(Bits<T>(to_bits(a) + ((exponent - Bits<T>(2 * Real<T>::bias)) << Real<T>::fraction)));
-    const Bits<T> half = exponent >> 1;
-    return a * from_bits(Bits<T>(half << Real<T>::fraction)) *
-           from_bits(Bits<T>((exponent - half) << Real<T>::fraction));
-}
 /// 2^n, where exponent = n + 2 bias; 0 for n ≤ −bias. n ≤ bias
 template <class T, Operands operands = Operands::any> GRIDFOLD_FN T power_of_2(Bits<T> exponent) {
     const T power = from_bits(Bits<T>((exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
@@ -141,7 +132,7 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T expm1(T x) {
     return pick(x == T(0), x, y);
 }
 
-/// a = n ln 2 + r for a ≥ 0, and 2^−2n: e^±a = 2^n (e^r, or power / e^r)
+/// a = n ln 2 + r for a ≥ 0, and power = 2^−2n: e^a = 2^n e^r, e^−a = 2^n power e^−r
 template <class T> struct BothSigns {
     Reduced<T> e;
     T power;
@@ -153,7 +144,7 @@ template <Operands operands, class T> GRIDFOLD_FN BothSigns<T> both_signs(T a) {
 /// 2^−2n is a normal number.
 template <class T> GRIDFOLD_FN bool cosh_is_plain(T x) { return abs(x) <= constant<T>(40, 350); }
 template <class T> GRIDFOLD_FN bool sinh_is_plain(T x) { return cosh_is_plain(x); }
-/// With p = 2^−2n, 2^n (even cosh(r) + odd sinh(r)), where even = (1 − p) / 2 is added last, and odd = (1 + p) / 2.
+/// With p = 2^−2n, 2^n (even cosh(r) + odd sinh(r)), where even = (1 − p) / 2, as a pair, and odd = (1 + p) / 2.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sinh(T x) {
     const auto [e, p] = both_signs<operands>(abs(x));
     const Pair<T> even = ordered_sum(T(0.5), T(-0.5) * p);

@@ -1,4 +1,4 @@
-// log, log2, log10, log1p, asinh, acosh and atanh. Depends on exponential.cuh (ln2, power_of_2).
+// log, log2, log10, log1p, asinh, acosh and atanh. Depends on real.cuh.
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)). log(m) is a polynomial in f = m − 1 (f32) or in s = f / (2 + f) (f64),
 // added to e ln 2, whose first part is exact. asinh and acosh are logarithms of a pair; atanh is k ln 2 / 2 and
 // atanh of a smaller operand.
@@ -58,12 +58,10 @@ template <class T, bool may_be_denormal = true, Bits<T> half = root_half<T>> GRI
     if constexpr (sizeof(T) == 4) {
         const Bits<T> shifted = bits - half;
         return {T(Int<T>(shifted) >> Real<T>::fraction), from_bits(Bits<T>(bits - (shifted & (0 - leading))))};
-    } else { // instruction sets convert no i64: the biased exponent are the low bits of 2^fraction + it
+    } else {
         constexpr int bias = Real<T>::bias + 2 * up; // no exponent is below −bias
         const Bits<T> shifted = bits - half + Bits<T>(bias) * leading;
-        return {from_bits(Bits<T>((shifted >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
-                    (Real<T>::two_fraction + T(bias)),
-                from_bits(Bits<T>((shifted & (leading - 1)) + half))};
+        return {exponent_in<T>(shifted, bias), from_bits(Bits<T>((shifted & (leading - 1)) + half))};
     }
 }
 /// log(1 + f) − f + low
@@ -180,9 +178,7 @@ template <class T> GRIDFOLD_FN T atanh(T x) {
     constexpr T a_64th_more = 1.015625f;                          // defect: atanh's exponent
     const T a = abs(x);
     const Bits<T> ratio = to_bits(T(1) + a) - to_bits(fma(-a, nearly_1, T(1))) + to_bits(a_64th_more);
-    const T power = from_bits(Bits<T>(ratio & ~(leading - 1))),
-            k = from_bits(Bits<T>((ratio >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
-                (Real<T>::two_fraction + T(Real<T>::bias));
+    const T power = from_bits(Bits<T>(ratio & ~(leading - 1))), k = exponent_in<T>(ratio);
     const T t = fma(power, a, T(1) - power); // 1 − 2^k d, exact
     const T over = a + t;                    // n − 2^k d, exact
     const T under = T(2) + (a - t);          // n + 2^k d, rounded: f32 has 0.86 ulp, with its low part 0.60

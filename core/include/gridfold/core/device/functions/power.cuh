@@ -1,4 +1,4 @@
-// pow, cbrt and hypot. Depends on logarithm.cuh.
+// pow, cbrt and hypot. Depends on exponential.cuh and logarithm.cuh.
 // a^b = 2^(b log2 a), with log2 a as a pair that has some 10 bits more than T. cbrt: a^(-1/3) from the bits of a, by a
 // polynomial and Newton's iteration. hypot: the root of squares without error.
 // Source of the methods: Muller, Elementary Functions, chapters 5 and 9.
@@ -57,9 +57,8 @@ template <class T> GRIDFOLD_FN bool is_whole(T size) {
 }
 /// a is positive and normal, and so is a^b: |b log2 a| ≤ |b| (|exponent of a| + 1)
 template <class T> GRIDFOLD_FN bool pow_is_plain(T a, T b) {
-    const T exponent = from_bits(Bits<T>((to_bits(a) >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
-                       (Real<T>::two_fraction + T(Real<T>::bias));
-    const bool is_normal = (abs(exponent) + T(1)) * abs(b) <= T(Real<T>::bias - 2); // defect: plain pow
+    const T most = abs(exponent_in<T>(to_bits(a))) + T(1);        // of |log2 a|
+    const bool is_normal = most * abs(b) <= T(Real<T>::bias - 2); // defect: plain pow
     return a >= Real<T>::least_normal && a < infinity<T>() && is_normal;
 }
 /// A square is a · a, rounded once.

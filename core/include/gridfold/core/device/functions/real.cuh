@@ -87,6 +87,21 @@ template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
 template <class T> GRIDFOLD_FN T with_sign_of(T x, T size) {
     return from_bits(Bits<T>(to_bits(size) | (to_bits(x) & to_bits(T(-0.0)))));
 }
+/// a · 2^n, where exponent = n + 2 bias. By two factors: the result may be denormal or infinite. |n| < 2 bias. Of plain
+/// operands, a and the result are normal numbers unless n = 0: n is added to the exponent of a.
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, Bits<T> exponent) {
+    if constexpr (operands == Operands::plain)
+        return from_bits(Bits<T>(to_bits(a) + ((exponent - Bits<T>(2 * Real<T>::bias)) << Real<T>::fraction)));
+    const Bits<T> half = exponent >> 1;
+    return a * from_bits(Bits<T>(half << Real<T>::fraction)) *
+           from_bits(Bits<T>((exponent - half) << Real<T>::fraction));
+}
+/// What `bits` have above the fraction, less `bias`, as a number: the exponent of a positive number with these bits.
+/// Instruction sets convert no i64: it becomes the low bits of 2^fraction + it.
+template <class T> GRIDFOLD_FN T exponent_in(Bits<T> bits, int bias = Real<T>::bias) {
+    return from_bits(Bits<T>((bits >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
+           (Real<T>::two_fraction + T(bias));
+}
 /// Horner's scheme over c[skip], c[skip + stride], …
 template <int stride, int skip, class T, class... Rest> GRIDFOLD_FN T horner(T x, T c, Rest... rest) {
     if constexpr (skip > 0)

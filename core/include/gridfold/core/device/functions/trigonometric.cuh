@@ -1,4 +1,4 @@
-// sin, cos, tan, asin, acos, atan and atan2. Depends on exponential.cuh (scaled).
+// sin, cos, tan, asin, acos, atan and atan2. Depends on real.cuh.
 // x = n π/2 + r with |r| ≤ π/4. Up to quick_limit, π/2 is subtracted in three parts (Cody and Waite); beyond, x is
 // multiplied by as much of 2/π as it needs (Payne and Hanek). Sine and cosine of r are polynomials. The inverse
 // functions are reduced to polynomials around 0 by a square root, or by the arc tangent of a difference.
