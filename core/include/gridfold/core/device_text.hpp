@@ -15,6 +15,8 @@ std::string_view conversions_text();
 std::string_view slots_text();
 std::string_view fold_text();
 std::string_view warp_text();
+std::string_view memory_text();
+std::string_view shared_text();
 std::string_view loads_text();
 std::string_view lanes_text();
 std::string_view kernel_text();
@@ -62,8 +64,8 @@ inline std::string prelude_text() {
 
 /// The text that every kernel has, each part after those that it depends on.
 inline std::string device_text() {
-    return joined({prelude_text(), slots_text(), fold_text(), warp_text(), loads_text(), lanes_text(), kernel_text(),
-                   parts_text(), combine_text(), publish_text(), flat_text()});
+    return joined({prelude_text(), slots_text(), fold_text(), warp_text(), memory_text(), shared_text(), loads_text(),
+                   lanes_text(), kernel_text(), parts_text(), combine_text(), publish_text(), flat_text()});
 }
 
 /// The texts that follow in kernels that fold some dims: rows, rows by warps, threads or runs, held rows,

@@ -1,4 +1,4 @@
-// Combining the states of a block's threads, pairwise by number, lowest bit first. Depends on lanes.cuh and warp.cuh.
+// Combining the states of a block's threads, pairwise by number, lowest bit first. Depends on lanes.cuh and shared.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {

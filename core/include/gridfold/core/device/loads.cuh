@@ -1,5 +1,5 @@
 // A thread's reads and writes of a slab: packs, windows of unaligned arrays, single elements, and elements gathered by
-// coordinates. Depends on warp.cuh.
+// coordinates. Depends on memory.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
