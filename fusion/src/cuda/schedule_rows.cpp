@@ -350,9 +350,9 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
                                  tuned::threads_of_functions / chosen.threads);
-    const int bytes = loaded_bytes(plan, sweep), rows_of_thread = chosen.packs / chosen.row_packs;
-    const int all_rows = chosen.threads / chosen.row_threads / chosen.slab_warps * rows_of_thread; // of a thread block
-    if (bytes > 0 && !chosen.several_blocks && all_rows * rows.longest * bytes <= tuned::bytes_that_prefetch)
+    const int bytes = loaded_bytes(plan, sweep);
+    if (bytes > 0 && !chosen.several_blocks &&
+        chosen.rows_of_one_block() * rows.longest * bytes <= tuned::bytes_that_prefetch)
         chosen.elements_ahead = allowed.bytes_ahead / bytes;
     if (chosen.cooperates) {
         const int needed = int(resident_of_grid(chosen.cluster, sharing));
