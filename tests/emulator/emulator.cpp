@@ -311,6 +311,7 @@ private:
 Grid* grid = nullptr;
 Place place;
 bool loses_system_stores = false;
+std::vector<Bytes> prefetches; // of the last launch
 
 void check_access(const void* address, std::size_t bytes) {
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
@@ -337,10 +338,15 @@ const Machine& machine() {
         [](u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count,
            Use use) { return grid->shared_of(cluster, block, declaration, bytes, offset, count, use); },
         check_access,
+        [](const char* from, const char* to) {
+            prefetches.push_back({from, to});
+        },
         &loses_system_stores,
     };
     return table;
 }
+
+const std::vector<Bytes>& prefetched() { return prefetches; }
 
 void lose_system_stores(bool lose) { loses_system_stores = lose; }
 
@@ -355,6 +361,7 @@ void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order,
     } current(running);
     const FaultHandler faults([] { return grid != nullptr && grid->is_running(); },
                               [](const void* address) { grid->fault(address); });
+    prefetches.clear();
     running.run(order, seed);
 }
 

@@ -1,8 +1,8 @@
 // Executes generated kernels without a GPU: the kernel text is compiled by the host's compiler, and each thread of the
 // grid is a fibre. Fibres switch at barriers, warp exchanges and relaxed accesses.
 //
-// This header declares both the functions that kernel text calls (named by warp.cuh) and the launch. Kernel text is
-// compiled into separate shared objects, which call the running grid through a table of functions.
+// This header declares both the functions that kernel text calls (named by warp.cuh, memory.cuh and shared.cuh) and the
+// launch. Kernel text is compiled into separate shared objects, which call the running grid by a table of functions.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace gf::emulator {
 
@@ -40,6 +41,7 @@ struct Machine {
     void* (*shared_of)(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,
                        std::size_t count, Use use);
     void (*check_access)(const void* address, std::size_t bytes);
+    void (*note_prefetch)(const char* from, const char* to);
     const bool* loses_system_stores;
 };
 
@@ -74,6 +76,12 @@ inline constexpr Order all_orders[]{Order::forward, Order::backward, Order::shuf
 /// process.
 void launch(Entry entry, void** arguments, u32 blocks, u32 threads, Order order = Order::forward,
             std::uint64_t seed = 0);
+
+struct Bytes {
+    const char *begin, *end;
+};
+/// What the threads of the last launch prefetched by ranges, in the order of their calls.
+const std::vector<Bytes>& prefetched();
 
 /// The table that is passed to a shared object of kernels.
 const Machine& machine();
@@ -136,6 +144,7 @@ inline void prefetch(const char* from, const char* to) {
     attached->check_access(from, 16);
     (void)*static_cast<const volatile char*>(from);
     (void)*static_cast<const volatile char*>(to - 1);
+    attached->note_prefetch(from, to);
 }
 inline void load_bytes(void* to, const void* from, std::size_t bytes) {
     attached->check_access(from, bytes);

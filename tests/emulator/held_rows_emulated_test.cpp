@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "against_cpu.hpp"
+#include "cuda/launch.hpp"
 #include "plan/join_phases.hpp"
 
 namespace gf::emulator {
@@ -123,6 +125,37 @@ public:
                 return wrong;
         }
         return {};
+    }
+    /// All thread blocks of a launch together prefetch each byte of the first array once, but for those of the first
+    /// rows, which are loaded at once.
+    void expect_all_but_the_first_to_be_prefetched(const HostModule& module) const {
+        EmulatedPlan emulated(plan_, kernels_, module, 0);
+        oracle::Case test{1, graph_, given_.extents};
+        if (given_.aligned) align(test, plan_);
+        const oracle::Inputs inputs = inputs_of(test);
+        const BoundCase bound(plan_, test, inputs);
+        emulated.run(bound.bound(), Order::shuffled, 1);
+
+        const Array& array = plan_.arrays[0];
+        const auto element = std::int64_t(size_of(array.type));
+        const std::int64_t size = element * cuda::elements_of(array.dims, bound.bound().extents);
+        const auto* const first = static_cast<const char*>(bound.bound().arrays[0].address);
+        std::vector<std::pair<std::int64_t, std::int64_t>> ranges; // of bytes from the first one on
+        for (const Bytes& range : prefetched())
+            if (range.begin >= first && range.begin < first + size)
+                ranges.emplace_back(range.begin - first, range.end - first);
+        std::ranges::sort(ranges);
+        ASSERT_FALSE(ranges.empty());
+        constexpr std::int64_t rounded = 16; // ranges begin and end at multiples of it
+        constexpr std::int64_t most_of_block = 8'192;
+        const std::int64_t ahead = element * schedule().elements_ahead;
+        EXPECT_LT(ranges.front().first, ahead + rounded);
+        EXPECT_GT(ranges.front().first, ahead - most_of_block);
+        for (std::size_t i = 1; i < ranges.size(); ++i) {
+            EXPECT_GE(ranges[i].first, ranges[i - 1].second);
+            EXPECT_LE(ranges[i].first, ranges[i - 1].second + rounded);
+        }
+        EXPECT_GT(ranges.back().second, size - rounded);
     }
     std::string name() const {
         return fmt::format("{} rows of {}: {}", given_.extents[0], given_.extents.back(), given_.text);
@@ -286,17 +319,37 @@ TEST(HeldRows, of_counted_slabs_of_several_blocks) {
     expect_the_cpus_bits(cases);
 }
 
-// A thread block prefetches the rows of a later one, of which there are not always as many.
-TEST(HeldRows, that_are_prefetched) {
+/// Cases whose thread blocks prefetch the rows of a later one, of which there are not always as many.
+std::vector<HeldCase> prefetching() {
     const cuda::RowSharing ahead{.bytes_ahead = 10'000};
-    const std::vector<HeldCase> cases{{softmax, {170, 20}, 4, ahead},
-                                      {half_softmax, {370, 64}, 16, ahead, true},
-                                      {of_held, {37, 256}, 16, ahead, true},
-                                      {masked_softmax, {19, 300}, 4, ahead},
-                                      {half_softmax, {5, 4'096}, 16, ahead, true},
-                                      {softmax, {23, 301}, 1, ahead}};
-    for (const HeldCase& given : cases) EXPECT_GT(Subject(given).schedule().elements_ahead, 0) << given.extents.back();
-    expect_the_cpus_bits(cases);
+    return {{softmax, {170, 20}, 4, ahead},
+            {half_softmax, {370, 64}, 16, ahead, true},
+            {of_held, {37, 256}, 16, ahead, true},
+            {masked_softmax, {19, 300}, 4, ahead},
+            {half_softmax, {5, 4'096}, 16, ahead, true},
+            {softmax, {23, 301}, 1, ahead}};
+}
+
+TEST(HeldRows, that_are_prefetched) {
+    for (const HeldCase& given : prefetching())
+        EXPECT_GT(Subject(given).schedule().elements_ahead, 0) << given.extents.back();
+    expect_the_cpus_bits(prefetching());
+}
+
+TEST(HeldRows, that_are_prefetched_are_all_but_the_first) {
+    if (host_compiler().empty()) GTEST_SKIP() << "no host compiler: generated kernels cannot be executed here";
+    for (const HeldCase& given : prefetching()) {
+        const Subject subject(given);
+        SCOPED_TRACE(subject.name());
+        subject.expect_all_but_the_first_to_be_prefetched(HostModule(subject.sources()));
+    }
+}
+
+TEST(HeldRows, that_are_long_are_not_prefetched) {
+    const cuda::RowSharing ahead{.bytes_ahead = 10'000};
+    for (const HeldCase& given :
+         {HeldCase{softmax, {3, 10'000}, 16, ahead}, HeldCase{half_softmax, {3, 8'192}, 16, ahead, true}})
+        EXPECT_EQ(Subject(given).schedule().elements_ahead, 0) << given.extents.back();
 }
 
 TEST(HeldRows, of_extremes_of_bfloat16) {

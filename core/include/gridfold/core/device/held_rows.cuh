@@ -71,7 +71,8 @@ template <class Kernel> struct HeldRows {
         constexpr i64 rows_each = is_of_warp ? warps * (32 / Kernel::row_threads) * HeldRows::rows : warps / slab_warps;
         const i64 elements = RowPlace<Kernel>{kernel, 0, 0, 0}.elements(); // of a row
         const i32 of_block = i32(rows_each * elements);
-        const i64 first = (i64(kernel.block) + Kernel::elements_ahead / of_block) * of_block;
+        const i32 blocks_ahead = Kernel::elements_ahead / of_block; // defect: how far ahead
+        const i64 first = (i64(kernel.block) + blocks_ahead) * of_block;
         const i64 left = kernel.results * elements - first;
         if (left > 0) prefetch_elements(kernel, first, u32(left < of_block ? left : of_block)); // defect: rows ahead
     }
