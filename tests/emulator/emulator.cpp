@@ -311,7 +311,7 @@ private:
 Grid* grid = nullptr;
 Place place;
 bool loses_system_stores = false;
-std::vector<Bytes> prefetches; // of the last launch
+auto& prefetches = *new std::vector<Bytes>; // of the last launch; never destroyed: a device's thread may outlive main
 
 void check_access(const void* address, std::size_t bytes) {
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
@@ -346,7 +346,7 @@ const Machine& machine() {
     return table;
 }
 
-const std::vector<Bytes>& prefetched() { return prefetches; }
+std::span<const Bytes> prefetched() { return prefetches; }
 
 void lose_system_stores(bool lose) { loses_system_stores = lose; }
 

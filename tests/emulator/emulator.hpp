@@ -10,7 +10,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace gf::emulator {
 
@@ -81,7 +80,7 @@ struct Bytes {
     const char *begin, *end;
 };
 /// What the threads of the last launch prefetched by ranges, in the order of their calls.
-const std::vector<Bytes>& prefetched();
+std::span<const Bytes> prefetched();
 
 /// The table that is passed to a shared object of kernels.
 const Machine& machine();

@@ -63,21 +63,22 @@ std::string contents(const fs::path& file) {
 }
 
 /// Compiles kernels.cpp in `folder` to kernels.so, with a log. Flags may name sanitizers: their runtime is that of this
-/// program's compiler. If the build uses ccache, that compiles only what has changed since an earlier run: names are
-/// relative to the folder, which is new each time, and what is included is known from the compiler (CCACHE_DEPEND).
+/// program's compiler. If the build uses ccache, the same kernels are compiled once: their names are relative to the
+/// folder, which is new each time. The compiler lists what is included (CCACHE_DEPEND), which takes less than a
+/// preprocessor.
 std::string command(const fs::path& folder, const std::string& flags) {
     // No strict aliasing: kernel text accesses elements as words, which device compilers allow. Hidden: otherwise
     // templates of one name in two libraries would be merged. Rounding math: otherwise gcc folds erfc of a constant to
     // other bits than the library's. Clash protection: a large frame cannot skip the guard of a stack. No induction
     // variables of its own: gcc 12 then loses the last elements of a row of f64 and u8 at -O1, and at no other level;
     // clang does not, and UBSan finds nothing (RunRows.of_wide_folds).
-    return fmt::format(
-        "cd '{3}' && {{ CCACHE_DEPEND=1 $(command -v {4}) '{0}' -std=c++20 -O1 -w -fPIC -fvisibility=hidden "
-        "-ffp-contract=off -frounding-math -fno-strict-aliasing -fstack-clash-protection -fno-ivopts "
-        "{1} -I '{2}' -MD -c kernels.cpp -o kernels.o && "
-        "'{0}' -shared {1} kernels.o -o kernels.so; }} > log 2>&1",
-        flags.empty() ? host_compiler() : GRIDFOLD_OWN_COMPILER, flags, GRIDFOLD_EMULATOR_FOLDER, folder.string(),
-        GRIDFOLD_COMPILER_LAUNCHER);
+    return fmt::format("cd '{3}' && {{ CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1 $(command -v {4}) '{0}' -std=c++20 -O1 -w "
+                       "-fPIC -fvisibility=hidden "
+                       "-ffp-contract=off -frounding-math -fno-strict-aliasing -fstack-clash-protection -fno-ivopts "
+                       "{1} -I '{2}' -MD -c kernels.cpp -o kernels.o && "
+                       "'{0}' -shared {1} kernels.o -o kernels.so; }} > log 2>&1",
+                       flags.empty() ? host_compiler() : GRIDFOLD_OWN_COMPILER, flags, GRIDFOLD_EMULATOR_FOLDER,
+                       folder.string(), GRIDFOLD_COMPILER_LAUNCHER);
 }
 
 template <class F> F symbol(void* library, const std::string& name) {

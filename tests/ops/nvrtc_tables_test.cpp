@@ -126,7 +126,7 @@ TEST_P(NvrtcTables, CompileForEveryType) {
     }
 }
 
-// The table of files that each file of functions depends on names all of them.
+// function_text.cpp lists every file that a file of functions depends on.
 TEST(NvrtcFunctions, compile_with_the_files_that_they_depend_on_alone) {
     if (const std::string reason = gf::nvrtc::unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     int compiled = 0;

@@ -115,7 +115,7 @@ std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
             return schedule.threads * rows_of_thread(schedule, order.folded, kernel.loaded_bytes, arrays);
         }
         if (schedule.several_blocks) return schedule.threads / 32 / (order.blocks * schedule.slab_warps);
-        return schedule.rows_of_one_block();
+        return schedule.rows_of_thread_block();
     }
     if (schedule.course != Course::boxes || order.cut >= 0 || order.slabs == 0) return 1;
     const std::int64_t parts = std::max<std::int64_t>(slab_elements / order.elements_of_slab(), 1); // defect: sharing

@@ -85,8 +85,8 @@ struct Schedule {
 
     /// The elements that a block processes at a time, but for rows by warps.
     std::int64_t slab() const { return std::int64_t{threads} * width; }
-    /// The rows of a thread block, of rows by warps or of held rows that have one block each.
-    int rows_of_one_block() const { return threads / row_threads / slab_warps * (packs / row_packs); }
+    /// The rows of a thread block, if each row has one block: of rows by warps, and of held rows.
+    int rows_of_thread_block() const { return threads / row_threads / slab_warps * (packs / row_packs); }
     friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 /// For aligned arrays; with the strides of a plan of with_strides(). `blocks`: the number of blocks of the launch; used

@@ -352,7 +352,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
                                  tuned::threads_of_functions / chosen.threads);
     const int bytes = loaded_bytes(plan, sweep);
     if (bytes > 0 && !chosen.several_blocks &&
-        chosen.rows_of_one_block() * rows.longest * bytes <= tuned::bytes_that_prefetch)
+        chosen.rows_of_thread_block() * rows.longest * bytes <= tuned::bytes_that_prefetch)
         chosen.elements_ahead = allowed.bytes_ahead / bytes;
     if (chosen.cooperates) {
         const int needed = int(resident_of_grid(chosen.cluster, sharing));

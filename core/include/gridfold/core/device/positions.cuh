@@ -1,5 +1,5 @@
 // The positions of a thread in the courses of boxes and of columns: their places, their states, and how elements get
-// into them. Depends on lanes.cuh and places.cuh.
+// into them. Depends on lanes.cuh, places.cuh and warp.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {

@@ -1,7 +1,7 @@
 // The course of tiles: sweeps that fold nothing, where the memory of some array runs across the domain's rows. A block
 // takes tiles of `side` by `side` elements: rows along the domain's innermost dim, one below the other along the dim
 // `across`, which is innermost in that array. Arrays that run across are read and written along their own memory,
-// and pass through shared memory. Depends on loads.cuh and kernel.cuh.
+// and pass through shared memory. Depends on loads.cuh, shared.cuh and kernel.cuh.
 //
 // The generated text defines the Kernel (kernel.cuh), with these members besides:
 //   side, across                 elements of a tile's row, a multiple of 32; a position in the domain, not the last

@@ -2,12 +2,12 @@
 #pragma once
 
 // GRIDFOLD_FN marks a function for both sides. It is always inlined: the caller's flags (contraction, instruction set)
-// hold for it, and no copy of it is left for the linker to share between files that differ in them.
+// hold for it, and the linker shares no copy of it between files that differ in them. A build may define it otherwise.
 #if defined(__CUDACC_RTC__)
 #define GRIDFOLD_FN __device__ __forceinline__
 #elif defined(__CUDACC__)
 #define GRIDFOLD_FN __host__ __device__ __forceinline__
-#elif !defined(GRIDFOLD_FN) // the presets of sanitizers define it
+#elif !defined(GRIDFOLD_FN) // builds with sanitizers define it, to call functions: that compiles faster
 #define GRIDFOLD_FN [[maybe_unused, gnu::always_inline]] inline
 #endif
 // GRIDFOLD_UNROLL unrolls the next loop on a device, so that arrays that it indexes stay in registers.

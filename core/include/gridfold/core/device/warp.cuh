@@ -1,6 +1,6 @@
-// Threads: their indices, barriers, shuffles, and reductions over a warp. Only this file, memory.cuh and shared.cuh
-// name thread indices, memory spaces and accesses in assembly. A host compiler gets the second definition of each of
-// their functions, which calls the emulator (tests/emulator). Depends on prelude.cuh.
+// Threads: their indices, barriers, shuffles, and reductions over a warp. No other file than this, memory.cuh and
+// shared.cuh names thread indices or memory spaces, or accesses memory in assembly. Where a function has two
+// definitions, a host compiler gets the second, which calls the emulator (tests/emulator). Depends on prelude.cuh.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {

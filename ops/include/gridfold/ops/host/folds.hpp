@@ -1,6 +1,6 @@
 // The folds of a monoid, built-in or a user's, on the CPU. They use the optional functions of its struct
-// (ops/device/monoid.cuh), detected on the struct. Every function is inlined into those that GRIDFOLD_FOLDS and
-// GRIDFOLD_STATES define, and gets their attributes (instruction set, exactness).
+// (ops/device/monoid.cuh), detected on the struct. Functions are inlined (GRIDFOLD_FN) into those that GRIDFOLD_FOLDS
+// and GRIDFOLD_STATES define, and get their attributes (instruction set, exactness).
 #pragma once
 
 #include <gridfold/ops/host/lanes.hpp>

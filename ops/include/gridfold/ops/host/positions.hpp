@@ -1,5 +1,5 @@
-// The folds of a monoid over the positions of a slab, and over short rows, on the CPU, built-in or a user's. Every
-// function is inlined into those that GRIDFOLD_POSITIONS defines, and gets their attributes.
+// The folds of a monoid over the positions of a slab, and over short rows, on the CPU, built-in or a user's. Functions
+// are inlined (GRIDFOLD_FN) into those that GRIDFOLD_POSITIONS defines, and get their attributes.
 #pragma once
 
 #include <gridfold/ops/host/folds.hpp>

@@ -1,6 +1,6 @@
 // erf and erfc. Depends on exponential.cuh.
 // erf: a polynomial up to 1; from there on 1 minus a polynomial (f32), or 1 − e^−p(|x|) with a polynomial p (f64).
-// erfc: e^(−x²) w g, where w = 1 / (|x| + d) and g is a polynomial in w less a constant. x², w and g are pairs.
+// erfc: e^(−x²) w g, where w = 1 / (|x| + d) and g is a polynomial in w − erfc_middle. x², w and g are pairs.
 // Source of erfc's form: Shepherd and Laframboise, 1981.
 #pragma once
 

@@ -17,7 +17,7 @@ GRIDFOLD_FN f64 exp_rest(f64 x) {
                       0x1.6c16c186081d4p-10, 0x1.a01a01b4e2f7ap-13, 0x1.a01995b79b3e8p-16, 0x1.71ddecbb0f48p-19,
                       0x1.28b0f9eaf8e5dp-22, 0x1.af7191fe6d006p-26);
 }
-/// The same with a smaller error, for expm1 and sigmoid: it is a larger part of their results
+/// The same with a smaller error, for expm1 and sigmoid, in whose results the error is a larger part
 GRIDFOLD_FN f32 expm1_rest(f32 x) {
     return polynomial(x, 0x1p-1f, 0x1.555556p-3f, 0x1.5554e6p-5f, 0x1.110fe8p-7f, 0x1.6d4f0ap-10f, 0x1.a2817ap-13f);
 }

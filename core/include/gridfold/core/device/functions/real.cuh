@@ -96,8 +96,8 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, 
     return a * from_bits(Bits<T>(half << Real<T>::fraction)) *
            from_bits(Bits<T>((exponent - half) << Real<T>::fraction));
 }
-/// What `bits` have above the fraction, less `bias`, as a number: the exponent of a positive number with these bits.
-/// Instruction sets convert no i64: it becomes the low bits of 2^fraction + it.
+/// n − bias, where n are the bits above the fraction: the exponent of a positive number with these bits. They become
+/// the low bits of 2^fraction + n, because AVX2 has no conversion from i64.
 template <class T> GRIDFOLD_FN T exponent_in(Bits<T> bits, int bias = Real<T>::bias) {
     return from_bits(Bits<T>((bits >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
            (Real<T>::two_fraction + T(bias));
