@@ -26,7 +26,7 @@ TEST(Order, blocks_follow_from_the_number_of_elements) {
 }
 
 TEST(Order, a_fold_has_the_lanes_of_a_slab_in_each_block) {
-    static_assert(gf::order_version == 1 && gf::function_version == 2);
+    static_assert(gf::order_version == 1 && gf::function_version == 3);
     constexpr FoldOrder large = fold_order(1 << 22), small = fold_order(3);
     static_assert(large.lanes == 2048 && large.blocks == 256 && large.parts == 1 && large.slabs == 2048);
     static_assert(small.lanes == 3 && small.blocks == 1 && small.parts == 1 && small.slabs == 1);

@@ -39,15 +39,15 @@ template <class T, class F> [[gnu::always_inline]] inline void for_pairs_of_vect
 template <class T, class Quick, class Any>
 [[gnu::always_inline]] inline void repaired(T* r, const T* x, std::size_t n, Quick quick, Any any) {
     T copy[strip<T>]; // r may be x
-    elementary::Bits<T> has_large = 0;
-    for (std::size_t i = 0; i < n; ++i) has_large |= elementary::Bits<T>(elementary::is_large(x[i]));
-    if (has_large != 0) {
+    elementary::Bits<T> has_others = 0;
+    for (std::size_t i = 0; i < n; ++i) has_others |= elementary::Bits<T>(!elementary::is_quick(x[i]));
+    if (has_others != 0) {
         for (std::size_t i = 0; i < n; ++i) copy[i] = x[i];
         x = copy;
     }
     for_pairs_of_vectors<T>(
         n, [=](std::size_t i) __attribute__((always_inline)) { r[i] = quick(x[i]); });
-    if (has_large != 0)
+    if (has_others != 0)
         for (std::size_t i = 0; i < n; ++i)
             if (elementary::is_large(x[i])) r[i] = any(x[i]);
 }

@@ -30,7 +30,7 @@ namespace gf {
 inline constexpr int order_version = 1;
 
 /// The same for the elementary functions, whose text is in core/device/functions.
-inline constexpr int function_version = 2;
+inline constexpr int function_version = 3;
 
 /// The most elements of a slab.
 inline constexpr std::int64_t slab_elements = 2048;

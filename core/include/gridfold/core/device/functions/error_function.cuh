@@ -62,7 +62,7 @@ GRIDFOLD_FN f32 far_erf(f32 a) { return pick(a > 3.9f, 1.0f, 1.0f - far_erf_rest
 GRIDFOLD_FN f64 far_erf(f64 a) {
     const Reduced<f64> e = reduced_by_ln2(-erf_exponent(at_most(a, 5.95)));
     const f64 r = e.r.high, y = fma(r, fma(r, exp_rest(r), 1.0), 1.0);
-    return fma(-y, power_of_2<f64, Operands::plain>(e.exponent), 1.0);
+    return fma(-y, power_of_2<f64, Operands::plain>(e.whole), 1.0);
 }
 template <class T> GRIDFOLD_FN T erf(T x) {
     const T a = abs(x), near = fma(a, erf_rest(a * a), a);
@@ -77,7 +77,7 @@ template <class T> GRIDFOLD_FN T erfc(T x) {
     const T of_exp = fma(r.high * r.high, exp_rest(r.high), fma(r.high, r.low, r.low));
     // 1 / (a + d). The sum is exact although a may be larger.
     const Pair<T> under = ordered_sum(erfc_shift<T>, a);
-    const T inverse = T(1) / under.high, rest = fma(-inverse, under.low, fma(-inverse, under.high, T(1)));
+    const T inverse = inverse_of(under.high), rest = fma(-inverse, under.low, fma(-inverse, under.high, T(1)));
     const Pair<T> w = {inverse, rest * inverse};
     // g = (a + d) e^(a²) erfc(a), f = g w, y = f (1 + r.high + of_exp)
     const T t = w.high - erfc_middle<T>;
@@ -88,7 +88,7 @@ template <class T> GRIDFOLD_FN T erfc(T x) {
     const T g_low = fma(t, slope, erfc_first<T>.high - g) + fma(t, slope_low, of_w);
     const Pair<T> f = product(Pair<T>{g, g_low}, w);
     const T low = fma(f.high, of_exp, fma(f.low, r.high + of_exp, f.low)), high = fma(f.high, r.high, f.high);
-    const T y = scaled(high + (fma(f.high, r.high, f.high - high) + low), e.exponent);
+    const T y = scaled(high + (fma(f.high, r.high, f.high - high) + low), e.whole);
     return pick(x < T(0), T(2) - y, y);
 }
 

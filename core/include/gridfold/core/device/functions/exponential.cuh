@@ -68,30 +68,25 @@ inline constexpr Pair<T> ln2 = {constant<T>(0x1.62e430p-1f, 0x1.62e42fefa39efp-1
 template <class T> inline constexpr T exp_least = constant<T>(-104, -746);
 template <class T> inline constexpr T exp_most = constant<T>(89, 710);
 
-/// x = n ln 2 + r, |r| ≤ ln 2 / 2. exponent = n + 2 bias, as an integer.
+/// x = n ln 2 + r, |r| ≤ ln 2 / 2; whole: the bits of n + to_whole.
 template <class T> struct Reduced {
-    Bits<T> exponent;
+    Bits<T> whole;
     Pair<T> r;
 };
-/// shifted = n + to_whole
-template <class T> GRIDFOLD_FN Bits<T> exponent_of(T shifted) {
-    return to_bits(shifted) - to_bits(Real<T>::to_whole) + Bits<T>(2 * Real<T>::bias);
-}
 template <class T> GRIDFOLD_FN Reduced<T> reduced_by_ln2(T x) {
     const T shifted = fma(x, constant<T>(0x1.715476p+0f, 0x1.71547652b82fep+0), Real<T>::to_whole),
             n = shifted - Real<T>::to_whole;
     const T first = fma(n, -ln2<T>.high, x); // exact
     const T high = fma(n, -ln2<T>.low, first);
-    return {exponent_of(shifted), {high, fma(n, -ln2<T>.low, first - high)}};
+    return {to_bits(shifted), {high, fma(n, -ln2<T>.low, first - high)}};
 }
-/// 2^n, where exponent = n + 2 bias; 0 for n ≤ −bias. n ≤ bias
-template <class T, Operands operands = Operands::any> GRIDFOLD_FN T power_of_2(Bits<T> exponent) {
-    const T power = from_bits(Bits<T>((exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
+/// 2^n, from the bits of n + to_whole; 0 for n ≤ −bias. n ≤ bias
+template <class T, Operands operands = Operands::any> GRIDFOLD_FN T power_of_2(Bits<T> whole) {
+    constexpr Bits<T> bias = Bits<T>(Real<T>::bias);
+    const T power = from_bits(Bits<T>((whole << Real<T>::fraction) + (bias << Real<T>::fraction)));
     if constexpr (operands == Operands::plain) return power;
-    return pick(Int<T>(exponent) > Int<T>(Real<T>::bias), power, T(0));
+    return pick(Int<T>(whole) > Int<T>(whole_0<T> - bias), power, T(0));
 }
-/// exponent of the reciprocal: −n + 2 bias
-template <class T> GRIDFOLD_FN Bits<T> reciprocal(Bits<T> exponent) { return Bits<T>(4 * Real<T>::bias) - exponent; }
 /// e^r − 1 − r.high
 template <class T> GRIDFOLD_FN T expm1_tail(Pair<T> r) { return fma(r.high * r.high, expm1_rest(r.high), r.low); }
 
@@ -105,71 +100,72 @@ template <class T> GRIDFOLD_FN bool exp_is_plain(T x) { return abs(x) <= constan
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp(T x) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(x, exp_least<T>, exp_most<T>));
     const T r = e.r.high;
-    return scaled<operands>(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.exponent);
+    return scaled<operands>(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.whole);
 }
 /// e^x for x ≤ 0, the bits of exp(x): 2^n has no upper end, so its second factor is a constant.
 template <class T> GRIDFOLD_FN T exp_of_nonpositive(T x) {
     constexpr int up = 64; // 2^(n + up) is normal for every n
     const Reduced<T> e = reduced_by_ln2(at_least(x, exp_least<T>));
-    const T r = e.r.high, power = from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias - up)) << Real<T>::fraction));
+    const T r = e.r.high, power = power_of_2<T, Operands::plain>(e.whole + up);
     return fma(r, fma(r, exp_rest(r), T(1)), T(1)) * power * T(0x1p-64);
 }
 template <class T> GRIDFOLD_FN bool exp2_is_plain(T x) { return abs(x) <= constant<T>(125, 1021); }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp2(T x) {
     x = limited<operands>(x, constant<T>(-150, -1076), constant<T>(128, 1024));
     const T shifted = x + Real<T>::to_whole, r = x - (shifted - Real<T>::to_whole);
-    return scaled<operands>(fma(r, fma(r, exp2_rest(r), ln2<T>.high), T(1)), exponent_of(shifted));
+    return scaled<operands>(fma(r, fma(r, exp2_rest(r), ln2<T>.high), T(1)), to_bits(shifted));
 }
 template <class T> GRIDFOLD_FN bool expm1_is_plain(T x) { return abs(x) <= constant<T>(29, 59); }
 /// 2^n ((1 − 2^−n) + (e^r − 1))
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T expm1(T x) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(x, constant<T>(-30, -60), exp_most<T>));
-    const T power = power_of_2<T, operands>(reciprocal<T>(e.exponent));
+    const T power = power_of_2<T, operands>(2 * whole_0<T> - e.whole);
     if constexpr (sizeof(T) == 8) // up to 2 ulp
-        return pick(x == T(0), x, scaled<operands>((T(1) - power) + (e.r.high + expm1_tail(e.r)), e.exponent));
+        return pick(x == T(0), x, scaled<operands>((T(1) - power) + (e.r.high + expm1_tail(e.r)), e.whole));
     const Pair<T> whole = ordered_sum(T(1), -power), s = ordered_sum(whole.high, e.r.high);
-    const T y = scaled<operands>(s.high + (expm1_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.exponent);
+    const T y = scaled<operands>(s.high + (expm1_tail(Pair<T>{e.r.high, e.r.low + whole.low}) + s.low), e.whole);
     return pick(x == T(0), x, y);
 }
 
-/// a = n ln 2 + r for a ≥ 0, and power = 2^−2n: e^a = 2^n e^r, e^−a = 2^n power e^−r
+/// a = n ln 2 + r for a ≥ 0; twice_down: −2n, as the bits of a whole number. e^a = 2^n e^r, e^−a = 2^n 2^−2n e^−r
 template <class T> struct BothSigns {
     Reduced<T> e;
-    T power;
+    Bits<T> twice_down;
 };
 template <Operands operands, class T> GRIDFOLD_FN BothSigns<T> both_signs(T a) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(a, T(0), constant<T>(90, 711)));
-    return {e, power_of_2<T, operands>(Bits<T>(Bits<T>(6 * Real<T>::bias) - 2 * e.exponent))};
+    return {e, 3 * whole_0<T> - 2 * e.whole};
 }
 /// 2^−2n is a normal number.
 template <class T> GRIDFOLD_FN bool cosh_is_plain(T x) { return abs(x) <= constant<T>(40, 350); }
 template <class T> GRIDFOLD_FN bool sinh_is_plain(T x) { return cosh_is_plain(x); }
-/// With p = 2^−2n, 2^n (even cosh(r) + odd sinh(r)), where even = (1 − p) / 2, as a pair, and odd = (1 + p) / 2.
+/// With h = 2^−2n / 2, 2^n (even cosh(r) + odd sinh(r)), where even = 1/2 − h, as a pair, and odd = 1/2 + h.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sinh(T x) {
-    const auto [e, p] = both_signs<operands>(abs(x));
-    const Pair<T> even = ordered_sum(T(0.5), T(-0.5) * p);
-    const T odd = fma(T(0.5), p, T(0.5)), r = e.r.high, z = r * r, high = fma(r, odd, even.high);
+    const auto [e, twice_down] = both_signs<operands>(abs(x));
+    const T h = power_of_2<T, operands>(twice_down - 1);
+    const Pair<T> even = ordered_sum(T(0.5), -h);
+    const T odd = T(0.5) + h, r = e.r.high, z = r * r, high = fma(r, odd, even.high);
     const T of_sinh = fma(fma(r * z, sinh_rest(z), e.r.low), odd, even.low);
     const T tail = fma(z * cosh_rest(z), even.high, of_sinh);
-    return with_sign_of(x, scaled<operands>(high + (fma(r, odd, even.high - high) + tail), e.exponent));
+    return with_sign_of(x, scaled<operands>(high + (fma(r, odd, even.high - high) + tail), e.whole));
 }
-/// 2^(n−1) (e^r + p / e^r)
+/// 2^(n−1) (e^r + 2^−2n / e^r)
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cosh(T x) {
-    const auto [e, p] = both_signs<operands>(abs(x));
+    const auto [e, twice_down] = both_signs<operands>(abs(x));
     const T r = e.r.high, slope = fma(r, exp_rest(r), T(1)), high = fma(r, slope, T(1)),
             low = fma(r, slope, T(1) - high);
-    return scaled<operands>(high + fma(p, T(1) / high, low), e.exponent - 1);
+    return scaled<operands>(high + fma(power_of_2<T, operands>(twice_down), inverse_of(high), low), e.whole - 1);
 }
 
 template <class T> inline constexpr T tanh_most = constant<T>(11, 21); ///< from there on tanh(x) is 1
 template <class T> GRIDFOLD_FN bool tanh_is_plain(T x) { return abs(x) <= tanh_most<T>; }
-/// From 1 on, 1 − 2 / (e^2a + 1) for a = |x|
+/// From 1 on, 1 − 1 / (e^2a / 2 + 1/2) for a = |x|
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T tanh(T x) {
     const T a = abs(x), z = x * x, near = fma(a * z, tanh_rest(z), a);
     const Reduced<T> e = reduced_by_ln2(T(2) * limited<operands>(a, T(0), tanh_most<T>));
     const T r = e.r.high, slope = fma(r, exp_rest(r), T(1));
-    const T power = from_bits(Bits<T>((e.exponent - Bits<T>(Real<T>::bias)) << Real<T>::fraction));
-    const T far = T(1) - T(2) / fma(fma(r, slope, T(1)), power, T(1));
+    const T half_power = power_of_2<T, Operands::plain>(e.whole - 1);
+    const T far = T(1) - inverse_of(fma(fma(r, slope, T(1)), half_power, T(0.5)));
     return with_sign_of(x, pick(a < T(1), near, far));
 }
 template <class T> GRIDFOLD_FN bool sigmoid_is_plain(T x) { return exp_is_plain(x); }
@@ -177,12 +173,12 @@ template <class T> GRIDFOLD_FN bool sigmoid_is_plain(T x) { return exp_is_plain(
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sigmoid(T x) {
     const Reduced<T> e = reduced_by_ln2(limited<operands>(-abs(x), exp_least<T>, T(0)));
     const Pair<T> first = ordered_sum(T(1), e.r.high), g = ordered_sum(first.high, expm1_tail(e.r) + first.low);
-    const T power = power_of_2<T, operands>(e.exponent);
+    const T power = power_of_2<T, operands>(e.whole);
     const Pair<T> d = sum(T(1), g.high * power);
     const bool negative = x < T(0);
     const Pair<T> n = {pick(negative, g.high, T(1)), pick(negative, g.low, T(0))};
     const Pair<T> q = quotient(n, Pair<T>{d.high, fma(g.low, power, d.low)});
-    return scaled<operands>(q.high + q.low, negative ? e.exponent : Bits<T>(2 * Real<T>::bias));
+    return scaled<operands>(q.high + q.low, negative ? e.whole : whole_0<T>);
 }
 
 } // namespace GRIDFOLD_NAMESPACE::elementary

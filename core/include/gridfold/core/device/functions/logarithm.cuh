@@ -40,9 +40,11 @@ GRIDFOLD_FN f64 atanh_rest(f64 x) {
 }
 // By scripts/fit-functions: end
 
-/// x = 2^exponent m, m in [half, 2 half), for 0 < x < infinity
+/// x = 2^k m, m in [half, 2 half), for 0 < x < infinity; power: k at the place of an exponent, added to the bits of a
+/// number to multiply it by 2^k.
 template <class T> struct Binary {
     T exponent, m;
+    Bits<T> power;
 };
 template <class T>
 inline constexpr Bits<T> root_half =
@@ -57,11 +59,13 @@ template <class T, bool may_be_denormal = true, Bits<T> half = root_half<T>> GRI
     }
     if constexpr (sizeof(T) == 4) {
         const Bits<T> shifted = bits - half;
-        return {T(Int<T>(shifted) >> Real<T>::fraction), from_bits(Bits<T>(bits - (shifted & (0 - leading))))};
+        const Bits<T> power = shifted & (0 - leading);
+        return {T(Int<T>(shifted) >> Real<T>::fraction), from_bits(Bits<T>(bits - power)), power};
     } else {
         constexpr int bias = Real<T>::bias + 2 * up; // no exponent is below −bias
         const Bits<T> shifted = bits - half + Bits<T>(bias) * leading;
-        return {exponent_in<T>(shifted, bias), from_bits(Bits<T>((shifted & (leading - 1)) + half))};
+        return {exponent_in<T>(shifted, bias), from_bits(Bits<T>((shifted & (leading - 1)) + half)),
+                (shifted & (0 - leading)) - Bits<T>(bias) * leading};
     }
 }
 /// log(1 + f) − f + low
@@ -132,13 +136,21 @@ template <class T> GRIDFOLD_FN T log_of_pair(Pair<T> u, T doublings) {
     return h.high +
            fma(exponent, ln2_short<T>.low, log_tail(f.high, fma(-f.low, fma(-f.high, f.high, f.high), f.low) + h.low));
 }
-/// Below, log1p(x) is x; log_of_pair would lose bits of a denormal low part.
+/// Below, log1p(x) is x; x / 4 may be denormal.
 template <class T> inline constexpr T log1p_least = constant<T>(0x1p-26f, 0x1p-55);
 template <class T> GRIDFOLD_FN bool log1p_is_plain(T x) {
     return x > T(-1) && x < infinity<T>() && abs(x) >= log1p_least<T>;
 }
+/// log(2^k (1 + f)) with 1 + f = 2^-k + 2^-k x, where k is that of 1 + x, rounded.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T log1p(T x) {
-    T y = log_of_pair(sum(T(1), x), T(0));
+    const Binary<T> b = binary<T, false>(T(1) + x);
+    // 2^-k may be denormal: 4 · 2^-k stands for it, and x / 4 for x.
+    const T down = from_bits(Bits<T>(to_bits(T(4)) - b.power)), quarter = T(0.25) * x;
+    const T first = fma(T(0.25), down, T(-1)), f = fma(down, quarter, first);
+    // Exact, unless 2^-k is too small to matter.
+    const T f_low = fma(down, quarter, first - f); // defect: rest of log1p
+    const T high = fma(b.exponent, ln2_short<T>.high, f), low = f - fma(-b.exponent, ln2_short<T>.high, high);
+    T y = high + fma(b.exponent, ln2_short<T>.low, log_tail(f, fma(-f, f_low, f_low) + low));
     if constexpr (operands == Operands::plain) return y;
     y = pick(x < infinity<T>(), y, x);
     y = pick(abs(x) < log1p_least<T>, x, y);

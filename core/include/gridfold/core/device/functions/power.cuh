@@ -49,7 +49,7 @@ template <Operands operands, class T> GRIDFOLD_FN T exp2_of_pair(Pair<T> p) {
             shifted = x + Real<T>::to_whole;
     const Pair<T> r = ordered_sum(x - (shifted - Real<T>::to_whole), p.low);
     const T tail = fma(r.low, ln2<T>.high, fma(r.high, ln2<T>.low, r.high * r.high * exp2_rest(r.high)));
-    return scaled<operands>(fma(r.high, ln2<T>.high, tail) + T(1), exponent_of(shifted));
+    return scaled<operands>(fma(r.high, ln2<T>.high, tail) + T(1), to_bits(shifted));
 }
 /// Whether size is a whole number, for size ≥ 0; infinity is.
 template <class T> GRIDFOLD_FN bool is_whole(T size) {
@@ -125,7 +125,7 @@ template <class T> GRIDFOLD_FN bool hypot_is_plain(T x, T y) {
 }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T hypot(T x, T y) {
     constexpr T factor = constant<T>(0x1p80f, 0x1p600);
-    const T a = abs(x), b = abs(y), more = pick(a < b, b, a), less = pick(a < b, a, b);
+    const T a = abs(x), b = abs(y), less = lesser(a, b), more = other(a, b, less);
     if constexpr (operands == Operands::plain) return sqrt(sum_of_squares(more, less));
     const bool is_big = more > hypot_big<T>, is_small = more < T(1) / hypot_big<T>;
     const T down = pick(is_big, T(1) / factor, pick(is_small, factor, T(1))),

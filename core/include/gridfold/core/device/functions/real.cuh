@@ -1,6 +1,7 @@
 // What the elementary functions are built from: the bits of f32 and f64, polynomials, and numbers of twice the
 // precision as pairs. Only + − × ÷, sqrt, fma and operations on integers, which give the same bits on every CPU and
-// GPU, and no branch, so that loops vectorise. Depends on mathematics.cuh.
+// GPU, or what computes the same there (inverse_of, root_of), and no branch, so that loops vectorise. Depends on
+// mathematics.cuh.
 //
 // Each file of this folder defines templates over f32 and f64 in the namespace `elementary`, and exports its functions
 // at its end. A kernel's text contains a file only if it needs one of them (core/device_text.hpp).
@@ -27,6 +28,7 @@ template <> struct Real<f32> {
     static constexpr f32 two_fraction = 0x1p23f, least_normal = 0x1p-126f;
     static constexpr f32 to_whole =
         0x1.8p23f; ///< x + to_whole − to_whole is the whole number nearest to x, for |x| < 2^22
+    static constexpr u32 whole_0 = 0x4b400000u; ///< the bits of to_whole; those of n + to_whole are whole_0 + n
 };
 template <> struct Real<f64> {
     using Bits = u64;
@@ -34,6 +36,7 @@ template <> struct Real<f64> {
     static constexpr int fraction = 52, bias = 1023;
     static constexpr f64 two_fraction = 0x1p52, least_normal = 0x1p-1022;
     static constexpr f64 to_whole = 0x1.8p52;
+    static constexpr u64 whole_0 = 0x4338000000000000ull;
 };
 /// What a function is called with: any operands, or plain ones alone, which need no limits, no second factor of a power
 /// of 2 and no special cases; of sin, cos and tan those that are not large. Where name_is_plain(), both have the same
@@ -83,16 +86,35 @@ template <class T> GRIDFOLD_FN T between(T x, T low, T high) {
 #endif
     return at_most(at_least(x, low), high);
 }
+/// The lesser of two numbers that are not negative, as integers.
+template <class T> GRIDFOLD_FN T lesser(T a, T b) { return from_bits(smaller(to_bits(a), to_bits(b))); }
+/// That of a and b which `one` is not.
+template <class T> GRIDFOLD_FN T other(T a, T b, T one) {
+    return from_bits(Bits<T>(to_bits(a) ^ to_bits(b) ^ to_bits(one)));
+}
 /// size with the sign of x, for size ≥ 0.
 template <class T> GRIDFOLD_FN T with_sign_of(T x, T size) {
     return from_bits(Bits<T>(to_bits(size) | (to_bits(x) & to_bits(T(-0.0)))));
 }
-/// a · 2^n, where exponent = n + 2 bias. By two factors: the result may be denormal or infinite. |n| < 2 bias. Of plain
-/// operands, a and the result are normal numbers unless n = 0: n is added to the exponent of a.
-template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, Bits<T> exponent) {
-    if constexpr (operands == Operands::plain)
-        return from_bits(Bits<T>(to_bits(a) + ((exponent - Bits<T>(2 * Real<T>::bias)) << Real<T>::fraction)));
-    const Bits<T> half = exponent >> 1;
+/// y, with its sign changed where `sign` has the sign bit.
+template <class T> GRIDFOLD_FN T flipped_by(Bits<T> sign, T y) {
+    return from_bits(Bits<T>(to_bits(y) ^ (sign & to_bits(T(-0.0)))));
+}
+/// −x if the condition holds, else x.
+template <class T> GRIDFOLD_FN T negated_if(bool condition, T x) {
+#if defined(__CUDA_ARCH__)
+    return condition ? -x : x;
+#else
+    return flipped_by(choose_bits<T>(condition, to_bits(T(-0.0)), 0), x);
+#endif
+}
+template <class T> inline constexpr Bits<T> whole_0 = Real<T>::whole_0;
+/// a · 2^n, where `whole` are the bits of n + to_whole. By two factors: the result may be denormal or infinite.
+/// |n| < 2 bias. Of plain operands, a and the result are normal numbers unless n = 0: n is added to the exponent of a,
+/// and nothing else is left of `whole` when it is shifted to the place of the exponent.
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, Bits<T> whole) {
+    if constexpr (operands == Operands::plain) return from_bits(Bits<T>(to_bits(a) + (whole << Real<T>::fraction)));
+    const Bits<T> exponent = whole - whole_0<T> + Bits<T>(2 * Real<T>::bias), half = exponent >> 1;
     return a * from_bits(Bits<T>(half << Real<T>::fraction)) *
            from_bits(Bits<T>((exponent - half) << Real<T>::fraction));
 }
@@ -101,6 +123,31 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T scaled(T a, 
 template <class T> GRIDFOLD_FN T exponent_in(Bits<T> bits, int bias = Real<T>::bias) {
     return from_bits(Bits<T>((bits >> Real<T>::fraction) | to_bits(Real<T>::two_fraction))) -
            (Real<T>::two_fraction + T(bias));
+}
+/// 1 / d, for d and a result that are normal numbers; unspecified for others, but NaN for NaN. On a GPU that of an f32
+/// is what CUDA's division does with such operands, the approximation and two fma, without its branch for others:
+/// function_errors tries all f32.
+template <class T> GRIDFOLD_FN T inverse_of(T d) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 4) {
+        f32 y;
+        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(d));
+        return fma(y, fma(-d, y, 1.0f), y);
+    }
+#endif
+    return T(1) / d;
+}
+/// sqrt(a), for a = 0 or 2^-100 ≤ a < infinity; unspecified for others, but NaN for a < 0 and NaN. On GPUs as above.
+template <class T> GRIDFOLD_FN T root_of(T a) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 4) {
+        f32 y;
+        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(a));
+        const f32 s = a * y, rest = fma(-s, s, a);
+        return a == 0.0f ? 0.0f : fma(rest, 0.5f * y, s);
+    }
+#endif
+    return sqrt(a);
 }
 /// Horner's scheme over c[skip], c[skip + stride], …
 template <int stride, int skip, class T, class... Rest> GRIDFOLD_FN T horner(T x, T c, Rest... rest) {
@@ -157,25 +204,25 @@ template <class T> GRIDFOLD_FN Pair<T> product(Pair<T> a, Pair<T> b) {
 }
 /// n / d, where d and the quotient are normal numbers.
 template <class T> GRIDFOLD_FN Pair<T> quotient(Pair<T> n, Pair<T> d) {
-    const T inverse = T(1) / d.high, q = n.high * inverse;
+    const T inverse = inverse_of(d.high), q = n.high * inverse;
     const T rest = fma(-q, d.low, fma(-q, d.high, n.high) + n.low);
     return {q, rest * inverse};
 }
 template <class T> GRIDFOLD_FN Pair<T> quotient(T n, T d) {
-    const T inverse = T(1) / d, q = n * inverse;
+    const T inverse = inverse_of(d), q = n * inverse;
     return {q, fma(-q, d, n) * inverse};
 }
 /// 1 / (2 sqrt(a)) with a relative error of 0.035, for a normal a; a finite number for 0.
 GRIDFOLD_FN f32 rough_half_over_root(f32 a) { return from_bits(0x5eb75c00u - (to_bits(a) >> 1)); }
 GRIDFOLD_FN f64 rough_half_over_root(f64 a) { return from_bits(u64(0x5fd6eb4000000000ull) - (to_bits(a) >> 1)); }
-/// sqrt(a), 0 for 0.
+/// sqrt(a), for a ≥ 2^-100.
 template <class T> GRIDFOLD_FN Pair<T> root(Pair<T> a) {
-    const T s = sqrt(a.high), rest = fma(-s, s, a.high) + a.low;
-    return {s, pick(s == T(0), T(0), rest * (T(0.5) / s))};
+    const T s = root_of(a.high), rest = fma(-s, s, a.high) + a.low;
+    return {s, rest * inverse_of(s + s)};
 }
 /// The same, where the low part need not be exact: it makes up for most of what rounding the high part lost.
 template <class T> GRIDFOLD_FN Pair<T> quick_root(Pair<T> a) {
-    const T s = sqrt(a.high), rest = fma(-s, s, a.high) + a.low;
+    const T s = root_of(a.high), rest = fma(-s, s, a.high) + a.low;
     return {s, rest * rough_half_over_root(a.high)};
 }
 

@@ -73,9 +73,11 @@ template <class T> GRIDFOLD_FN Angle<T> quick_angle(T x) {
     const T shifted = fma(x, constant<T>(0x1.45f306p-1f, 0x1.45f306dc9c883p-1), Real<T>::to_whole),
             n = shifted - Real<T>::to_whole;
     const T first = fma(n, -half_pi<T>.high, x); // exact
-    // The sum is exact although `second` may be larger: then both are multiples of so large a power of 2.
-    const Pair<T> second = product(n, -half_pi<T>.low), s = ordered_sum(first, second.high);
-    return {to_bits(shifted), {s.high, s.low + fma(n, -half_pi_rest<T>, second.low)}};
+    // The second part is rounded first: then first − high is exact although that part may be larger, as both are
+    // multiples of so large a power of 2.
+    const T high = first + n * -half_pi<T>.low; // defect: second part
+    const T low = fma(n, -half_pi<T>.low, first - high);
+    return {to_bits(shifted), {high, fma(n, -half_pi_rest<T>, low)}};
 }
 // By scripts/fit-functions: begin
 /// 32 bits of 2/π, from the bit of weight 2^(31 − bit) downwards.
@@ -91,8 +93,9 @@ GRIDFOLD_FN u32 bits_of_two_over_pi(u32 bit) {
     return u32((two << (bit % 32)) >> 32);
 }
 // By scripts/fit-functions: end
-/// For quick_limit ≤ |x| < infinity. x = mantissa · 2^exponent. Bits of 2/π whose product with x is a multiple of 4 are
-/// left out, and those too small to matter. What is left is multiplied in words of 32 bits, modulo 4.
+/// The angle of |x|, for quick_limit ≤ |x| < infinity. |x| = mantissa · 2^exponent. Bits of 2/π whose product with x is
+/// a multiple of 4 are left out, and those too small to matter. What is left is multiplied in words of 32 bits, modulo
+/// 4.
 template <class T> GRIDFOLD_FN Angle<T> large_angle(T x) {
     constexpr int words = sizeof(T) == 4 ? 3 : 6;
     const Bits<T> bits = to_bits(abs(x)), leading = Bits<T>(1) << Real<T>::fraction;
@@ -126,11 +129,12 @@ template <class T> GRIDFOLD_FN Angle<T> large_angle(T x) {
         r = ordered_sum(s.high, s.low + (below.low + T(turns[4]) * 0x1p-96));
     }
     r = product(Pair<T>{r.high * T(0x1p-62f), r.low * T(0x1p-62f)}, half_pi<T>);
-    r = ordered_sum(r.high, r.low);
-    return x < T(0) ? Angle<T>{Bits<T>(0) - quadrant, {-r.high, -r.low}} : Angle<T>{quadrant, r};
+    return {quadrant, ordered_sum(r.high, r.low)};
 }
-template <class T> GRIDFOLD_FN bool is_large(T x) { return abs(x) >= quick_limit<T> && abs(x) < infinity<T>(); }
-// Plain operands are not large: for them functions of angles have no branch, so that loops vectorise.
+template <class T> GRIDFOLD_FN bool is_quick(T x) { return abs(x) < quick_limit<T>; }
+template <class T> GRIDFOLD_FN bool is_large(T x) { return !is_quick(x) && abs(x) < infinity<T>(); }
+// The angle of x; of |x| where it is large, so that odd functions pass |x|. Plain operands are not large: for them
+// functions of angles have no branch, so that loops vectorise.
 template <Operands operands, class T> GRIDFOLD_FN Angle<T> angle(T x) {
     if constexpr (operands == Operands::any)
         if (is_large(x)) return large_angle(x);
@@ -144,74 +148,90 @@ template <class T> GRIDFOLD_FN Legs<T> legs(Pair<T> a) {
     const T r = a.high, x = fma(r, r, (r + r) * a.low);
     return {r + fma(r * x, sin_rest(x), a.low), fma(x, fma(x, cos_rest(x), T(-0.5)), T(1))};
 }
-template <class T> GRIDFOLD_FN T sine(Angle<T> a) {
+/// That of both which the lowest bit of the quadrant asks for, without a comparison.
+template <class T> GRIDFOLD_FN T pick_by(Bits<T> quadrant, T odd, T even) {
+#if defined(__CUDA_ARCH__)
+    return (quadrant & 1) != 0 ? odd : even;
+#else
+    const Bits<T> mask = Bits<T>(0) - (quadrant & 1);
+    return from_bits(Bits<T>(to_bits(even) ^ ((to_bits(odd) ^ to_bits(even)) & mask)));
+#endif
+}
+/// The sine of an angle, with its sign changed where `sign` has the sign bit.
+template <class T> GRIDFOLD_FN T sine(Angle<T> a, Bits<T> sign) {
     const Legs<T> l = legs(a.r);
-    const T y = pick((a.quadrant & 1) != 0, l.cosine, l.sine);
-    return from_bits(Bits<T>(to_bits(y) ^ ((a.quadrant & 2) << (bits_of<T> - 2))));
+    const Bits<T> half_turns = a.quadrant << (bits_of<T> - 2); // each changes the sign
+    return flipped_by(half_turns ^ sign, pick_by(a.quadrant, l.cosine, l.sine));
 }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sin(T x) {
-    return pick(x == T(0), x, sine(angle<operands>(x)));
+    return sine(angle<operands>(abs(x)), to_bits(x));
 }
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T cos(T x) {
     const Angle<T> a = angle<operands>(x);
-    return sine(Angle<T>{a.quadrant + 1, a.r});
+    return sine(Angle<T>{a.quadrant + 1, a.r}, Bits<T>(0));
 }
 /// tan(r), or −1 / tan(r) for odd quadrants
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T tan(T x) {
-    const Angle<T> a = angle<operands>(x);
-    const T r = a.r.high;
-    const Pair<T> z = product(r, r);
-    const T low = fma(T(1.6) * z.high, a.r.low, a.r.low); // roughly a.r.low (1 + tan²(r))
-    const T tail = fma(r * z.low, T(0.5), low);           // and roughly what z.low adds
-    const Pair<T> t = ordered_sum(r, fma(r * z.high, tan_rest(z.high), tail));
-    const T inverse = T(-1) / t.high, rest = fma(inverse, t.low, fma(inverse, t.high, T(1)));
-    return pick(x == T(0), x, pick((a.quadrant & 1) != 0, fma(inverse, rest, inverse), t.high));
+    const Angle<T> a = angle<operands>(abs(x));
+    const T r = a.r.high, z = r * r;
+    T tail = fma(T(1.6) * z, a.r.low, a.r.low);                                // roughly a.r.low (1 + tan²(r))
+    if constexpr (sizeof(T) == 4) tail = fma(r * fma(r, r, -z), T(0.5), tail); // and roughly what rounding z lost
+    const Pair<T> t = ordered_sum(r, fma(r * z, tan_rest(z), tail));
+    const T inverse = -inverse_of(t.high), rest = fma(inverse, t.low, fma(inverse, t.high, T(1)));
+    return flipped_by(to_bits(x), pick_by(a.quadrant, fma(inverse, rest, inverse), t.high));
 }
 
-/// asin(a) = s + tail where a is small: at most 1/2; else π/2 − 2 (s + tail)
-template <class T> struct ArcSine {
-    T s, tail;
-};
-template <class T> GRIDFOLD_FN ArcSine<T> arc_sine(T a, bool small) {
-    const T z = pick(small, a * a, T(0.5) - T(0.5) * a);
-    const Pair<T> r = quick_root(Pair<T>{z, T(0)});
-    const T s = pick(small, a, r.high);
-    return {s, fma(s * z, asin_rest(z), pick(small, T(0), r.low))};
+// Up to 1/2, asin(a) = a + a z asin_rest(z) with z = a²; beyond, π/2 − 2 asin(sqrt(z)) with z = (1 − a) / 2.
+/// z: a², or (1 − a) / 2.
+template <class T> GRIDFOLD_FN T arc_sine_square(T a, bool small) {
+    return pick(small, a * a, fma(T(-0.5), a, T(0.5)));
+}
+/// 2 sqrt(a); the low part makes up for most of what rounding the high part lost.
+template <class T> GRIDFOLD_FN Pair<T> twice_root(T a) {
+    const T s = root_of(a);
+    constexpr Bits<T> leading = Bits<T>(1) << Real<T>::fraction; // doubles a number
+    return {T(2) * s, fma(-s, s, a) * from_bits(Bits<T>(to_bits(rough_half_over_root(a)) + leading))};
+}
+/// base + (s + low) (1 + z asin_rest(z)), where base is 0, π/2 or π.
+template <class T> GRIDFOLD_FN T arc_sine(T base, T s, T low, T z) {
+    const Pair<T> h = ordered_sum(base, s);
+    return h.high + fma(s * z, asin_rest(z), low + fma(base, half_pi<T>.low / half_pi<T>.high, h.low));
 }
 template <class T> GRIDFOLD_FN T asin(T x) {
-    const bool small = abs(x) <= T(0.5);
-    const ArcSine<T> a = arc_sine(abs(x), small);
-    const Pair<T> h = ordered_sum(half_pi<T>.high, T(-2) * a.s);
-    return with_sign_of(x, pick(small, a.s + a.tail, h.high + (h.low + fma(T(-2), a.tail, half_pi<T>.low))));
+    const T a = abs(x);
+    const bool small = a <= T(0.5);
+    const T z = arc_sine_square(a, small);
+    const Pair<T> r = twice_root(z);
+    const T base = pick(small, T(0), half_pi<T>.high), s = pick(small, a, -r.high), low = pick(small, T(0), -r.low);
+    return with_sign_of(x, arc_sine(base, s, low, z));
 }
-/// multiple · π/2 + factor · (s + tail)
 template <class T> GRIDFOLD_FN T acos(T x) {
-    const bool small = abs(x) <= T(0.5), negative = x < T(0);
-    const ArcSine<T> a = arc_sine(abs(x), small);
-    const T multiple = pick(small, T(1), pick(negative, T(2), T(0)));
-    const T factor = pick(small, pick(negative, T(1), T(-1)), pick(negative, T(-2), T(2)));
-    const Pair<T> h = sum(multiple * half_pi<T>.high, factor * a.s);
-    return h.high + (h.low + fma(factor, a.tail, multiple * half_pi<T>.low));
+    const T a = abs(x);
+    const bool small = a <= T(0.5), negative = x < T(0);
+    const T z = arc_sine_square(a, small);
+    const Pair<T> r = twice_root(z);
+    const T base = pick(small, half_pi<T>.high, pick(negative, T(2) * half_pi<T>.high, T(0)));
+    const T s = pick(small, -x, negated_if(negative, r.high)), low = pick(small, T(0), negated_if(negative, r.low));
+    return arc_sine(base, s, low, z);
 }
 
-/// atan(n / d) for n, d ≥ 0, not both 0: of q = n / d, or of q = −d / n and π/2.
-template <class T> GRIDFOLD_FN Pair<T> arc_tangent(T n, T d) {
-    const bool steep = n > d;
-    const T over = pick(steep, -d, n), under = pick(steep, n, d);
-    const Pair<T> q = sizeof(T) == 4 ? quotient(over, under) : Pair<T>{over / under, T(0)}; // f64: 2 ulp are allowed
-    const T x = q.high * q.high, cube = q.high * x, p = fma(x, atan_rest(x), atan_first<T>);
-    const Pair<T> h = ordered_sum(pick(steep, half_pi<T>.high, T(0)), q.high);
-    T low = h.low + pick(steep, half_pi<T>.low, T(0));
+/// base + atan(q + q_low), where base is 0, π/2 or π, and |q| ≤ 1.
+template <class T> GRIDFOLD_FN T arc(T base, T q, T q_low) {
+    const T z = q * q, cube = q * z, p = fma(z, atan_rest(z), atan_first<T>);
+    const Pair<T> h = ordered_sum(base, q);
+    T low = fma(base, half_pi<T>.low / half_pi<T>.high, h.low);
     if constexpr (sizeof(T) == 4) {
-        low += fma(T(-0.5) * x, q.low, q.low);    // roughly q.low / (1 + x)
-        low = fma(fma(q.high, x, -cube), p, low); // what rounding the cube lost
+        low = fma(q_low, fma(T(-0.5), z, T(1)), low); // roughly q_low / (1 + z)
+        low = fma(fma(q, z, -cube), p, low);          // what rounding the cube lost
     }
-    return {h.high, fma(cube, p, low)};
+    return h.high + fma(cube, p, low);
 }
 template <class T> GRIDFOLD_FN T atan(T x) {
-    const T a = abs(x), most = T(0x1p100f); // the arc of any larger is π/2, rounded
-    const Pair<T> r = arc_tangent(at_most(a, most), T(1));
-    return with_sign_of(x, r.high + r.low);
+    const T a = abs(x);
+    const bool steep = a > T(1);
+    const T under = lesser(a, T(0x1p100f)); // the arc of any larger is π/2, rounded
+    const T q = pick(steep, -inverse_of(under), a), rest = pick(steep, fma(q, under, T(1)), T(0));
+    return with_sign_of(x, arc(pick(steep, half_pi<T>.high, T(0)), q, q * rest));
 }
 /// Neither a quotient nor what is left of a division is denormal.
 template <class T> GRIDFOLD_FN bool atan2_is_plain(T y, T x) {
@@ -224,14 +244,16 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T atan2(T y, T
     if constexpr (operands == Operands::any) {
         const T most = pick(a < b, b, a);
         // Both are scaled so that the larger is near 1, by two factors, as one may overflow.
-        const Bits<T> exponent = Bits<T>(3 * Real<T>::bias) - (to_bits(most) >> Real<T>::fraction);
+        const Bits<T> whole = whole_0<T> + Bits<T>(Real<T>::bias) - (to_bits(most) >> Real<T>::fraction);
         const bool infinite = most == infinity<T>(), zero = most == T(0);
-        n = pick(infinite, pick(a == infinity<T>(), T(1), T(0)), scaled(a, exponent));
-        d = pick(infinite, pick(b == infinity<T>(), T(1), T(0)), pick(zero, T(1), scaled(b, exponent)));
+        n = pick(infinite, pick(a == infinity<T>(), T(1), T(0)), scaled(a, whole));
+        d = pick(infinite, pick(b == infinity<T>(), T(1), T(0)), pick(zero, T(1), scaled(b, whole)));
     }
-    const Pair<T> r = arc_tangent(n, d), h = ordered_sum(T(2) * half_pi<T>.high, -r.high);
-    const bool back = (to_bits(x) >> (bits_of<T> - 1)) != 0;
-    const T result = with_sign_of(y, pick(back, h.high + ((h.low + T(2) * half_pi<T>.low) - r.low), r.high + r.low));
+    const bool back = (to_bits(x) >> (bits_of<T> - 1)) != 0, steep = n > d;
+    const T less = lesser(n, d), over = negated_if(steep != back, less), under = other(n, d, less);
+    const Pair<T> q = sizeof(T) == 4 ? quotient(over, under) : Pair<T>{over / under, T(0)}; // f64: 2 ulp are allowed
+    const T base = pick(steep, half_pi<T>.high, pick(back, T(2) * half_pi<T>.high, T(0)));
+    const T result = with_sign_of(y, arc(base, q.high, q.low));
     return operands == Operands::plain ? result : pick(x != x || y != y, quiet_nan<T>(), result);
 }
 
