@@ -135,13 +135,13 @@ public:
         const oracle::Inputs inputs = inputs_of(test);
         const BoundCase bound(plan_, test, inputs);
         emulated.run(bound.bound(), Order::shuffled, 1);
-        const std::int64_t of_block = schedule().rows_of_thread_block() * given_.extents.back(); // elements
-        const std::int64_t ahead = schedule().elements_ahead / of_block * of_block;
-        for (std::size_t a = 0; a < plan_.arrays.size(); ++a) {
+        const FoldOrder order = fold_order(plan_.sweeps[SweepId(0)], given_.extents);
+        const std::int64_t at_once = parts_of_tile(kernels_.front(), order) * order.folded; // elements
+        const std::int64_t ahead = std::max(schedule().elements_ahead / at_once, std::int64_t{1}) * at_once;
+        for (const ArrayId a : cuda::arrays_in_order(plan_, plan_.sweeps[SweepId(0)])) {
             const Array& array = plan_.arrays[a];
-            if (array.role != ArrayRole::input) continue;
             SCOPED_TRACE(array.name);
-            const auto first = reinterpret_cast<std::uintptr_t>(bound.bound().arrays[a].address);
+            const auto first = reinterpret_cast<std::uintptr_t>(bound.bound().arrays[a.index()].address);
             const auto after = [&](std::int64_t elements) {
                 return first + std::uintptr_t(elements) * size_of(array.type);
             };
@@ -190,6 +190,23 @@ void expect_the_cpus_bits(const std::vector<HeldCase>& cases) { expect_the_cpus_
 TEST(HeldRows, of_part_of_a_warp) {
     expect_the_cpus_bits(
         {{softmax, {70, 20}, 4}, {half_softmax, {37, 40}, 8}, {softmax, {33, 3}, 1}, {norms, {41, 51}, 1}});
+}
+
+TEST(HeldRows, of_a_few_threads_with_several_packs_each) {
+    std::vector<HeldCase> cases{{softmax, {19, 96}, 16, {}, true},
+                                {half_softmax, {37, 96}, 16, {}, true},
+                                {half_softmax, {9, 300}, 4},
+                                {half_softmax, {9, 301}, 1},
+                                {layer_norm, {5, 300}, 4},
+                                {mixed_softmax, {6, 96}, 16},
+                                {of_held, {5, 300}, 4}};
+    for (HeldCase& given : cases) {
+        given.rows = 1 << 20;
+        const cuda::Schedule chosen = Subject(given).schedule();
+        EXPECT_EQ(chosen.course, cuda::Course::held_rows) << given.text << given.extents.back();
+        EXPECT_TRUE(chosen.row_threads < 32 && chosen.row_packs > 1) << given.text << given.extents.back();
+    }
+    expect_the_cpus_bits(cases);
 }
 
 TEST(HeldRows, of_a_warp) {
@@ -328,12 +345,18 @@ TEST(HeldRows, of_counted_slabs_of_several_blocks) {
 /// Cases whose thread blocks prefetch the rows of a later one; the last of these may have fewer rows.
 std::vector<HeldCase> prefetching() {
     const cuda::RowSharing ahead{.bytes_ahead = 10'000};
+    cuda::RowSharing in_clusters = ahead;
+    in_clusters.cluster = 8;
     return {{softmax, {170, 20}, 4, ahead},
             {half_softmax, {370, 64}, 16, ahead, true},
             {of_held, {37, 256}, 16, ahead, true},
-            {masked_softmax, {19, 300}, 4, ahead},
+            {masked_softmax, {19, 700}, 4, ahead},
             {half_softmax, {5, 4'096}, 16, ahead, true},
-            {softmax, {23, 301}, 1, ahead}};
+            {softmax, {23, 301}, 1, ahead},
+            {norms, {9, 5'003}, 1, ahead}, // of several blocks
+            {half_softmax, {5, 8'192}, 16, ahead, true},
+            {layer_norm, {5, 33'000}, 8, in_clusters},
+            {half_layer_norm, {3, 37'003}, 1, in_clusters}};
 }
 
 TEST(HeldRows, that_are_prefetched) {
@@ -351,10 +374,10 @@ TEST(HeldRows, that_are_prefetched_are_all_but_the_first) {
     }
 }
 
-TEST(HeldRows, that_are_long_are_not_prefetched) {
-    const cuda::RowSharing ahead{.bytes_ahead = 10'000};
-    for (const HeldCase& given :
-         {HeldCase{softmax, {3, 10'000}, 16, ahead}, HeldCase{half_softmax, {3, 8'192}, 16, ahead, true}})
+TEST(HeldRows, that_are_not_prefetched) {
+    const cuda::RowSharing ahead{.multiprocessors = 132, .bytes_ahead = 10'000};
+    for (const HeldCase& given : {HeldCase{softmax, {3, 10'000}, 16, ahead},      // functions take longer than memory
+                                  HeldCase{layer_norm, {2, 300'000}, 16, ahead}}) // thread blocks cooperate
         EXPECT_EQ(Subject(given).schedule().elements_ahead, 0) << given.extents.back();
 }
 

@@ -118,7 +118,7 @@ TEST(EmitPhases, the_packs_of_a_thread_hold_rows_of_every_length) {
                 ASSERT_GE(slab, std::min(length, gf::slab_elements));
                 ASSERT_TRUE(!chosen->whole_slabs || length % slab == 0);
                 ASSERT_TRUE(!chosen->whole_packs || length % chosen->width == 0);
-                ASSERT_LE(chosen->row_packs, 32);
+                ASSERT_LE(int(std::bit_ceil(unsigned(chosen->row_packs))), chosen->row_threads);
                 ASSERT_EQ(chosen->packs % chosen->in_flight, 0);
                 ASSERT_TRUE(chosen->in_flight == chosen->packs || is_power_of_2(chosen->in_flight));
                 ASSERT_TRUE(chosen->packs == chosen->row_packs ||

@@ -1,4 +1,5 @@
-// Chains of many short rows on a CUDA device, each of which a thread holds: the CPU's bits wherever rows begin.
+// Chains of many short rows on a CUDA device, each of which a thread holds, or a few threads: the CPU's bits wherever
+// rows begin.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -25,10 +26,11 @@ class ThreadChains : public gf::test::OnCuda {};
 
 constexpr std::int64_t rows = 16'500; // fewer are held by warps
 
-/// Lengths of rows, among them parts of a pack, and whole packs with one element more.
+/// Lengths of rows, among them parts of a pack, and whole packs with one element more; 96, 200 and 300 are for a few
+/// threads.
 std::vector<std::int64_t> lengths() {
     if (is_emulated()) return {1, 19};
-    return {1, 3, 15, 17, 31, 50, 97, 127, 129, 145, 222};
+    return {1, 3, 15, 17, 31, 50, 96, 97, 127, 129, 145, 200, 222, 300};
 }
 
 /// Compares all outputs of a run with the CPU's, by bits. An input `h` has the numbers as bf16.

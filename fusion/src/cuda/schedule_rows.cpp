@@ -8,6 +8,7 @@
 
 #include <gridfold/fusion/order.hpp>
 
+#include "cuda/parameters.hpp"
 #include "cuda/phase_values.hpp"
 #include "cuda/schedule.hpp"
 #include "cuda/sweep_sizes.hpp"
@@ -24,7 +25,10 @@ constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 
 constexpr int most_held_words = 64; ///< … of a longer row: of 16K f32 in 256 threads, not 512, 884 → 592 us
 constexpr int warps_of_held = 8;    ///< … of a row of so many warps or fewer
 constexpr int warps_of_functions = 4; ///< … with functions: softmax of 8,192 bf16 in 8 276 → 323 us, of f32 517 → 514
-constexpr int bytes_that_prefetch = 8'192;      ///< of all that a thread block loads, at most: more is not measured
+constexpr int bytes_far_ahead = 8'192; ///< what a thread block loads, at most; more is prefetched half as far ahead:
+                                       ///< layer norm of 16K bf16 350 → 336 us, of 4,096 bf16 271 → 277 us
+constexpr int bytes_of_functions = 16'384;      ///< … with functions of 4 bytes: softmax of 64K f32 586 → 622 us
+constexpr int rows_of_few_threads = 1 << 14;    ///< at least; fewer are not measured
 constexpr int warps_of_shared_row = 4;          ///< of a thread block; softmax of 1M f32 in 8 932 → 1,005 us
 constexpr int elements_of_two_phases = 24'000;  ///< of a multiprocessor, in whole arrays (bench/NOTES.md)
 constexpr int elements_of_three_phases = 2'000; ///< … that three sweeps or more would read
@@ -52,8 +56,10 @@ constexpr int most_warps_of_row = 32;  ///< a thread block's
 
 namespace {
 
-/// The packs of each thread of a warp that has a row of `elements` elements; and true if the row fills them.
-int packs_of_thread(std::int64_t elements, int width) { return int((elements + 32 * width - 1) / (32 * width)); }
+/// The packs of each of `threads` threads that have a row of `elements` elements; and true if it fills those of a warp.
+int packs_of_thread(std::int64_t elements, int width, int threads = 32) {
+    return int((elements + threads * width - 1) / (threads * width));
+}
 bool fill_packs(std::int64_t elements, int width) { return elements % (std::int64_t{32} * width) == 0; }
 
 /// True if a warp would leave a quarter of its packs of `width` elements empty in such a short row. Wide packs are then
@@ -90,6 +96,19 @@ void set_packs(Schedule& chosen, std::int64_t elements) {
     while (least % dividing != 0) dividing /= 2;
     if (fill && dividing * chosen.width >= tuned::least_in_flight) chosen.in_flight = dividing;
     chosen.row_packs = (least + chosen.in_flight - 1) / chosen.in_flight * chosen.in_flight;
+}
+
+/// The threads of a short row that leave the fewest of its packs empty: of rows of 96 bf16 four threads have three
+/// packs each, where 16 would leave a quarter empty. Threads exchange the states of at most as many packs as they are.
+/// `most`: the packs that a thread can hold in registers.
+int threads_of_short_row(std::int64_t elements, int width, int most) {
+    int best = std::min(int(std::bit_ceil(std::uint64_t(packs_of_thread(elements, width, 1)))), 32);
+    for (const int threads : {16, 8, 4}) {
+        const int packs = packs_of_thread(elements, width, threads);
+        if (packs <= std::min(threads, most) && threads * packs < best * packs_of_thread(elements, width, best))
+            best = threads;
+    }
+    return best;
 }
 
 /// True if users wrote a map or a monoid of the sweep.
@@ -270,27 +289,44 @@ std::optional<Shares> shares_of_row(const RowFacts& rows, bool is_unaligned, con
     return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_shared_row, sharing);
 }
 
-/// The schedule of held rows, with or without the values of functions held.
+/// Schedule::elements_ahead of held rows.
+int prefetch_distance(const Schedule& schedule, const RowFacts& rows, const Plan& plan, const Sweep& sweep,
+                      int bytes_ahead) {
+    std::size_t bytes = 0; // of an element
+    for (const ArrayId array : arrays_in_order(plan, sweep)) bytes += size_of(plan.arrays[array].type);
+    if (bytes == 0 || schedule.cooperates) return 0;
+    const std::int64_t of_block = (schedule.several_blocks ? 1 : schedule.rows_of_thread_block()) * rows.longest *
+                                  std::int64_t(bytes) / schedule.cluster;
+    if (calls_functions(sweep) && bytes >= 4 && of_block > tuned::bytes_of_functions) return 0;
+    return int(bytes_ahead / bytes) / (of_block > tuned::bytes_far_ahead ? 2 : 1);
+}
+
+/// The schedule of held rows, with or without the values of functions held, or of such rows of a few threads each.
 std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
-                                              Problems problems, bool holds_values, const RowSharing& sharing) {
+                                              Problems problems, bool holds_values, bool by_few_threads,
+                                              const RowSharing& sharing) {
     const int width = width_of_rows(rows, plan, sweep, true);
     const FoldOrder longest = fold_order(rows.longest);
     const std::int64_t elements = longest.slabs > 1 ? slab_elements : longest.folded; // of a slab
-    const int packs = int(std::bit_ceil(std::uint64_t((elements + width - 1) / width)));
+    const int packs = int(std::bit_ceil(std::uint64_t(packs_of_thread(elements, width, 1))));
     Schedule chosen{.problems = problems, .course = Course::held_rows, .width = width};
     chosen.strided = strided_arrays(plan, sweep);
     chosen.holds_values = holds_values;
     chosen.slabs = int(rows.slabs);
     chosen.several_blocks = longest.blocks > 1;
     chosen.several_slabs = rows.slabs > 1 || chosen.several_blocks;
-    chosen.row_threads = std::min(packs, 32);
-    const int lane_packs = packs / chosen.row_threads;
     const int words_of_pack = held_layout(plan, sweep, chosen).bytes * width / 4;
+    chosen.row_threads = by_few_threads
+                             ? threads_of_short_row(elements, width, tuned::held_words / std::max(words_of_pack, 1))
+                             : std::min(packs, 32);
+    if (by_few_threads && chosen.row_threads == std::min(packs, 32)) return {};
+    const int lane_packs = packs / chosen.row_threads;
     // Of a thread, if a warp has a block to itself. It has one if rows of one slab fill its packs then, and no others.
-    const int least = packs_of_thread(elements, width);
+    const int least = packs_of_thread(elements, width, chosen.row_threads);
     const std::int64_t words = rows.slabs * least * words_of_pack;
     const bool fill = !chosen.several_slabs && fill_packs(elements, width);
-    const bool alone = fill && !std::has_single_bit(unsigned(least)) && words <= tuned::most_held_words;
+    const bool alone =
+        by_few_threads || (fill && !std::has_single_bit(unsigned(least)) && words <= tuned::most_held_words);
     // Many problems of one launch would need room for the thread blocks of all at a time.
     const RowSharing& allowed = problems == Problems::one
                                     ? sharing
@@ -306,7 +342,6 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.row_packs = lane_packs / chosen.slab_warps;
     const int warps = shares.warps;
     if (warps > tuned::most_warps_of_row || chosen.row_packs > 32) return {}; // threads exchange as many packs' states
-    set_whole(chosen, rows, plan, sweep);
     const int rows_of_block = chosen.cluster > 1 ? 1 : std::max(4 / warps, 1);
     chosen.threads = warps == 1 ? tuned::threads_of_warp_rows : 32 * warps * rows_of_block;
     // A batch of packs is in registers; more are in shared memory.
@@ -326,12 +361,14 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
         const int limit = in_flight == chosen.row_packs ? tuned::registers_of_one_batch : tuned::registers_of_batches;
         return registers_with(in_flight) <= of_threads && (!chosen.several_slabs || wanted <= limit);
     };
-    while (chosen.in_flight > 1 && !fits(chosen.in_flight)) chosen.in_flight /= 2;
+    if (by_few_threads)
+        chosen.row_packs = chosen.in_flight = least;
+    else
+        while (chosen.in_flight > 1 && !fits(chosen.in_flight)) chosen.in_flight /= 2;
     if (registers_with(chosen.in_flight) > of_threads) return {}; // it would spill
-    if (!chosen.several_slabs && warps == 1 && chosen.row_packs > 1) {
+    if (!by_few_threads && !chosen.several_slabs && warps == 1 && chosen.row_packs > 1)
         set_packs(chosen, longest.folded);
-        set_whole(chosen, rows, plan, sweep);
-    }
+    set_whole(chosen, rows, plan, sweep);
     const bool in_registers = chosen.row_packs <= chosen.in_flight && !chosen.several_slabs;
     // Without branches, ptxas loads packs of 16 bytes one after the other where wide states take the registers.
     const bool are_delayed = in_registers && loaded_bytes(plan, sweep) >= 4 && most_state_words(sweep, 1) > 2;
@@ -342,7 +379,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const std::int64_t held_bytes = 4 * words_of_pack * chosen.packs * rows.slabs * chosen.threads;
     if (!in_registers && held_bytes > tuned::most_shared_bytes) return {};
     chosen.shared_bytes = in_registers ? 0 : int(held_bytes);
-    chosen.by_elements = !in_registers || has_empty_packs(rows, width, true);
+    chosen.by_elements = !in_registers || (!by_few_threads && has_empty_packs(rows, width, true));
     chosen.stores_words = !in_registers && rows.stored_alignment < width;
     int of_shared = chosen.shared_bytes == 0 ? 32 : tuned::most_shared_bytes / chosen.shared_bytes;
     if (shares.fit_twice) of_shared = 2;
@@ -350,10 +387,7 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const int estimated = registers_of_multiprocessor / (chosen.threads * registers_with(chosen.in_flight));
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
                                  tuned::threads_of_functions / chosen.threads);
-    const int bytes = loaded_bytes(plan, sweep);
-    if (bytes > 0 && !chosen.several_blocks &&
-        chosen.rows_of_thread_block() * rows.longest * bytes <= tuned::bytes_that_prefetch)
-        chosen.elements_ahead = allowed.bytes_ahead / bytes;
+    chosen.elements_ahead = prefetch_distance(chosen, rows, plan, sweep, allowed.bytes_ahead);
     if (chosen.cooperates) {
         const int needed = int(resident_of_grid(chosen.cluster, sharing));
         // A seventh is for states, and for what is reserved for each thread block.
@@ -364,15 +398,32 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     return chosen;
 }
 
+/// True if rows by a few threads leave at most an eighth of their packs empty, and these have 16 bytes. Else a thread
+/// for each row is faster: layer norm of 300 bf16 265, not 342 us, but of 300 f32 570, not 515 us.
+bool fill_wide_packs(const Schedule& schedule, const RowFacts& rows, const Plan& plan, const Sweep& sweep) {
+    const std::int64_t room = std::int64_t{schedule.row_threads} * schedule.row_packs * schedule.width;
+    return 8 * (room - rows.longest) <= room && std::ranges::all_of(arrays_in_order(plan, sweep), [&](ArrayId array) {
+               return schedule.width * int(size_of(plan.arrays[array].type)) >= tuned::load_bytes;
+           });
+}
+
 } // namespace
 
 std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
                                       const RowSharing& sharing) {
     if (rows.shortest == 0) return {};
-    if (auto chosen = for_held_thread_rows(rows, plan, sweep, problems, sharing.shared_bytes)) return chosen;
-    if (may_hold_values(sweep))
-        if (auto chosen = schedule_of_held_rows(rows, plan, sweep, problems, true, sharing)) return chosen;
-    return schedule_of_held_rows(rows, plan, sweep, problems, false, sharing);
+    const auto schedule = [&](bool by_few_threads) {
+        std::optional<Schedule> chosen;
+        if (may_hold_values(sweep))
+            chosen = schedule_of_held_rows(rows, plan, sweep, problems, true, by_few_threads, sharing);
+        if (!chosen) chosen = schedule_of_held_rows(rows, plan, sweep, problems, false, by_few_threads, sharing);
+        return chosen;
+    };
+    std::optional<Schedule> by_few_threads;
+    if (rows.longest <= tuned::short_row && rows.blocks >= tuned::rows_of_few_threads) by_few_threads = schedule(true);
+    if (by_few_threads && fill_wide_packs(*by_few_threads, rows, plan, sweep)) return by_few_threads;
+    if (auto by_thread = for_held_thread_rows(rows, plan, sweep, problems, sharing.shared_bytes)) return by_thread;
+    return by_few_threads ? by_few_threads : schedule(false);
 }
 
 int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {

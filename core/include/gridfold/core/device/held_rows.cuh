@@ -50,6 +50,7 @@ template <class Kernel> struct HeldRows {
     static constexpr int warps = Kernel::threads / 32, slab_warps = Kernel::slab_warps, cluster = Kernel::cluster;
     static constexpr bool is_of_warp = slab_warps == 1 && !Kernel::several_blocks;
     static_assert(rows == 1 || in_registers<Kernel>, "several rows are one batch");
+    static_assert(to_power_of_2(row_packs) <= Kernel::row_threads, "threads exchange the states of as many packs");
     static_assert(rows == 1 || (to_power_of_2(packs) == packs && to_power_of_2(row_packs) == row_packs));
     static_assert(packs % in_flight == 0 && (in_flight == packs || to_power_of_2(in_flight) == in_flight));
 
@@ -64,17 +65,26 @@ template <class Kernel> struct HeldRows {
 
     GRIDFOLD_FN void fill() { held.fill({kernel, thread, first, block, warp}); }
 
-    /// Prefetches the first rows of a later thread block into the L2: memory then has work while all map their rows.
+    GRIDFOLD_FN static i32 blocks_of_row(const Kernel& kernel) {
+        return Kernel::several_blocks ? i32(kernel.part_blocks) : 1;
+    }
+    /// Prefetches the first rows of a later thread block or cluster into the L2: memory then has work while all map
+    /// their rows. The thread blocks of a cluster have a part of the row each.
     GRIDFOLD_FN static void prefetch_ahead(const Kernel& kernel) {
-        static_assert(cluster == 1 && !Kernel::several_blocks, "a thread block has whole rows, of one block each");
+        static_assert(!Kernel::cooperates, "rows follow each other from cluster to cluster");
         if (thread_index() != 0) return;
-        constexpr i64 rows_each = is_of_warp ? warps * (32 / Kernel::row_threads) * HeldRows::rows : warps / slab_warps;
-        const i64 elements = RowPlace<Kernel>{kernel, 0, 0, 0}.elements(); // of a row
-        const i32 of_block = i32(rows_each * elements);
-        const i32 blocks_ahead = Kernel::elements_ahead / of_block; // defect: how far ahead
-        const i64 first = (i64(kernel.block) + blocks_ahead) * of_block;
-        const i64 left = kernel.results * elements - first;
-        if (left > 0) prefetch_elements(kernel, first, u32(left < of_block ? left : of_block)); // defect: rows ahead
+        const i32 elements = i32(RowPlace<Kernel>{kernel, 0, 0, 0}.elements()); // of a row
+        const i32 rows_each = is_of_warp    ? i32(warps) * (32 / Kernel::row_threads) * HeldRows::rows
+                              : cluster > 1 ? 1
+                                            : i32(warps) / (blocks_of_row(kernel) * slab_warps);
+        const i32 of_cluster = rows_each * elements, of_block = (of_cluster + cluster - 1) / cluster;
+        i64 number = kernel.block / cluster; // of a cluster
+        number +=
+            Kernel::elements_ahead > of_cluster ? Kernel::elements_ahead / of_cluster : 1; // defect: how far ahead
+        const i64 begin = number * of_cluster;
+        const i64 first = begin + kernel.block % cluster * of_block;                 // defect: part ahead
+        const i64 end = smaller(begin + of_cluster, i64(kernel.results) * elements); // defect: rows ahead
+        if (first < end) prefetch_elements(kernel, first, u32(smaller(end - first, i64(of_block))));
     }
 
     /// Where a phase's batches come from, and what it does with them: see FromArrays.
@@ -237,9 +247,8 @@ private:
     GRIDFOLD_FN void finish_in_block(const WarpRows<Phase>& place, typename WarpRows<Phase>::States& states) {
         constexpr i32 most = warps / slab_warps; // blocks of a row that a thread block has
         const i32 before = cluster > 1 ? i32(kernel.block % cluster) * most : 0;
-        const i32 blocks = !Kernel::several_blocks ? 1
-                           : cluster > 1           ? smaller(i32(kernel.part_blocks) - before, most)
-                                                   : i32(kernel.part_blocks);
+        const i32 blocks = Kernel::several_blocks && cluster > 1 ? smaller(i32(kernel.part_blocks) - before, most)
+                                                                 : blocks_of_row(kernel);
         const i32 ranks = cluster > 1 ? (i32(kernel.part_blocks) + most - 1) / most : 1; // thread blocks of the row
         const i32 lane = i32(warp_lane()), row_warp = (block - before) * slab_warps + warp;
         const i32 first_warp = i32(warp_index()) - row_warp;
@@ -331,7 +340,7 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
                                      block < kernel.part_blocks ? 0 : kernel.results, kernel.blocks / Rows::cluster,
                                      block, warp % Kernel::slab_warps);
     } else {
-        const i32 blocks = Kernel::several_blocks ? i32(kernel.part_blocks) : 1, of_row = blocks * Kernel::slab_warps;
+        const i32 of_row = Rows::blocks_of_row(kernel) * Kernel::slab_warps;
         const i32 own = warp / of_row, row_warp = warp % of_row;
         const i64 each = warps / of_row; // rows of a thread block
         run_turns<Kernel, Phases...>(kernel, lane, kernel.block * each, own < each ? own : kernel.results,

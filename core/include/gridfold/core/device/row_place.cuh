@@ -6,7 +6,8 @@
 //   i64 part_blocks          blocks that fold a row, at most a thread block's warps; 1 without several_blocks
 // Without several_slabs a row has at most row_threads * row_packs * slab_warps * width elements; with it these are a
 // slab, and row_threads is 32. packs and row_packs are powers of 2; where held rows take one row a thread and one slab,
-// they may be any number.
+// they may be any number, of at most row_threads if these are no whole warp. Packs of a thread in a row are row_threads
+// packs apart.
 #pragma once
 
 namespace GRIDFOLD_NAMESPACE {
@@ -58,7 +59,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     }
     /// The same of a pack's first element.
     GRIDFOLD_FN i32 index(int pack) const {
-        return index() + in_row(pack) * 32 * width; // defect: index of pack
+        return index() + in_row(pack) * threads * width; // defect: index of pack
     }
     /// The elements of a row.
     GRIDFOLD_FN i64 elements() const {
@@ -96,7 +97,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
         return element;
     }
     GRIDFOLD_FN i64 distance(int pack) const {
-        return (row(pack) - first) * elements() + in_row(pack) * 32 * width; // defect: distance
+        return (row(pack) - first) * elements() + in_row(pack) * threads * width; // defect: distance
     }
     GRIDFOLD_FN i64 element(int pack, i32 from) const { return first * elements() + (from + index()) + distance(pack); }
 

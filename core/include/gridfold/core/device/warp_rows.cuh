@@ -3,7 +3,7 @@
 // memory. The next kernel may start when the last warps have ended. Depends on row_place.cuh, combine.cuh,
 // publish.cuh and exchange.cuh.
 //
-// A thread has `packs` packs of a slab. Each of its rows has `row_packs` of them; neighbouring ones are 32 packs apart.
+// A thread has `packs` packs of a slab. Each of its rows has `row_packs` of them, row_threads packs apart.
 // To combine the states of two packs over neighbouring threads, each thread passes one of them on and keeps the other:
 // that halves the states, and takes half the shuffles of combining each pack by itself.
 //
@@ -354,7 +354,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
     static_assert(is_power_of_2(Kernel::width) && is_power_of_2(Kernel::packs) && is_power_of_2(Kernel::in_flight));
     static_assert(is_power_of_2(Kernel::row_packs) && Kernel::in_flight <= Kernel::packs);
     static_assert(is_power_of_2(Kernel::row_threads) && Kernel::row_threads <= 32, "threads of a row shuffle");
-    static_assert(Kernel::row_packs == 1 || Kernel::row_threads == 32, "packs of a row are 32 apart");
+    static_assert(Kernel::row_packs == 1 || Kernel::row_threads == 32, "a part of a warp has one pack of a row each");
     static_assert(!Kernel::several_blocks || (Kernel::several_slabs && Kernel::packs == Kernel::row_packs));
     static_assert(sizeof(Kernel::elements) == 8 && sizeof(Kernel::results) == 8 && sizeof(Kernel::part_blocks) == 8);
     const bool whole_packs = kernel.elements % Kernel::width == 0;
