@@ -27,7 +27,8 @@ constexpr int warps_of_held = 8;    ///< … of a row of so many warps or fewer
 constexpr int warps_of_functions = 4; ///< … with functions: softmax of 8,192 bf16 in 8 276 → 323 us, of f32 517 → 514
 constexpr int bytes_far_ahead = 8'192; ///< what a thread block loads, at most; more is prefetched half as far ahead:
                                        ///< layer norm of 16K bf16 350 → 336 us, of 4,096 bf16 271 → 277 us
-constexpr int bytes_of_functions = 16'384;      ///< … with functions of 4 bytes: softmax of 64K f32 586 → 622 us
+constexpr int most_bytes_of_functions = 16'384; ///< … that is prefetched if it computes functions of 4 bytes an element
+                                                ///< or more: softmax of 64K f32 586 → 622 us
 constexpr int rows_of_few_threads = 1 << 14;    ///< at least; fewer are not measured
 constexpr int warps_of_shared_row = 4;          ///< of a thread block; softmax of 1M f32 in 8 932 → 1,005 us
 constexpr int elements_of_two_phases = 24'000;  ///< of a multiprocessor, in whole arrays (bench/NOTES.md)
@@ -297,7 +298,7 @@ int prefetch_distance(const Schedule& schedule, const RowFacts& rows, const Plan
     if (bytes == 0 || schedule.cooperates) return 0;
     const std::int64_t of_block = (schedule.several_blocks ? 1 : schedule.rows_of_thread_block()) * rows.longest *
                                   std::int64_t(bytes) / schedule.cluster;
-    if (calls_functions(sweep) && bytes >= 4 && of_block > tuned::bytes_of_functions) return 0;
+    if (calls_functions(sweep) && bytes >= 4 && of_block > tuned::most_bytes_of_functions) return 0;
     return int(bytes_ahead / bytes) / (of_block > tuned::bytes_far_ahead ? 2 : 1);
 }
 
