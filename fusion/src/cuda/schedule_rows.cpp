@@ -8,11 +8,11 @@
 
 #include <gridfold/fusion/order.hpp>
 
+#include "cuda/held_row_shares.hpp"
 #include "cuda/parameters.hpp"
 #include "cuda/phase_values.hpp"
 #include "cuda/schedule.hpp"
 #include "cuda/sweep_sizes.hpp"
-#include "plan/join_phases.hpp"
 
 namespace gf::cuda {
 
@@ -21,22 +21,13 @@ namespace tuned {
 constexpr int most_words_of_pack = 64;    ///< of the lanes of a pack of rows by warps
 constexpr int threads_of_warp_rows = 128; ///< 256: sums of 64 f32 4226 → 4147 GB/s, of 256 bf16 3688 → 3309
 constexpr int bytes_of_warp_rows = 64;    ///< of a thread, in flight: sums of 1,024 f32 in 128 bytes 4541 → 4193 GB/s
-constexpr int held_words = 32;      ///< of a thread's row: layer norm of 4,096 f32 in 64 words 0.84 → 0.79 of a copy
-constexpr int most_held_words = 64; ///< … of a longer row: of 16K f32 in 256 threads, not 512, 884 → 592 us
-constexpr int warps_of_held = 8;    ///< … of a row of so many warps or fewer
-constexpr int warps_of_functions = 4; ///< … with functions: softmax of 8,192 bf16 in 8 276 → 323 us, of f32 517 → 514
-constexpr int bytes_far_ahead = 8'192; ///< what a thread block loads, at most; more is prefetched half as far ahead:
-                                       ///< layer norm of 16K bf16 350 → 336 us, of 4,096 bf16 271 → 277 us
+constexpr int bytes_far_ahead = 8'192;    ///< what a thread block loads, at most; more is prefetched half as far ahead:
+                                          ///< layer norm of 16K bf16 350 → 336 us, of 4,096 bf16 271 → 277 us
 constexpr int most_bytes_of_functions = 16'384; ///< … that is prefetched if it computes functions of 4 bytes an element
                                                 ///< or more: softmax of 64K f32 586 → 622 us
 constexpr int rows_of_few_threads = 1 << 14;    ///< at least; fewer are not measured
-constexpr int warps_of_shared_row = 4;          ///< of a thread block; softmax of 1M f32 in 8 932 → 1,005 us
-constexpr int elements_of_two_phases = 24'000;  ///< of a multiprocessor, in whole arrays (bench/NOTES.md)
-constexpr int elements_of_three_phases = 2'000; ///< … that three sweeps or more would read
-constexpr int warps_of_whole = 16;              ///< … z-score of 2^22 B in 8 8.3 → 8.8 us, of 2^24 B 16.8 → 18.2
-constexpr int threads_of_held = 1024;    ///< resident, wanted for held rows: softmax of 64 f32 0.74 → 0.80 of a copy
-constexpr int elements_of_batch = 16;    ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
-constexpr int registers_of_batches = 92; ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
+constexpr int elements_of_batch = 16;           ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
+constexpr int registers_of_batches = 92;   ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
 constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softmax of 4,096 f32 by 4, not 2, 625 → 603 us
 constexpr int most_counted_slabs = 4;      ///< unrolled: layer norm of 32,000 f32, with wide states, 684 → 767 us
 constexpr int least_held_packs = 3;        ///< in registers: softmax of 768 bf16 by one at a time 376 us
@@ -46,13 +37,9 @@ constexpr int spill_of_two_blocks = 160; ///< … instead of one resident: layer
 constexpr int threads_of_spills = 256;   ///< … of larger blocks alone: of 32,768 bf16 with 72 330 → 354 us
 constexpr int spill_of_rows = 16;        ///< bytes; with 8, fewer resident blocks: five of 131,071 bf16 436 → 564 us
 constexpr int spill_of_boxes = 192; ///< bytes, most outside the loop over slabs: five of 64 × 64 f32 2,356 → 1,762 us
-constexpr int bytes_of_block = 65536;      ///< of a longer row: softmax of 16K f32 by a cluster of two 667 → 691 us
-constexpr int most_shared_bytes = 200'000; ///< of a multiprocessor with 227 KiB, the rest is for states
-constexpr int bytes_beside_held = 3'500;   ///< about, of 16 warps' states and what a thread block reserves
-constexpr int short_row = 512;             ///< elements; few longer rows are folded by thread blocks
-constexpr int slabs_for_warps = 256;       ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
+constexpr int short_row = 512;      ///< elements; few longer rows are folded by thread blocks
+constexpr int slabs_for_warps = 256;   ///< rows of one slab; on an H100 1,000 of 1,000 f32 940 → 1084 GB/s
 constexpr int blocks_for_warps = 4096; ///< of longer rows; on an H100 1,000 of 10,000 f32 2755 → 2074 GB/s by warps
-constexpr int most_warps_of_row = 32;  ///< a thread block's
 } // namespace tuned
 
 namespace {
@@ -200,95 +187,6 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
 }
 
 namespace {
-
-/// How warps share the slabs of a held row.
-struct Shares {
-    int slab_warps = 1;
-    int warps = 1;   ///< of the row, in each thread block
-    int cluster = 1; ///< thread blocks
-    bool cooperate = false;
-    bool fit_twice = false; ///< two thread blocks fit a multiprocessor
-};
-
-/// The shares of a row in one thread block. It has `blocks` blocks; a thread would hold `words` if each had one warp.
-Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_warps, int most_warps) {
-    Shares shares;
-    // Warps share a slab until each thread holds few words of it. Blocks of more than 512 threads have 64 registers a
-    // thread: they spill, so their threads would rather hold more words.
-    const auto is_worth = [&] {
-        const std::int64_t held = words / shares.slab_warps;
-        const std::int64_t doubled = 2 * shares.slab_warps * blocks; // warps of a row
-        return held > tuned::held_words && doubled <= tuned::most_warps_of_row &&
-               (held > tuned::most_held_words || doubled <= most_warps);
-    };
-    while (shares.slab_warps < most_slab_warps && is_worth()) shares.slab_warps *= 2;
-    shares.warps = int(shares.slab_warps * blocks);
-    return shares;
-}
-
-/// The same in a cluster of at most `most` thread blocks.
-Shares shares_of_cluster(std::int64_t blocks, std::int64_t words, int most_slab_warps, int most) {
-    Shares shares;
-    std::int64_t own = 1; // blocks of the row in a thread block
-    const auto cluster = [&] { return (blocks + own - 1) / own; };
-    while (cluster() > most) own *= 2;
-    while (shares.slab_warps < most_slab_warps && words / shares.slab_warps > tuned::most_held_words &&
-           2 * shares.slab_warps * own <= 2 * tuned::warps_of_held)
-        shares.slab_warps *= 2;
-    // Each thread block has four warps, or eight if few of them are left without a block of the row.
-    const auto wasted = [&](std::int64_t each) { return (blocks + each - 1) / each * each - blocks; };
-    const auto has_room = [&] {
-        const std::int64_t doubled = 2 * shares.slab_warps * own;
-        return doubled <= tuned::warps_of_held / 2 ||
-               (doubled <= tuned::warps_of_held && 8 * wasted(2 * own) <= blocks);
-    };
-    while (cluster() > 1 && has_room()) own *= 2;
-    shares.cluster = int(cluster());
-    shares.warps = int(shares.slab_warps * own);
-    return shares;
-}
-
-/// The thread blocks of a cooperative grid that each multiprocessor must run at a time.
-std::int64_t resident_of_grid(std::int64_t blocks, const RowSharing& sharing) {
-    return (blocks + sharing.multiprocessors - 1) / sharing.multiprocessors;
-}
-
-/// The same of a cooperative grid, whose thread blocks have one block each, and at most `warps` warps.
-std::optional<Shares> shares_of_grid(std::int64_t blocks, int most_slab_warps, int warps, const RowSharing& sharing) {
-    const auto room = std::bit_floor(std::uint64_t(sharing.warps / resident_of_grid(blocks, sharing)));
-    if (room == 0) return {};
-    const int slab_warps = std::min({most_slab_warps, warps, int(room)});
-    return Shares{.slab_warps = slab_warps, .warps = slab_warps, .cluster = int(blocks), .cooperate = true};
-}
-
-/// The shares of a row, or of whole arrays, unless these are better swept several times. `is_unaligned`: rows begin
-/// where no pack does.
-std::optional<Shares> shares_of_row(const RowFacts& rows, bool is_unaligned, const Sweep& sweep, std::int64_t words,
-                                    int most_slab_warps, const RowSharing& sharing) {
-    const std::int64_t blocks = fold_order(rows.longest).blocks;
-    const bool is_whole = kept_dims(sweep).empty(), may_cooperate = sharing.multiprocessors > 0 && blocks > 1;
-    if (is_whole) {
-        const int least = phase_count(sweep) > 2 ? tuned::elements_of_three_phases : tuned::elements_of_two_phases;
-        if (!may_cooperate || rows.longest < std::int64_t{least} * sharing.multiprocessors) return {};
-        return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_whole, sharing);
-    }
-    const int most_warps = calls_functions(sweep) ? tuned::warps_of_functions : tuned::warps_of_held;
-    Shares shares = shares_of_block(blocks, words, most_slab_warps, most_warps);
-    if (sharing.cluster > 1 && blocks > 1 && 128 * words * blocks > tuned::bytes_of_block) {
-        shares = shares_of_cluster(blocks, words, most_slab_warps, sharing.cluster);
-        // A warp for each block, in one thread block, where a cluster would have warps without one for more than an
-        // eighth of the blocks: layer norm of 50,257 bf16 with weights 837 → 762 us.
-        const std::int64_t idle = shares.cluster * shares.warps / shares.slab_warps - blocks;
-        if (is_unaligned && words <= tuned::most_held_words && 8 * idle > blocks &&
-            2 * 32 * blocks <= tuned::threads_of_held &&
-            2 * (128 * words * blocks + tuned::bytes_beside_held) <= sharing.shared_bytes)
-            shares = Shares{.warps = int(blocks), .fit_twice = true};
-    }
-    const bool fits = shares.warps <= tuned::most_warps_of_row &&
-                      128 * words * shares.warps / shares.slab_warps <= tuned::most_shared_bytes;
-    if (fits || !may_cooperate) return shares;
-    return shares_of_grid(blocks, most_slab_warps, tuned::warps_of_shared_row, sharing);
-}
 
 /// Schedule::elements_ahead of held rows.
 int prefetch_distance(const Schedule& schedule, const RowFacts& rows, const Plan& plan, const Sweep& sweep,
