@@ -1,5 +1,5 @@
-// The results of folds over some dims, computed from the order as docs/numerics.md states it: not by the kernels, nor by
-// what plans say of it.
+// The results of folds over some dims, computed from the order as docs/numerics.md states it: neither by the kernels
+// nor from what plans say of it.
 #pragma once
 
 #include <algorithm>
