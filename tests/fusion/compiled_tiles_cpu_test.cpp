@@ -1,7 +1,6 @@
 // Loops that LLVM compiles (cpu/tile_text.hpp) have the bits of the steps that are interpreted otherwise.
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
@@ -20,15 +19,6 @@
 
 namespace gf::test {
 namespace {
-
-/// Sets GRIDFOLD_LLVM while it lives.
-class ChosenLlvm {
-public:
-    explicit ChosenLlvm(const char* value) { setenv("GRIDFOLD_LLVM", value, 1); }
-    ~ChosenLlvm() { unsetenv("GRIDFOLD_LLVM"); }
-    ChosenLlvm(const ChosenLlvm&) = delete;
-    ChosenLlvm& operator=(const ChosenLlvm&) = delete;
-};
 
 /// Skips the test where nothing is compiled.
 #define GRIDFOLD_NEEDS_LLVM()                                                                           \

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -23,6 +22,7 @@
 #include <gridfold/ops/expr.hpp>
 #include <gridfold/ops/fold_traits.hpp>
 
+#include "environment.hpp"
 #include "host_kernels/kernels.hpp"
 
 namespace gf::test {
@@ -30,15 +30,6 @@ namespace gf::test {
 using namespace plan;
 
 using gf::cpu::InstructionSet;
-
-/// Sets GRIDFOLD_CPU while it lives.
-class ChosenSet {
-public:
-    explicit ChosenSet(const char* name) { setenv("GRIDFOLD_CPU", name, 1); }
-    ~ChosenSet() { unsetenv("GRIDFOLD_CPU"); }
-    ChosenSet(const ChosenSet&) = delete;
-    ChosenSet& operator=(const ChosenSet&) = delete;
-};
 
 /// Sets OpenMP's number of threads while it lives.
 class ThreadCount {

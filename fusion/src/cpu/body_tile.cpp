@@ -12,7 +12,8 @@ BodyTile::BodyTile(const SweepBody& body) : body_(body) {
     }
 }
 
-void BodyTile::run(std::size_t row, std::int64_t element, std::size_t n, std::span<char* const> arrays) {
+void BodyTile::run(std::size_t row, std::int64_t element, std::size_t n, std::span<char* const> arrays,
+                   NextRows* next) {
     const SweepProgram& program = body_.program();
     std::vector<char*>& where = where_[row];
     for (const int p : body_.array_places()) {
@@ -24,6 +25,7 @@ void BodyTile::run(std::size_t row, std::int64_t element, std::size_t n, std::sp
         where[at(p)] = scratch_.get() + place.offset * program.room() + row * n * place.element_bytes;
     }
     for (const BodyStep& step : program.body) {
+        if (next != nullptr) next->step(n);
         const auto in = [&](std::size_t i) { return where[at(step.operands[i])]; };
         body_.run(step, where[at(step.out)], {in(0), in(1), in(2)}, element, n, arrays);
     }

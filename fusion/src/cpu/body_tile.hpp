@@ -8,6 +8,7 @@
 
 #include "cpu/index.hpp"
 #include "cpu/memory.hpp"
+#include "cpu/next_rows.hpp"
 #include "cpu/sweep_body.hpp"
 
 namespace gf::cpu {
@@ -18,7 +19,9 @@ public:
     explicit BodyTile(const SweepBody& body);
 
     /// Computes n elements of the domain, from `element` on, as row `row`. Allocates nothing.
-    void run(std::size_t row, std::int64_t element, std::size_t n, std::span<char* const> arrays);
+    /// `next`: rows to prefetch meanwhile, by a step for each element of each step of the body.
+    void run(std::size_t row, std::int64_t element, std::size_t n, std::span<char* const> arrays,
+             NextRows* next = nullptr);
     /// The elements of a row that a place has; null for the place that is none.
     char* elements(std::size_t row, int place) const { return where_[row][at(place)]; }
     /// Prefetches a share of the bytes that follow what streams have in `rows` rows of n elements. `from`: the first

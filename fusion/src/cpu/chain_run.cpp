@@ -39,8 +39,11 @@ ChainRun::ChainRun(const Plan& plan, const std::vector<SweepId>& chain, std::vec
         for (const Instruction& instruction : plan.sweeps[s].code) {
             if (instruction.opcode != Opcode::load) continue;
             count(instruction.array);
-            const bool is_input = plan.arrays[instruction.array].role == ArrayRole::input;
-            if (is_input && !is_in_order(instruction, plan, plan.sweeps[s])) gathered_.push_back(instruction.array);
+            if (plan.arrays[instruction.array].role != ArrayRole::input) continue;
+            if (!is_in_order(instruction, plan, plan.sweeps[s]))
+                gathered_.push_back(instruction.array);
+            else if (std::ranges::find(inputs_, instruction.array, &Input::array) == inputs_.end())
+                inputs_.push_back({instruction.array, size_of(plan.arrays[instruction.array].type)});
         }
         for (const Store& store : plan.sweeps[s].stores) {
             const Array& array = plan.arrays[store.array];
@@ -53,6 +56,11 @@ ChainRun::ChainRun(const Plan& plan, const std::vector<SweepId>& chain, std::vec
         }
     }
     element_bytes_ = std::max<std::int64_t>(element_bytes_, 1);
+    for (const AnyRun* of_sweep : std::span(runs_).subspan(1)) {
+        const SweepProgram& program =
+            std::visit([](const auto& run) -> const SweepProgram& { return run.program(); }, *of_sweep);
+        steps_ += program.body.size() + program.outputs.size();
+    }
 }
 
 void ChainRun::fit(std::span<const std::int64_t> extents) {
@@ -62,6 +70,7 @@ void ChainRun::fit(std::span<const std::int64_t> extents) {
     for (AnyRun* const of_sweep : runs_) std::visit([&](auto& run) { run.fit(extents); }, *of_sweep);
     const FoldOrder order = plan::fold_order(sweep_, extents);
     rows_ = order.parts;
+    row_length_ = order.folded;
     const std::int64_t threads = rows_ * order.folded < work_worth_threads / work_ ? 1 : threads_;
     bool fits = order.slabs > 0;
     for (Passed& passed : passed_) {
@@ -74,10 +83,15 @@ void ChainRun::fit(std::span<const std::int64_t> extents) {
         const std::size_t workers = unsigned_of(std::min(threads, rows_));
         for (AnyRun* const of_sweep : runs_) {
             const std::int64_t most = of_sweep == runs_.front() ? rows_ : rows_at_once_; // the first reads from memory
-            std::visit([&](auto& run) { run.fit_rows(workers, order.folded, most); }, *of_sweep);
+            std::visit([&](auto& run) { run.fit_rows(workers, order.folded, most, rows_); }, *of_sweep);
         }
         fit_workers(workers);
         workers_in_use_ = workers;
+        std::size_t bytes = 0; // of the inputs' elements
+        for (const Input& input : inputs_) bytes += input.bytes;
+        const SweepProgram& program =
+            std::visit([](const auto& run) -> const SweepProgram& { return run.program(); }, *runs_.front());
+        prefetches_next_ = steps_ > 0 && program.far.holds(bytes * unsigned_of(rows_ * order.folded));
     }
     extents_.assign(extents.begin(), extents.end());
 }
@@ -87,6 +101,7 @@ void ChainRun::fit_workers(std::size_t workers) {
     for (Worker& worker : std::span(workers_).first(workers)) {
         worker.passed.resize(passed_.size());
         worker.arrays.resize(array_count_);
+        worker.next.resize(inputs_.size());
         for (std::size_t p = 0; p < passed_.size(); ++p)
             worker.passed[p].reserve(unsigned_of(passed_[p].row_bytes * rows_at_once_));
     }
@@ -106,6 +121,16 @@ bool ChainRun::can_run(std::span<char* const> arrays) const {
            });
 }
 
+/// Lets the sweeps that follow prefetch rows from `next` on, before `end`, while they compute rows [row, next).
+void ChainRun::prefetch_next(Worker& worker, std::int64_t row, std::int64_t next, std::int64_t end) const {
+    const std::int64_t rows = std::min(rows_at_once_, end - next);
+    std::size_t number = 0;
+    for (const Input& input : inputs_)
+        worker.next.array(number++) = {
+            worker.arrays[input.array.index()] + unsigned_of(next * row_length_) * input.bytes, input.bytes};
+    worker.next.begin(unsigned_of(rows * row_length_), unsigned_of((next - row) * row_length_) * steps_);
+}
+
 void ChainRun::run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters,
                    std::span<ScalarResult> scalars) {
     for (AnyRun* const of_sweep : runs_) std::visit([&](auto& run) { run.begin(parameters, scalars); }, *of_sweep);
@@ -120,8 +145,14 @@ void ChainRun::run(std::span<char* const> arrays, std::span<const std::uint64_t>
                 const std::int64_t earlier = passed_[p].row_bytes * row; // defect: passed rows
                 worker.arrays[passed_[p].array.index()] = before(worker.passed[p].get(), earlier);
             }
-            for (AnyRun* const of_sweep : runs_)
-                std::visit([&](auto& run) { run.run_rows(unsigned_of(w), row, next, worker.arrays); }, *of_sweep);
+            NextRows* prefetched = nullptr; // the first sweep reads memory itself
+            for (AnyRun* const of_sweep : runs_) {
+                std::visit([&](auto& run) { run.run_rows(unsigned_of(w), row, next, worker.arrays, prefetched); },
+                           *of_sweep);
+                if (!prefetches_next_ || next == end || prefetched != nullptr) continue;
+                prefetch_next(worker, row, next, end);
+                prefetched = &worker.next;
+            }
         }
     });
 }

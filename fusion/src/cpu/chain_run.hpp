@@ -17,6 +17,7 @@
 
 #include "cpu/kept_run.hpp"
 #include "cpu/memory.hpp"
+#include "cpu/next_rows.hpp"
 #include "cpu/sweep_run.hpp"
 
 namespace gf::cpu {
@@ -43,6 +44,11 @@ public:
     void run(std::span<char* const> arrays, std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars);
 
 private:
+    /// An input that has the elements of rows, in order.
+    struct Input {
+        ArrayId array;
+        std::size_t bytes; ///< of an element
+    };
     /// An array that passes values of elements, or of rows.
     struct Passed {
         ArrayId array;
@@ -54,18 +60,23 @@ private:
     struct Worker {
         std::vector<GrowingBytes> passed; ///< by passed_: that of the rows at hand
         std::vector<char*> arrays;        ///< by Plan::arrays, as if each began with row 0
+        NextRows next;
     };
+    void prefetch_next(Worker& worker, std::int64_t row, std::int64_t next, std::int64_t end) const;
     void fit_workers(std::size_t workers);
 
     const Sweep& sweep_;      ///< the first, which folds the rows
     std::size_t array_count_; ///< of the plan
     std::vector<AnyRun*> runs_;
     std::vector<ArrayId> gathered_, stored_; ///< inputs that a sweep reads from any row; what the sweeps store
+    std::vector<Input> inputs_;
     std::vector<Passed> passed_;
     std::int64_t element_bytes_ = 0; ///< of all arrays that have the elements of rows, each once
     std::int64_t work_;
     int threads_;
-    std::int64_t rows_ = 0, rows_at_once_ = 1;
+    std::int64_t row_length_ = 0, rows_ = 0, rows_at_once_ = 1;
+    std::size_t steps_ = 0;        ///< of an element, in all sweeps but the first (NextRows::begin())
+    bool prefetches_next_ = false; ///< the rows that follow, while the sweeps but the first compute these
     std::vector<Worker> workers_;
     std::size_t workers_in_use_ = 0;    ///< 0: each sweep by itself
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one

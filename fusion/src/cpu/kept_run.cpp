@@ -21,6 +21,9 @@ constexpr std::size_t shortest_alone = 128;
 constexpr std::int64_t longest_prefetched = 256;
 constexpr std::size_t least_prefetched_bytes = 4;
 
+/// The bytes between a tile of far memory and what is prefetched while its rows are folded.
+constexpr std::size_t bytes_ahead = 8 * 1024;
+
 } // namespace
 
 bool divides_parts(const FoldOrder& order, std::int64_t threads) {
@@ -51,6 +54,7 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     if (!order_.is_flat()) numbers_->number(order_);
     are_short_ = has_short_parts();
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
+    reads_far_ = program_.far.holds(bytes_of_streams() * unsigned_of(elements()));
     prefetches_ = prefetches_rows();
 
     const std::int64_t threads = elements() < work_worth_threads / program_.work ? 1 : threads_;
@@ -59,12 +63,18 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     workers_in_use_ = unsigned_of(std::max<std::int64_t>(std::min(threads, pieces), 1));
     fit_workers(workers_in_use_, extents);
     if (walks_rows_ && divides_parts_) {
-        fit_row_walks(workers_in_use_, elements());
+        fit_row_walks(workers_in_use_, elements(), elements());
     } else if (walks_rows_) {
         if (!row_of_all_threads_) row_of_all_threads_.emplace(*body_, threads_);
-        row_of_all_threads_->fit(order_.folded, elements());
+        row_of_all_threads_->fit(order_.folded, elements(), elements());
     }
     extents_.assign(extents.begin(), extents.end());
+}
+
+std::size_t KeptRun::bytes_of_streams() const {
+    std::size_t bytes = 0;
+    for (const int stream : program_.streams) bytes += program_.places[at(stream)].element_bytes;
+    return bytes;
 }
 
 /// A row may have several slabs.
@@ -72,9 +82,10 @@ std::size_t KeptRun::elements_of_short_part() const {
     return unsigned_of(order_.is_flat() ? order_.folded : order_.elements_of_slab());
 }
 
-/// False if a tile's one call takes no longer than reading it: the hardware fetches memory in time (bench/NOTES.md).
+/// False if a tile's one call takes no longer than reading it: the hardware fetches near memory in time
+/// (bench/NOTES.md).
 bool KeptRun::prefetches_rows() const {
-    if (program_.calls() > 1 || program_.streams.empty()) return true;
+    if (reads_far_ || program_.calls() > 1 || program_.streams.empty()) return true;
     const bool in_any_order = std::ranges::all_of(program_.folds, &FoldStep::in_any_order);
     const std::size_t bytes = program_.places[at(program_.streams.front())].element_bytes;
     return !in_any_order || (order_.folded <= longest_prefetched && bytes >= least_prefetched_bytes);
@@ -90,9 +101,9 @@ bool KeptRun::has_short_parts() const {
            });
 }
 
-void KeptRun::fit_rows(std::size_t workers, std::int64_t length, std::int64_t most) {
+void KeptRun::fit_rows(std::size_t workers, std::int64_t length, std::int64_t most, std::int64_t all) {
     fit_workers(workers, extents_);
-    if (walks_rows_) fit_row_walks(workers, length * most);
+    if (walks_rows_) fit_row_walks(workers, length * most, length * all);
 }
 
 /// Makes these workers' memory, but for that of long rows.
@@ -116,11 +127,11 @@ BoxWalk::Share KeptRun::share_of(std::size_t worker) const {
     return worker == 0 ? BoxWalk::Share::all_blocks : BoxWalk::Share::blocks;
 }
 
-/// `domain`: the elements that are read before any is read again.
-void KeptRun::fit_row_walks(std::size_t workers, std::int64_t domain) {
+/// `read`, `written`: see RowWalk::fit().
+void KeptRun::fit_row_walks(std::size_t workers, std::int64_t read, std::int64_t written) {
     for (std::size_t w = 0; w < workers; ++w) {
         if (!workers_[w].row) workers_[w].row.emplace(*body_, 1);
-        workers_[w].row->fit(order_.folded, domain);
+        workers_[w].row->fit(order_.folded, read, written);
     }
 }
 
@@ -170,7 +181,7 @@ void KeptRun::walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, s
 /// A long row.
 void KeptRun::walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays) {
     next_results(worker, 1, arrays);
-    row.run(part * order_.batch_stride, arrays);
+    row.run(part * order_.batch_stride, arrays, worker.next);
     for (std::size_t f = 0; f < program_.folds.size(); ++f)
         std::memcpy(worker.states[f], row.states()[f], state_bytes(f));
     worker.section->add(part, 1);
@@ -225,7 +236,7 @@ void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t 
     for (std::int64_t first = begin; first < end; first += most) {
         const std::int64_t parts = std::min(most, end - first);
         const std::size_t elements = unsigned_of(parts) * n;
-        worker.tile.run(0, first * order_.batch_stride, elements, arrays);
+        worker.tile.run(0, first * order_.batch_stride, elements, arrays, worker.next);
         next_results(worker, parts * order_.slab_results, arrays);
         if (order_.is_flat())
             fold_short_rows(worker, unsigned_of(parts), n);
@@ -275,7 +286,8 @@ KeptRun::Ahead KeptRun::prefetch(const Worker& worker, std::size_t n, std::size_
     const int first = program_.streams.front();
     const std::size_t bytes = n * program_.places[at(first)].element_bytes;
     const Lines lines = lines_of_share(bytes, call, calls);
-    const auto next = reinterpret_cast<std::uintptr_t>(worker.tile.elements(0, first)) + bytes;
+    const auto next =
+        reinterpret_cast<std::uintptr_t>(worker.tile.elements(0, first)) + bytes + (reads_far_ ? bytes_ahead : 0);
     return {reinterpret_cast<const char*>(next + lines.begin * line_bytes), (lines.end - lines.begin) * line_bytes};
 }
 

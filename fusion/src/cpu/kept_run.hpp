@@ -48,15 +48,20 @@ public:
     /// For chains (chain_run.hpp), in place of run(): begin(), and run_rows() of all rows. After a fit() with elements,
     /// of a sweep that folds rows.
     bool can_run_rows() const { return true; }
-    /// Lets `workers` threads call run_rows(). `most` rows, of `length` elements, are read before any is read again.
-    /// Allocates only memory beyond that of earlier calls.
-    void fit_rows(std::size_t workers, std::int64_t length, std::int64_t most);
+    /// Lets `workers` threads call run_rows() of `all` rows, of `length` elements; `most` are read before any is read
+    /// again. Allocates only memory beyond that of earlier calls.
+    void fit_rows(std::size_t workers, std::int64_t length, std::int64_t most, std::int64_t all);
+    const SweepProgram& program() const { return program_; }
     void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
         body_->begin(parameters, scalars);
     }
     /// Runs rows [begin, end) with the memory of one worker: reads what is stored of them, and stores their results.
-    void run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
+    /// `next`: see RowWalk::run().
+    void run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
+                  NextRows* next) {
+        workers_[worker].next = next;
         walk_parts(workers_[worker], begin, end, arrays);
+        workers_[worker].next = nullptr;
     }
 
 private:
@@ -67,6 +72,7 @@ private:
         std::vector<char*> states{};       ///< by fold: where States go, one for each of the next results
         std::optional<RowWalk> row{};      ///< for the rows of this thread
         std::optional<BoxWalk> boxes{};    ///< for the boxes of this thread
+        NextRows* next = nullptr;          ///< what is prefetched meanwhile
         std::optional<ResultSection> section{};
     };
 
@@ -75,8 +81,9 @@ private:
     Worker make_worker() const;
     void fit_workers(std::size_t workers, std::span<const std::int64_t> extents);
     BoxWalk::Share share_of(std::size_t worker) const;
-    void fit_row_walks(std::size_t workers, std::int64_t domain);
+    void fit_row_walks(std::size_t workers, std::int64_t read, std::int64_t written);
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
+    std::size_t bytes_of_streams() const;
     bool prefetches_rows() const;
     bool has_short_parts() const;
     std::size_t elements_of_short_part() const;
@@ -99,6 +106,7 @@ private:
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     FoldOrder order_;
     bool are_short_ = false;    ///< has_short_parts()
+    bool reads_far_ = false;    ///< no cache holds what is read
     bool prefetches_ = true;    ///< each tile of short rows prefetches the next
     bool walks_rows_ = false;   ///< each part is a row, and not short
     bool divides_parts_ = true; ///< threads divide parts; else the blocks of each part

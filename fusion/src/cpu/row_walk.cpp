@@ -23,8 +23,11 @@ constexpr std::size_t least_prefetched_bytes = 32 * 1024 * 1024;
 using Clock = std::chrono::steady_clock;
 
 /// Of a compiled loop: the most slabs of a block that a call takes, and the elements of a call where no fold has
-/// an order, so that their numbers fit 32 bits.
-constexpr std::int64_t rows_of_loop = 8, most_of_call = 1 << 20;
+/// an order, so that their numbers fit 32 bits; or so that streamed outputs stay in the first-level cache.
+constexpr std::int64_t rows_of_loop = 8, most_of_call = 1 << 20, most_streamed = 4096;
+
+/// The most elements of a tile, whether of steps or of a compiled loop.
+constexpr std::size_t largest_tile = unsigned_of(rows_of_loop) * lane_count + max_rows * line_bytes;
 
 } // namespace
 
@@ -54,15 +57,16 @@ RowWalk::Part RowWalk::make_part() const {
     return part;
 }
 
-void RowWalk::fit(std::int64_t row, std::int64_t domain) {
+void RowWalk::fit(std::int64_t row, std::int64_t read, std::int64_t written) {
     part_count_ = 0; // until all allocations have succeeded
     elements_ = row;
+    is_far_ = has_far_outputs(program_, written);
     // A sweep that folds nothing has no order: every slab is a block, and memory is read from end to end.
     blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
 
     std::size_t read_bytes = 0;
     for (const int stream : program_.streams)
-        read_bytes += unsigned_of(domain) * program_.places[at(stream)].element_bytes;
+        read_bytes += unsigned_of(read) * program_.places[at(stream)].element_bytes;
     prefetches_ = program_.prefetches && read_bytes >= least_prefetched_bytes;
 
     const std::int64_t parts =
@@ -78,6 +82,7 @@ void RowWalk::fit(std::int64_t row, std::int64_t domain) {
     while (parts_.size() < unsigned_of(parts)) parts_.push_back(make_part());
     for (std::size_t p = 0; p < unsigned_of(parts); ++p)
         parts_[p].lanes.reserve(program_.lane_bytes * lane_count * unsigned_of(band_), allocate_for_stores);
+    for (std::size_t p = 0; is_far_ && p < unsigned_of(parts); ++p) parts_[p].streamed.reserve(program_, largest_tile);
     part_count_ = unsigned_of(parts);
 }
 
@@ -101,8 +106,10 @@ void RowWalk::choose_tiles(std::int64_t parts) {
     if (at_once_) band_ = 1;
 }
 
-void RowWalk::run(std::int64_t first, std::span<char* const> arrays) {
+void RowWalk::run(std::int64_t first, std::span<char* const> arrays, NextRows* next) {
     first_ = first;
+    next_ = next;
+    streams_ = is_far_ && !has_output_in_place(program_, arrays);
     const bool may_compile = program_.code != nullptr && elements_ > slab_elements;
     if (may_compile && function_ == nullptr) {
         function_ = program_.code->for_run(body_.plan(), body_.sweep());
@@ -110,8 +117,10 @@ void RowWalk::run(std::int64_t first, std::span<char* const> arrays) {
     }
     const bool is_timed = may_compile && function_ == nullptr;
     const auto begin = is_timed ? Clock::now() : Clock::time_point();
-    on_threads(static_cast<std::int64_t>(part_count_), threads_,
-               [&](std::int64_t part) { walk(unsigned_of(part), arrays); });
+    on_threads(static_cast<std::int64_t>(part_count_), threads_, [&](std::int64_t part) {
+        walk(unsigned_of(part), arrays);
+        if (streams_) fence_streams();
+    });
     if (is_timed) program_.code->add(Clock::now() - begin);
     for (std::size_t f = 0; f < folds_.size(); ++f)
         if (folds_[f].count > 1) program_.folds[f].kernels->pairwise(states_[f], folds_[f].count);
@@ -160,8 +169,9 @@ void RowWalk::walk_in_memory_order(Part& part, std::size_t number, std::span<cha
     const std::int64_t slabs = slab_count(elements_);
     const std::int64_t end = std::min(slabs * (p + 1) / parts * slab_elements, elements_);
     choose_block(part, 0);
-    for (std::int64_t first = slabs * p / parts * slab_elements; first < end; first += most_of_call)
-        run_tile(part, {first, 0, 0, unsigned_of(std::min(most_of_call, end - first)), 1}, arrays);
+    const std::int64_t most = streams_ ? most_streamed : most_of_call;
+    for (std::int64_t first = slabs * p / parts * slab_elements; first < end; first += most)
+        run_tile(part, {first, 0, 0, unsigned_of(std::min(most, end - first)), 1}, arrays);
 }
 
 /// walk() for a domain of one slab, without the search for bands: most of many problems are this small.
@@ -277,12 +287,18 @@ PartOfBlock RowWalk::part_of_block(const Tile& tile) {
 
 void RowWalk::run_tile(Part& part, const Tile& tile, std::span<char* const> arrays) {
     place(part, tile, arrays);
-    if (function_ != nullptr)
-        return function_(part.where.data(), body_.values().data(), part.block.data(),
-                         static_cast<std::int64_t>(tile.first), static_cast<std::int64_t>(tile.n),
-                         static_cast<std::int64_t>(tile.rows), part_of_block(tile));
-    run_body(part, tile, arrays);
-    fold(part, tile);
+    if (streams_) part.streamed.redirect(program_, tile.n, part.where);
+    if (function_ != nullptr) {
+        function_(part.where.data(), body_.values().data(), part.block.data(), static_cast<std::int64_t>(tile.first),
+                  static_cast<std::int64_t>(tile.n), static_cast<std::int64_t>(tile.rows), part_of_block(tile));
+    } else {
+        run_body(part, tile, arrays);
+        fold(part, tile);
+    }
+    if (next_ != nullptr) next_->step(tile.n * tile.rows * program_.outputs.size());
+    if (streams_)
+        part.streamed.store(program_, {first_ + tile.element, blocks_ * slab_elements, tile.n, tile.rows}, part.where,
+                            arrays);
 }
 
 /// The elements before a cache line in the first stream, at the beginning of a slab. All tiles of a slab except the
@@ -311,6 +327,7 @@ void RowWalk::run_body(const Part& part, const Tile& tile, std::span<char* const
     const std::int64_t row_elements = blocks_ * slab_elements;
     for (std::size_t call = 0; const BodyStep& step : program_.body) {
         if (prefetches_) prefetch(part, tile, call++);
+        if (next_ != nullptr) next_->step(tile.n * tile.rows);
         const std::size_t rows = step.by_row ? tile.rows : 1;
         const std::size_t n = step.by_row ? tile.n : tile.n * tile.rows;
         Where out = part.where[at(step.out)];

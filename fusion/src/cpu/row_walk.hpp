@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "cpu/memory.hpp"
+#include "cpu/next_rows.hpp"
+#include "cpu/streamed_outputs.hpp"
 #include "cpu/sweep_body.hpp"
 #include "cpu/sweep_program.hpp"
 #include "cpu/tile_text.hpp"
@@ -22,12 +24,13 @@ public:
     /// On up to `threads` threads. The body must outlive it.
     RowWalk(const SweepBody& body, int threads);
 
-    /// Sets the elements of a row, and of the domain. Allocates only memory beyond that of earlier calls. If it throws,
-    /// it can be called again.
-    void fit(std::int64_t row, std::int64_t domain);
+    /// Sets the elements of a row, those that are read before any is read again, and those that all runs write.
+    /// Allocates only memory beyond that of earlier calls. If it throws, it can be called again.
+    void fit(std::int64_t row, std::int64_t read, std::int64_t written);
     /// Computes and folds a row, whose first element has number `first` in the domain. Allocates nothing, unless a loop
-    /// is compiled.
-    void run(std::int64_t first, std::span<char* const> arrays);
+    /// is compiled. `next`: rows to prefetch meanwhile, by steps for each element of each step of the body and each
+    /// output; of one thread.
+    void run(std::int64_t first, std::span<char* const> arrays, NextRows* next = nullptr);
     /// By fold: the State of the row.
     std::span<void* const> states() const { return states_; }
 
@@ -39,6 +42,7 @@ private:
         std::vector<char*> block; ///< by fold: the lanes of the current block
         GrowingBytes lanes;       ///< the lanes of ordered folds: fold after fold, each for all blocks of the band
         Bytes any_order_lanes;    ///< the lanes of the other folds, fold after fold
+        StreamedOutputs streamed;
     };
 
     /// Lanes [first, first + n) of `rows` slabs of one block; consecutive slabs of a block are blocks_ slabs apart.
@@ -88,6 +92,9 @@ private:
     int threads_;                     ///< threads of a team, including those without work
     std::size_t any_order_bytes_ = 0; ///< bytes of Part::any_order_lanes
     std::int64_t first_ = 0;          ///< the number in the domain of the row's first element
+    bool is_far_ = false;             ///< no cache holds what all runs write
+    bool streams_ = false;            ///< the run stores outputs around the caches
+    NextRows* next_ = nullptr;        ///< what the run prefetches
     std::int64_t elements_ = 1, blocks_ = 1, band_ = 1;
     TileFunction function_ = nullptr; ///< the compiled loop; null: steps are interpreted
     std::size_t tile_ = 0;            ///< the tile of the program for these extents

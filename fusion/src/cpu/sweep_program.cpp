@@ -9,6 +9,7 @@
 
 #include "cpu/choose_tile.hpp"
 #include "cpu/index.hpp"
+#include "cpu/streamed_outputs.hpp"
 #include "cpu/tile_code.hpp"
 #include "plan/format_id.hpp"
 
@@ -43,6 +44,8 @@ public:
             program_.yields.push_back(
                 checked(cast_kernel(code(yield.value).type, plan_.scalars[yield.scalar].type), yield.value));
         find_rows();
+        program_.outputs = written_outputs(plan_, sweep_, program_);
+        program_.far = far_memory(set_);
         choose_tile(program_, sweep_);
         find_code();
         return std::move(program_);

@@ -12,6 +12,7 @@
 
 #include <gridfold/fusion/plan.hpp>
 
+#include "cpu/far_memory.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/result_section.hpp"
 #include "cpu/scalar_section.hpp"
@@ -113,6 +114,13 @@ struct Splat {
     int place;
 };
 
+/// An output of the plan that the sweep writes in order, and no sweep reads.
+struct WrittenOutput {
+    ArrayId array;
+    std::size_t element_bytes;
+    std::vector<int> places; ///< those in the array
+};
+
 /// The place of an array of the plan in SweepProgram::places: they follow those of the instructions.
 inline int array_place(const Sweep& sweep, ArrayId array) { return sweep.code.next().number() + array.number(); }
 
@@ -127,7 +135,9 @@ struct SweepProgram {
     std::vector<JointStep> joints;
     std::vector<ConvertKernel> yields; ///< by Sweep::yields: from the value's type to the scalar's
     std::vector<Splat> splats;
-    std::vector<int> streams;                         ///< the places of the arrays that are read in order
+    std::vector<int> streams; ///< the places of the arrays that are read in order
+    std::vector<WrittenOutput> outputs;
+    FarMemory far;
     std::size_t tile = 0;                             ///< elements; tile / max_rows divides lane_count
     bool prefetches = false;                          ///< prefetches the streams of tiles of arrays that no cache holds
     std::size_t prefetched_tile = 0, tiles_ahead = 0; ///< those tiles, and how far ahead they are prefetched

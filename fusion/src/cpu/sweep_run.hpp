@@ -33,20 +33,22 @@ public:
     /// For chains (chain_run.hpp), in place of run() of a sweep that folds nothing: begin(), and run_rows() of all
     /// rows. After take_strides().
     bool can_run_rows() const { return !tiles_.are_better(); }
-    /// Lets `workers` threads call run_rows() of up to `most` rows, of `length` elements. Allocates only memory beyond
-    /// that of earlier calls.
-    void fit_rows(std::size_t workers, std::int64_t length, std::int64_t most);
+    /// Lets `workers` threads call run_rows() of up to `most` rows of `all`, of `length` elements. Allocates only
+    /// memory beyond that of earlier calls.
+    void fit_rows(std::size_t workers, std::int64_t length, std::int64_t most, std::int64_t all);
+    const SweepProgram& program() const { return body_->program(); }
     void begin(std::span<const std::uint64_t> parameters, std::span<ScalarResult> scalars) {
         body_->begin(parameters, scalars);
     }
-    /// Runs rows [begin, end) with the memory of one worker.
-    void run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
+    /// Runs rows [begin, end) with the memory of one worker. `next`: see RowWalk::run().
+    void run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
+                  NextRows* next);
 
 private:
     std::unique_ptr<SweepBody> body_; ///< the walks refer to it
     RowWalk walk_;
-    std::int64_t row_length_ = 0;
-    std::vector<RowWalk> walk_of_worker_; ///< for run_rows()
+    std::int64_t row_length_ = 0, elements_of_rows_ = 0; ///< of a row and of all rows, for run_rows()
+    std::vector<RowWalk> walk_of_worker_;                ///< for run_rows()
     TileWalk tiles_;
     std::vector<std::int64_t> extents_; ///< of the last fit(); empty before the first, and after a failed one
     bool fits_ = false;

@@ -25,6 +25,7 @@ namespace gf::cpu {
     const JointKernels* joint_kernels(int element, bool extremes, bool counts);        \
     const JointKernels* joint_kernels_of_comparison(int map, int compute);             \
     const PositionKernels* position_kernels(int monoid, int element, int accumulator); \
+    StreamKernel stream_kernel();                                                      \
     }
 GRIDFOLD_KERNELS(baseline)
 #if defined(GRIDFOLD_CPU_EXTENSIONS)
@@ -48,12 +49,14 @@ struct Tables {
     const JointKernels* (*joint)(int, bool, bool);
     const JointKernels* (*joint_of_comparison)(int, int);
     const PositionKernels* (*position)(int, int, int);
+    StreamKernel (*stream)();
 };
 
-#define GRIDFOLD_TABLES(set)                                                                                \
-    Tables {                                                                                                \
-        set::map_kernel, set::map_kernel_by_scalar, set::cast_kernel, set::round_kernel, set::fold_kernels, \
-            set::block_kernels, set::joint_kernels, set::joint_kernels_of_comparison, set::position_kernels \
+#define GRIDFOLD_TABLES(set)                                                                                 \
+    Tables {                                                                                                 \
+        set::map_kernel, set::map_kernel_by_scalar, set::cast_kernel, set::round_kernel, set::fold_kernels,  \
+            set::block_kernels, set::joint_kernels, set::joint_kernels_of_comparison, set::position_kernels, \
+            set::stream_kernel                                                                               \
     }
 Tables tables([[maybe_unused]] InstructionSet set) {
 #if defined(GRIDFOLD_CPU_EXTENSIONS)
@@ -166,6 +169,8 @@ const PositionKernels* position_kernels(const MonoidOp& row, DType element, DTyp
     if (row.user_positions != nullptr) return row.user_positions(element, accumulator);
     return tables(set).position(row.builtin, number(element), number(accumulator));
 }
+
+StreamKernel stream_kernel(InstructionSet set) { return tables(set).stream(); }
 
 FinalizeKernel finalize_kernel(const ReduceOp& row, DType element, DType accumulator, DType result) {
     if (row.builtin < 0) return nullptr;

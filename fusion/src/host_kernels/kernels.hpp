@@ -12,6 +12,7 @@
 #include <gridfold/ops/position_kernels.hpp>
 
 #include "host_kernels/kernel_types.hpp"
+#include "host_kernels/streaming.hpp"
 
 namespace gf::cpu {
 
@@ -54,6 +55,9 @@ const JointKernels* joint_kernels_of_comparison(const MapOp& row, DType compute,
 
 /// The same monoid's kernels over positions and short rows.
 const PositionKernels* position_kernels(const MonoidOp& row, DType element, DType accumulator, InstructionSet set);
+
+/// Null if the target has no such stores.
+StreamKernel stream_kernel(InstructionSet set);
 
 /// The finaliser of a built-in reduction with a `result`; null if the types do not fit. (A user's is
 /// ReduceOp::user_finalize.)

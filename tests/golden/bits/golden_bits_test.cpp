@@ -22,6 +22,7 @@
 #include <gridfold/gridfold.hpp>
 
 #include "device/device_under_test.hpp"
+#include "environment.hpp"
 #include "fusion/device_scale.hpp"
 #include "golden_graphs.hpp"
 #include "inputs.hpp"
@@ -305,24 +306,15 @@ TEST_P(GoldenBits, belong_to_the_graphs_and_sizes_that_there_are) {
     EXPECT_EQ(read_hashes(GetParam().name).size(), lines);
 }
 
-/// Sets GRIDFOLD_CPU while it lives.
-class ChosenInstructions {
-public:
-    explicit ChosenInstructions(const char* name) { setenv("GRIDFOLD_CPU", name, 1); }
-    ~ChosenInstructions() { unsetenv("GRIDFOLD_CPU"); }
-    ChosenInstructions(const ChosenInstructions&) = delete;
-    ChosenInstructions& operator=(const ChosenInstructions&) = delete;
-};
-
 using InstructionSets = GoldenBits;
 
 TEST_P(InstructionSets, give_the_golden_bits_in_the_baseline_instructions) {
-    const ChosenInstructions chosen("baseline");
+    const test::ChosenSet chosen("baseline");
     expect_golden_bits(some_graphs(GetParam(), oracle::sanitized ? GetParam().one_in : 1), Way::fused);
 }
 
 TEST_P(InstructionSets, give_the_golden_bits_in_avx2) {
-    const ChosenInstructions chosen("avx2");
+    const test::ChosenSet chosen("avx2");
     try {
         compile(parse("f(x: f32[n]) -> s = sum(x)"), {.device = "cpu"});
     } catch (const Error& refused) {

@@ -1,0 +1,24 @@
+// Arrays that no cache holds, on processors whose cores wait long for memory: outputs are stored around the caches
+// (RowWalk), what the next rows of a chain read is prefetched while these are computed (ChainRun), and short rows
+// prefetch what follows (KeptRun). No bit of a result depends on it.
+#pragma once
+
+#include <cstddef>
+
+#include "host_kernels/kernels.hpp"
+#include "host_kernels/streaming.hpp"
+
+namespace gf::cpu {
+
+struct FarMemory {
+    StreamKernel store = nullptr; ///< null: memory is near
+    std::size_t least_bytes = 0;
+
+    bool holds(std::size_t bytes) const { return store != nullptr && bytes >= least_bytes; }
+};
+
+/// Of Intel's processors, for arrays of 32 MiB and more (bench/NOTES.md); or, as the environment variable
+/// GRIDFOLD_FAR_MEMORY says, for none or for all. Throws InvalidOption for another value of it.
+FarMemory far_memory(InstructionSet set);
+
+} // namespace gf::cpu
