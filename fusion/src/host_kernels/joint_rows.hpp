@@ -136,6 +136,7 @@ private:
 
 /// One of them alone, as FoldRows' type.
 template <class E, void* JointStates::*extreme> struct ExtremeOfRows {
+    static constexpr bool takes_all = true;
     GRIDFOLD_FN static void fold(const ShortRows& in, void* states) {
         JointStates one;
         one.*extreme = states;

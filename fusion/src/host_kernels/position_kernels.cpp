@@ -5,6 +5,7 @@
 #include "host_kernels/extreme_keys.hpp"
 #include "host_kernels/fold_table.hpp"
 #include "host_kernels/joint_rows.hpp"
+#include "host_kernels/moments_of_rows.hpp"
 #include "host_kernels/registers.hpp"
 
 namespace GRIDFOLD_NAMESPACE {

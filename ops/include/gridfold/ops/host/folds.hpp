@@ -133,7 +133,8 @@ template <class M> struct MaskedFold {};
 /// Specialised for monoids whose lanes are combined in a way of their own: type::combine(lanes, n).
 template <class M> struct CombineLanes {};
 
-/// Specialised for monoids whose short rows without a mask are folded in a way of their own: type::fold(rows, states).
+/// Specialised for monoids whose short rows without a mask are folded in a way of their own: type::fold(rows, states),
+/// if type::takes_all, or of lengths that it takes().
 template <class M, class E> struct FoldRows {};
 
 /// Specialised for monoids whose positions fold elements without a mask as keys, `type`: of() an element or a State,

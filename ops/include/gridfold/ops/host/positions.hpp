@@ -129,8 +129,13 @@ template <class M, class E, Loops loops> struct Positions {
 
     template <bool masked, class Source>
     GRIDFOLD_FN static void fold_short(void* memory, const ShortRows& in, State* states) {
-        if constexpr (!masked && requires { typename FoldRows<M, E>::type; })
-            return FoldRows<M, E>::type::fold(in, states);
+        if constexpr (!masked && requires { typename FoldRows<M, E>::type; }) {
+            using OfRows = typename FoldRows<M, E>::type;
+            if constexpr (OfRows::takes_all)
+                return OfRows::fold(in, states);
+            else if (OfRows::takes(in.n))
+                return OfRows::fold(in, states);
+        }
         if constexpr (is_one_number<M>)
             if (in.n >= least_of_one_number) {
                 PrefetchInSteps ahead(in, in.rows);
