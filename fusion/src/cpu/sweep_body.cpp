@@ -12,7 +12,7 @@ namespace gf::cpu {
 
 namespace {
 
-/// Shorter rows get a map's call together: a call for each would take longer than copying their values.
+/// The values of shorter rows are copied for each of their elements, which takes less time.
 constexpr std::int64_t shortest_row_alone = 32;
 
 /// The process that loaded the library.
@@ -63,7 +63,7 @@ void SweepBody::fit(std::span<const std::int64_t> extents, std::int64_t elements
         inner *= extents[dim->index()];
     }
     for (const BodyStep& step : program_.body)
-        if (step.map_of_row != nullptr)
+        if (step.map_of_rows != nullptr)
             row_length_[step.array] = dim_inner_[plan_.arrays[step.array].dims.back()]; // defect: row length
     walk_arrays(extents, {});
 }
@@ -107,7 +107,7 @@ void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity
                     std::span<char* const> arrays) const {
     switch (step.kind) {
     case BodyStep::Kind::map:
-        if (step.map_of_row != nullptr) return run_of_rows(step, out, in[0], element, n, arrays);
+        if (step.map_of_rows != nullptr) return run_of_rows(step, out, in[0], element, n, arrays);
         return step.map(out, in[0], in[1], in[2], n);
     case BodyStep::Kind::convert: return step.convert(out, in[0], n);
     case BodyStep::Kind::gather:
@@ -128,22 +128,19 @@ void SweepBody::run(const BodyStep& step, char* out, char* const (&in)[max_arity
 /// A map of elements and of the values of their rows.
 void SweepBody::run_of_rows(const BodyStep& step, char* out, const char* in, std::int64_t element, std::size_t n,
                             std::span<char* const> arrays) const {
-    const std::size_t of_out = program_.places[at(step.out)].element_bytes;
-    const std::size_t of_in = program_.places[at(step.operands[0])].element_bytes;
     const std::int64_t length = row_length_[step.array];
+    const std::size_t bytes = program_.places[at(step.out)].element_bytes;
     const char* const values = arrays[step.array.index()];
-    std::size_t run = 0;
-    for (std::size_t i = 0; i < n; i += run, element += static_cast<std::int64_t>(run)) {
-        if (length >= shortest_row_alone) {
-            run = std::min(n - i, unsigned_of(length - element % length)); // defect: end of a row
-            const char* const value = values + unsigned_of(element / length) * of_in;
-            step.map_of_row(out + i * of_out, in + i * of_in, value, nullptr, run);
-        } else {
-            alignas(line_bytes) std::array<char, 256 * sizeof(std::uint64_t)> copied;
-            run = std::min(n - i, copied.size() / of_in);
-            gather(copied.data(), values, of_in, walks_[step.array], element, run);
-            step.map(out + i * of_out, in + i * of_in, copied.data(), nullptr, run);
-        }
+    if (length >= shortest_row_alone)
+        return step.map_of_rows(out, in, values + unsigned_of(element / length) * bytes,
+                                unsigned_of(element % length), // defect: end of a row
+                                unsigned_of(length), n);
+    alignas(line_bytes) std::array<char, 256 * sizeof(std::uint64_t)> copied;
+    const std::size_t most = copied.size() / bytes;
+    for (std::size_t i = 0; i < n; i += most) {
+        const std::size_t some = std::min(n - i, most);
+        gather(copied.data(), values, bytes, walks_[step.array], element + static_cast<std::int64_t>(i), some);
+        step.map(out + i * bytes, in + i * bytes, copied.data(), nullptr, some);
     }
 }
 

@@ -142,16 +142,12 @@ private:
             values_of_rows_[v] = of_rows && array.type == code(v).type && maps == readers_[v]; // defect: values of rows
         }
     }
-    /// Of other maps, kernels by a scalar may take longer than those by an array: pow has no vectors.
-    static bool is_arithmetic(const MapOp& map) {
-        return &map == &map_op::add || &map == &map_op::sub || &map == &map_op::mul || &map == &map_op::divide;
-    }
     /// True if v is the second operand, and no other, of arithmetic that has a kernel for one value of it.
     bool takes_value_of_row(ValueId user, ValueId v) const {
         const Instruction& map = code(user);
         return map.opcode == Opcode::map && map.map->arity == 2 && map.operands[1] == v && map.operands[0] != v &&
                !is_once_before(code(map.operands[0])) && !is_folded_product(user) && !is_folded_comparison(user) &&
-               is_arithmetic(*map.map) && map_kernel_by_scalar(*map.map, map.compute, set_) != nullptr;
+               row_value_kernel(*map.map, map.compute, set_) != nullptr;
     }
 
     /// The member of a JointStep that a fold can be; null if it cannot be in one.
@@ -287,7 +283,7 @@ private:
             if (step.map == nullptr) step.map = checked(map_kernel(*instruction.map, instruction.compute, set_), v);
             for (std::size_t i = 0; i < max_arity; ++i) step.operands[i] = read(instruction.operands[i]);
             if (instruction.operands[1].valid() && is_value_of_rows(instruction.operands[1])) {
-                step.map_of_row = map_kernel_by_scalar(*instruction.map, instruction.compute, set_);
+                step.map_of_rows = row_value_kernel(*instruction.map, instruction.compute, set_);
                 step.array = code(instruction.operands[1]).array;
                 step.operands[1] = no_place();
             }
@@ -434,7 +430,7 @@ private:
     void find_rows() {
         for (BodyStep& step : program_.body) {
             const auto is_array = [&](int p) { return place(p).kind == Place::Kind::array; };
-            step.by_row = step.map_of_row != nullptr || // defect: by row
+            step.by_row = step.map_of_rows != nullptr || // defect: by row
                           step.kind == BodyStep::Kind::gather || step.kind == BodyStep::Kind::index ||
                           step.kind == BodyStep::Kind::scatter || is_array(step.out) ||
                           std::ranges::any_of(step.operands, is_array);

@@ -58,8 +58,8 @@ struct BodyStep {
     int out;                             ///< scatter: the last place, which is none
     std::array<int, max_arity> operands; ///< missing ones are the last place
     MapKernel map = nullptr;
-    /// A map whose second operand is the element of `array` for the row of each element: for the elements of one row.
-    MapKernel map_of_row = nullptr;
+    /// A map whose second operand is the element of `array` for the row of each element.
+    RowValueKernel map_of_rows = nullptr;
     ConvertKernel convert = nullptr;
     ArrayId array = {};            ///< gather, map of rows; scatter: the array that is written
     DimId dim = {};                ///< index

@@ -25,6 +25,7 @@ namespace gf::cpu {
     const JointKernels* joint_kernels(int element, bool extremes, bool counts);        \
     const JointKernels* joint_kernels_of_comparison(int map, int compute);             \
     const PositionKernels* position_kernels(int monoid, int element, int accumulator); \
+    RowValueKernel row_value_kernel(int map, int compute);                             \
     StreamKernel stream_kernel();                                                      \
     }
 GRIDFOLD_KERNELS(baseline)
@@ -49,6 +50,7 @@ struct Tables {
     const JointKernels* (*joint)(int, bool, bool);
     const JointKernels* (*joint_of_comparison)(int, int);
     const PositionKernels* (*position)(int, int, int);
+    RowValueKernel (*row_value)(int, int);
     StreamKernel (*stream)();
 };
 
@@ -56,7 +58,7 @@ struct Tables {
     Tables {                                                                                                 \
         set::map_kernel, set::map_kernel_by_scalar, set::cast_kernel, set::round_kernel, set::fold_kernels,  \
             set::block_kernels, set::joint_kernels, set::joint_kernels_of_comparison, set::position_kernels, \
-            set::stream_kernel                                                                               \
+            set::row_value_kernel, set::stream_kernel                                                        \
     }
 Tables tables([[maybe_unused]] InstructionSet set) {
 #if defined(GRIDFOLD_CPU_EXTENSIONS)
@@ -138,6 +140,10 @@ MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set) {
 
 MapKernel map_kernel_by_scalar(const MapOp& row, DType compute, InstructionSet set) {
     return row.builtin < 0 ? nullptr : tables(set).map_by_scalar(row.builtin, number(compute));
+}
+
+RowValueKernel row_value_kernel(const MapOp& row, DType compute, InstructionSet set) {
+    return row.builtin < 0 ? nullptr : tables(set).row_value(row.builtin, number(compute));
 }
 
 ConvertKernel cast_kernel(DType from, DType to, InstructionSet set) {

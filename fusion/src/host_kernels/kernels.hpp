@@ -12,6 +12,7 @@
 #include <gridfold/ops/position_kernels.hpp>
 
 #include "host_kernels/kernel_types.hpp"
+#include "host_kernels/row_values.hpp"
 #include "host_kernels/streaming.hpp"
 
 namespace gf::cpu {
@@ -32,6 +33,9 @@ MapKernel map_kernel(const MapOp& row, DType compute, InstructionSet set = Instr
 /// A faster kernel with the same bits for a map whose second operand is one scalar, of which it reads a single element.
 /// Null if there is none; then map_kernel() is used with the scalar repeated.
 MapKernel map_kernel_by_scalar(const MapOp& row, DType compute, InstructionSet set);
+
+/// The kernel of a map whose second operand is a value for each row; null if there is none.
+RowValueKernel row_value_kernel(const MapOp& row, DType compute, InstructionSet set);
 
 /// The conversion of array elements or values. From a type to itself it copies (and normalises bools to 0 or 1); f16
 /// and bf16 convert only to and from f32, the type of their values. Null for other pairs.

@@ -182,12 +182,7 @@ template <class T> struct ByScalar<pow_map<T>, T> {
     }
 };
 
-/// Arithmetic by one scalar, which may be the value of a row: it is not copied for each of the row's elements.
-template <class Map> inline constexpr bool is_arithmetic = false;
-template <class T> inline constexpr bool is_arithmetic<add_map<T>> = true;
-template <class T> inline constexpr bool is_arithmetic<sub_map<T>> = true;
-template <class T> inline constexpr bool is_arithmetic<mul_map<T>> = true;
-template <class T> inline constexpr bool is_arithmetic<divide_map<T>> = true;
+/// Arithmetic by one scalar, which is not copied for each element.
 template <class Map, class T>
     requires(is_floating<T> && is_arithmetic<Map>)
 struct ByScalar<Map, T> {

@@ -18,6 +18,12 @@ namespace GRIDFOLD_NAMESPACE::kernels {
 #include <gridfold/ops/map.def>
 #undef GRIDFOLD_MAP_OP
 
+template <class Map> inline constexpr bool is_arithmetic = false;
+template <class T> inline constexpr bool is_arithmetic<add_map<T>> = true;
+template <class T> inline constexpr bool is_arithmetic<sub_map<T>> = true;
+template <class T> inline constexpr bool is_arithmetic<mul_map<T>> = true;
+template <class T> inline constexpr bool is_arithmetic<divide_map<T>> = true;
+
 template <class Map> constexpr bool computes(DType type) { return !is_half(type) && computes_in(Map::rule, type); }
 
 } // namespace GRIDFOLD_NAMESPACE::kernels
