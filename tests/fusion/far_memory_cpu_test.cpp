@@ -12,6 +12,9 @@
 
 #include "cpu/far_memory.hpp"
 #include "cpu/llvm.hpp"
+#include "cpu/next_rows.hpp"
+#include "cpu/streamed_outputs.hpp"
+#include "cpu/sweep_program.hpp"
 #include "environment.hpp"
 #include "error/refusal.hpp"
 #include "fusion/chains.hpp"
@@ -44,8 +47,8 @@ private:
 };
 
 TEST(FarMemory, is_stored_as_it_is_whatever_its_alignment_and_length) {
-    std::vector<char> from(1'000);
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 7 + i / 256);
+    std::vector<std::uint8_t> from(1'000);
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
     for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
         if (!cpu::has(set)) continue;
         const cpu::StreamKernel store = cpu::stream_kernel(set);
@@ -55,7 +58,8 @@ TEST(FarMemory, is_stored_as_it_is_whatever_its_alignment_and_length) {
                 Guarded to(bytes, offset);
                 store(to.get(), from.data() + offset, bytes);
                 cpu::fence_streams();
-                ASSERT_EQ(std::memcmp(to.written().data(), from.data() + offset, bytes), 0) << offset << ' ' << bytes;
+                const auto begin = from.begin() + static_cast<std::ptrdiff_t>(offset);
+                ASSERT_EQ(to.written(), std::vector(begin, begin + static_cast<std::ptrdiff_t>(bytes))) << offset;
                 ASSERT_TRUE(to.is_intact()) << offset << ' ' << bytes;
             }
     }
@@ -142,6 +146,49 @@ TEST(FarMemory, in_the_memory_of_an_input) {
         exe.run({{"x", view(x.data(), {300, 1'001})}}, {{"y", view(x.data(), {300, 1'001})}});
         EXPECT_EQ(std::memcmp(x.data(), apart.data(), x.size() * sizeof(float)), 0) << text;
     }
+}
+
+/// The outputs of all sweeps that go around the caches where memory is far.
+std::size_t far_outputs(const char* text) {
+    const Plan plan = fuse(parse(text));
+    std::size_t outputs = 0;
+    for (const Sweep& sweep : plan.sweeps) {
+        const cpu::SweepProgram program = cpu::sweep_program(plan, sweep, InstructionSet::baseline);
+        if (cpu::has_far_outputs(program, 1)) outputs += program.outputs.size();
+    }
+    return outputs;
+}
+
+TEST(FarMemory, has_the_outputs_that_are_written_in_order) {
+    if (cpu::stream_kernel(InstructionSet::baseline) == nullptr) GTEST_SKIP() << "no stores around the caches";
+    constexpr auto maps = "f(x: f32[i, k]) -> y = x * 2.5 + 1, d = f64(x) * x, s = sum(x)";
+    {
+        const ChosenFarMemory none("none");
+        EXPECT_EQ(far_outputs(maps), 0U);
+    }
+    const ChosenFarMemory all("all");
+    EXPECT_EQ(far_outputs(maps), 2U);
+    EXPECT_EQ(far_outputs(softmax), 1U);
+    EXPECT_EQ(far_outputs("f(x: f32[i, k]) -> y[k, i] = exp(x)"), 0U); // scattered
+    EXPECT_EQ(far_outputs("f(x: f32[i, k]) -> s = sum(x over [k])"), 0U);
+}
+
+TEST(NextRows, are_prefetched_in_shares_of_the_steps) {
+    std::vector<char> memory(4'000);
+    cpu::NextRows next;
+    next.resize(2);
+    next.array(0) = {memory.data(), 4};
+    next.array(1) = {memory.data() + 1, 1};
+    EXPECT_EQ(next.step(10), 0U); // nothing is next yet
+    next.begin(1'000, 300);
+    std::size_t elements = 0;
+    for (const std::size_t share : {100U, 1U, 49U, 150U}) {
+        const std::size_t step = next.step(share);
+        EXPECT_NEAR(static_cast<double>(step), static_cast<double>(share) * 1'000 / 300, 1);
+        elements += step;
+    }
+    EXPECT_EQ(elements, 1'000U);
+    EXPECT_EQ(next.step(100), 0U);
 }
 
 TEST(FarMemory, is_chosen_by_the_environment) {

@@ -14,8 +14,16 @@ namespace {
 /// (bench/NOTES.md).
 constexpr std::int64_t rows_budget_bytes = 256 * 1024;
 
+/// The most bytes of the rows at hand beside which a second-level cache of a processor with far memory (2 MiB) has room
+/// for the next ones (bench/NOTES.md).
+constexpr std::int64_t most_beside_next = 768 * 1024;
+
 /// The most bytes of a row in an array that passes values from sweep to sweep. Each thread allocates as many.
 constexpr std::int64_t most_passed_bytes = 16 * 1024 * 1024;
+
+const SweepProgram& program_of(const AnyRun& of_sweep) {
+    return std::visit([](const auto& run) -> const SweepProgram& { return run.program(); }, of_sweep);
+}
 
 /// The address `bytes` before one, which may lie before the allocation.
 char* before(char* address, std::int64_t bytes) {
@@ -57,8 +65,7 @@ ChainRun::ChainRun(const Plan& plan, const std::vector<SweepId>& chain, std::vec
     }
     element_bytes_ = std::max<std::int64_t>(element_bytes_, 1);
     for (const AnyRun* of_sweep : std::span(runs_).subspan(1)) {
-        const SweepProgram& program =
-            std::visit([](const auto& run) -> const SweepProgram& { return run.program(); }, *of_sweep);
+        const SweepProgram& program = program_of(*of_sweep);
         steps_ += program.body.size() + program.outputs.size();
     }
 }
@@ -89,9 +96,8 @@ void ChainRun::fit(std::span<const std::int64_t> extents) {
         workers_in_use_ = workers;
         std::size_t bytes = 0; // of the inputs' elements
         for (const Input& input : inputs_) bytes += input.bytes;
-        const SweepProgram& program =
-            std::visit([](const auto& run) -> const SweepProgram& { return run.program(); }, *runs_.front());
-        prefetches_next_ = steps_ > 0 && program.far.holds(bytes * unsigned_of(rows_ * order.folded));
+        prefetches_next_ = steps_ > 0 && rows_at_once_ * order.folded * element_bytes_ <= most_beside_next &&
+                           program_of(*runs_.front()).far.holds(bytes * unsigned_of(rows_ * order.folded));
     }
     extents_.assign(extents.begin(), extents.end());
 }

@@ -35,8 +35,7 @@ bool is_one_fold_in_registers(const SweepProgram& program) {
 
 /// The bytes of an element of everything that a tile's kernels read.
 std::size_t bytes_of_element(const SweepProgram& program) {
-    std::size_t bytes = program.temporary_bytes;
-    for (const int stream : program.streams) bytes += program.places[at(stream)].element_bytes;
+    std::size_t bytes = program.temporary_bytes + program.bytes_of_streams();
     for (const Splat& splat : program.splats)
         bytes += is_read_in_full(program, splat.place) ? program.places[at(splat.place)].element_bytes : 0;
     return bytes;

@@ -12,13 +12,14 @@ namespace gf::cpu {
 
 struct FarMemory {
     StreamKernel store = nullptr; ///< null: memory is near
-    std::size_t least_bytes = 0;
+    std::size_t least_bytes = 0;  ///< of all arrays together that a sweep reads, or writes
 
     bool holds(std::size_t bytes) const { return store != nullptr && bytes >= least_bytes; }
 };
 
-/// Of Intel's processors, for arrays of 32 MiB and more (bench/NOTES.md); or, as the environment variable
-/// GRIDFOLD_FAR_MEMORY says, for none or for all. Throws InvalidOption for another value of it.
+/// Of Intel's processors, for 32 MiB and more that a sweep, or a chain, reads or writes (bench/NOTES.md; measured on
+/// servers); or, as the environment variable GRIDFOLD_FAR_MEMORY says, for none or for all. Throws InvalidOption for
+/// another value of it.
 FarMemory far_memory(InstructionSet set);
 
 } // namespace gf::cpu

@@ -54,7 +54,7 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
     if (!order_.is_flat()) numbers_->number(order_);
     are_short_ = has_short_parts();
     walks_rows_ = order_.slabs > 0 && order_.is_flat() && !are_short_;
-    reads_far_ = program_.far.holds(bytes_of_streams() * unsigned_of(elements()));
+    reads_far_ = program_.far.holds(program_.bytes_of_streams() * unsigned_of(elements()));
     prefetches_ = prefetches_rows();
 
     const std::int64_t threads = elements() < work_worth_threads / program_.work ? 1 : threads_;
@@ -69,12 +69,6 @@ void KeptRun::fit(std::span<const std::int64_t> extents) {
         row_of_all_threads_->fit(order_.folded, elements(), elements());
     }
     extents_.assign(extents.begin(), extents.end());
-}
-
-std::size_t KeptRun::bytes_of_streams() const {
-    std::size_t bytes = 0;
-    for (const int stream : program_.streams) bytes += program_.places[at(stream)].element_bytes;
-    return bytes;
 }
 
 /// A row may have several slabs.
@@ -164,24 +158,25 @@ void KeptRun::next_results(Worker& worker, std::int64_t results, std::span<char*
     for (std::size_t f = 0; f < program_.folds.size(); ++f) worker.states[f] = worker.section->next(f);
 }
 
-void KeptRun::walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
+void KeptRun::walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
+                         NextRows* next) {
     if (are_short_)
-        walk_short_parts(worker, begin, end, arrays);
+        walk_short_parts(worker, begin, end, arrays, next);
     else if (!order_.is_flat())
         walk_boxes(worker, begin, end, arrays);
     else
         for (std::int64_t part = begin; part < end; ++part)
             if (walks_rows_)
-                walk_row(worker, *worker.row, part, arrays);
+                walk_row(worker, *worker.row, part, arrays, next);
             else
                 add_empty_row(worker, part, arrays);
     flush(worker, arrays);
 }
 
 /// A long row.
-void KeptRun::walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays) {
+void KeptRun::walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays, NextRows* next) {
     next_results(worker, 1, arrays);
-    row.run(part * order_.batch_stride, arrays, worker.next);
+    row.run(part * order_.batch_stride, arrays, next);
     for (std::size_t f = 0; f < program_.folds.size(); ++f)
         std::memcpy(worker.states[f], row.states()[f], state_bytes(f));
     worker.section->add(part, 1);
@@ -226,7 +221,8 @@ void KeptRun::take_boxes(Worker& worker, std::int64_t part, std::size_t number, 
 }
 
 /// Short parts, which lie one after the other: each call takes several at once.
-void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays) {
+void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
+                               NextRows* next) {
     const std::size_t n = elements_of_short_part();
     // Whose positions lie lane by lane, a part by itself needs no permutation.
     const bool alone = !order_.is_flat() && numbers_->are_by_lane() && order_.lanes > 1 && n >= shortest_alone;
@@ -236,7 +232,7 @@ void KeptRun::walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t 
     for (std::int64_t first = begin; first < end; first += most) {
         const std::int64_t parts = std::min(most, end - first);
         const std::size_t elements = unsigned_of(parts) * n;
-        worker.tile.run(0, first * order_.batch_stride, elements, arrays, worker.next);
+        worker.tile.run(0, first * order_.batch_stride, elements, arrays, next);
         next_results(worker, parts * order_.slab_results, arrays);
         if (order_.is_flat())
             fold_short_rows(worker, unsigned_of(parts), n);

@@ -59,9 +59,7 @@ public:
     /// `next`: see RowWalk::run().
     void run_rows(std::size_t worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
                   NextRows* next) {
-        workers_[worker].next = next;
-        walk_parts(workers_[worker], begin, end, arrays);
-        workers_[worker].next = nullptr;
+        walk_parts(workers_[worker], begin, end, arrays, next);
     }
 
 private:
@@ -72,7 +70,6 @@ private:
         std::vector<char*> states{};       ///< by fold: where States go, one for each of the next results
         std::optional<RowWalk> row{};      ///< for the rows of this thread
         std::optional<BoxWalk> boxes{};    ///< for the boxes of this thread
-        NextRows* next = nullptr;          ///< what is prefetched meanwhile
         std::optional<ResultSection> section{};
     };
 
@@ -83,17 +80,19 @@ private:
     BoxWalk::Share share_of(std::size_t worker) const;
     void fit_row_walks(std::size_t workers, std::int64_t read, std::int64_t written);
     std::int64_t elements() const { return order_.slabs == 0 ? 0 : order_.batch * order_.batch_stride; }
-    std::size_t bytes_of_streams() const;
     bool prefetches_rows() const;
     bool has_short_parts() const;
     std::size_t elements_of_short_part() const;
     void flush(Worker& worker, std::span<char* const> arrays);
     void next_results(Worker& worker, std::int64_t results, std::span<char* const> arrays);
-    void walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
-    void walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
+    void walk_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
+                    NextRows* next = nullptr);
+    void walk_short_parts(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays,
+                          NextRows* next);
     void fold_short_rows(Worker& worker, std::size_t rows, std::size_t n) const;
     Ahead prefetch(const Worker& worker, std::size_t n, std::size_t call) const;
-    void walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays);
+    void walk_row(Worker& worker, RowWalk& row, std::int64_t part, std::span<char* const> arrays,
+                  NextRows* next = nullptr);
     void add_empty_row(Worker& worker, std::int64_t row, std::span<char* const> arrays);
     void walk_boxes(Worker& worker, std::int64_t begin, std::int64_t end, std::span<char* const> arrays);
     void walk_boxes_together(std::int64_t part, std::span<char* const> arrays);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "cpu/memory.hpp"
@@ -21,15 +22,16 @@ public:
 
     void resize(std::size_t arrays) { arrays_.resize(arrays); }
     Array& array(std::size_t number) { return arrays_[number]; }
-    /// `elements` of each array will be prefetched by the time that step() has been called for `steps` elements.
+    /// `elements` of each array will be prefetched once step() has been called for `steps` elements. Fewer steps leave
+    /// the last ones out, which are then read as if nothing were prefetched.
     void begin(std::size_t elements, std::size_t steps) {
         elements_ = elements;
         steps_ = std::max<std::size_t>(steps, 1);
         done_ = stepped_ = 0;
     }
-    /// Prefetches a share: a step computes n elements of these rows.
-    void step(std::size_t n) {
-        if (done_ == elements_) return;
+    /// Prefetches a share, and returns its elements: a step computes n elements of these rows.
+    std::size_t step(std::size_t n) {
+        if (done_ == elements_) return 0;
         stepped_ = std::min(stepped_ + n, steps_);
         const std::size_t end = stepped_ * elements_ / steps_;
         for (const Array& array : arrays_) {
@@ -38,7 +40,7 @@ public:
             std::uintptr_t line = (first + done_ * array.element_bytes + line_bytes - 1) / line_bytes * line_bytes;
             for (; line < stop; line += line_bytes) __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
         }
-        done_ = end;
+        return end - std::exchange(done_, end);
     }
 
 private:

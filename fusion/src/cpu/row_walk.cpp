@@ -23,7 +23,8 @@ constexpr std::size_t least_prefetched_bytes = 32 * 1024 * 1024;
 using Clock = std::chrono::steady_clock;
 
 /// Of a compiled loop: the most slabs of a block that a call takes, and the elements of a call where no fold has
-/// an order, so that their numbers fit 32 bits; or so that streamed outputs stay in the first-level cache.
+/// an order, so that their numbers fit 32 bits; or, of streamed outputs, so that they stay in the first-level cache
+/// (with an order they may not: a block's slabs come first).
 constexpr std::int64_t rows_of_loop = 8, most_of_call = 1 << 20, most_streamed = 4096;
 
 /// The most elements of a tile, whether of steps or of a compiled loop.
@@ -64,10 +65,7 @@ void RowWalk::fit(std::int64_t row, std::int64_t read, std::int64_t written) {
     // A sweep that folds nothing has no order: every slab is a block, and memory is read from end to end.
     blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
 
-    std::size_t read_bytes = 0;
-    for (const int stream : program_.streams)
-        read_bytes += unsigned_of(read) * program_.places[at(stream)].element_bytes;
-    prefetches_ = program_.prefetches && read_bytes >= least_prefetched_bytes;
+    prefetches_ = program_.prefetches && unsigned_of(read) * program_.bytes_of_streams() >= least_prefetched_bytes;
 
     const std::int64_t parts =
         elements_ < work_worth_threads / program_.work ? 1 : std::min<std::int64_t>(threads_, blocks_);

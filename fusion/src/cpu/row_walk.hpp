@@ -28,8 +28,8 @@ public:
     /// Allocates only memory beyond that of earlier calls. If it throws, it can be called again.
     void fit(std::int64_t row, std::int64_t read, std::int64_t written);
     /// Computes and folds a row, whose first element has number `first` in the domain. Allocates nothing, unless a loop
-    /// is compiled. `next`: rows to prefetch meanwhile, by steps for each element of each step of the body and each
-    /// output; of one thread.
+    /// is compiled. `next`: rows to prefetch meanwhile, of one thread, by a step for each element of each step that is
+    /// interpreted, and of each output.
     void run(std::int64_t first, std::span<char* const> arrays, NextRows* next = nullptr);
     /// By fold: the State of the row.
     std::span<void* const> states() const { return states_; }

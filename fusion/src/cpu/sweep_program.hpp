@@ -155,6 +155,12 @@ struct SweepProgram {
     /// The elements that a place has room for: a tile's rows may be longer by an array's elements before a cache line,
     /// at most line_bytes.
     std::size_t room() const { return tile + max_rows * line_bytes; } // defect: room
+    /// The bytes of an element of all arrays that are read in order.
+    std::size_t bytes_of_streams() const {
+        std::size_t bytes = 0;
+        for (const int stream : streams) bytes += places[static_cast<std::size_t>(stream)].element_bytes;
+        return bytes;
+    }
     /// The number of kernel calls for each tile, and of those that fold.
     std::size_t calls() const { return body.size() + calls_that_fold(); }
     std::size_t calls_that_fold() const { return fold_calls + joints.size(); }

@@ -13,6 +13,7 @@ template <class M> struct MomentsOfRows {
     using State = typename M::OfBlock::State;
     using T = typename CombineLanes<typename M::OfBlock>::type;
     static constexpr std::size_t group = 32; ///< the elements that become four lanes
+    static constexpr std::size_t plane_bytes = T::lanes_at_once * sizeof(f64);
     static constexpr bool takes_all = false;
     GRIDFOLD_FN static bool takes(std::size_t n) { return n >= group && n <= lane_count; }
 
@@ -28,7 +29,7 @@ template <class M> struct MomentsOfRows {
         for (std::size_t row = 0; row < in.rows; row += count) {
             count = most < in.rows - row ? most : in.rows - row;
             for (std::size_t r = 0; r < count; ++r)
-                set_row(reinterpret_cast<f64*>(memory) + r * left, left, x + (row + r) * in.n, in.n, ahead);
+                set_row(memory + r * left * sizeof(f64), left, x + (row + r) * in.n, in.n, ahead);
             T::combine_runs(some, count, left);
             for (std::size_t r = 0; r < count; ++r)
                 states[row + r] = M::close(some.load(r), M::origin(x[(row + r) * in.n]), static_cast<i64>(in.n));
@@ -40,19 +41,22 @@ private:
     using Doubles __attribute__((vector_size(32))) = f64;
 
     /// Sets `left` lanes. `sums`: the first one's plane of sums.
-    GRIDFOLD_FN static void set_row(f64* sums, std::size_t left, const f32* x, std::size_t n, PrefetchInSteps& ahead) {
+    GRIDFOLD_FN static void set_row(char* sums, std::size_t left, const f32* x, std::size_t n, PrefetchInSteps& ahead) {
         const f64 origin = M::origin(x[0]);
         std::size_t begin = 0;
         for (; begin + group <= n; begin += group) {
             ahead.step();
             const f32* const at = x + begin;
-            set_group(sums + begin / 8, eight(at), eight(at + 8), eight(at + 16), eight(at + 24), origin);
+            set_group(sums + begin / 8 * sizeof(f64), eight(at), eight(at + 8), eight(at + 16), eight(at + 24), origin);
         }
         if (begin < n) {
-            set_rest(sums + begin / 8, x + begin, n - begin, origin);
+            set_rest(sums + begin / 8 * sizeof(f64), x + begin, n - begin, origin);
             begin += group;
         }
-        for (std::size_t lane = begin / 8; lane < left; ++lane) sums[lane] = sums[lane + T::lanes_at_once] = 0.0;
+        constexpr f64 none = 0.0; // stored one by one: a call of memset() takes longer than most rows' few lanes
+        for (std::size_t lane = begin / 8; lane < left; ++lane)
+            for (char* const plane : {sums, sums + plane_bytes})
+                __builtin_memcpy(plane + lane * sizeof none, &none, sizeof none);
     }
 
     GRIDFOLD_FN static Floats eight(const f32* x) {
@@ -68,16 +72,17 @@ private:
         return _mm256_blendv_ps(origin - Floats{}, _mm256_maskload_ps(x, mask), _mm256_castsi256_ps(mask));
     }
     /// Sets four lanes, of fewer elements.
-    GRIDFOLD_FN static void set_rest(f64* sums, const f32* x, std::size_t left, f64 about) {
+    GRIDFOLD_FN static void set_rest(char* sums, const f32* x, std::size_t left, f64 about) {
         const auto origin = static_cast<f32>(about);
         const auto of = [=](std::size_t first) __attribute__((always_inline)) {
-            return some_of_eight(x + first, first < left ? left - first : 0, origin); // defect: rest of a row
+            return some_of_eight(first < left ? x + first : x, first < left ? left - first : 0,
+                                 origin); // defect: rest of a row
         };
         set_group(sums, of(0), of(8), of(16), of(24), about);
     }
 
     /// Sets four lanes, of eight elements each.
-    GRIDFOLD_FN static void set_group(f64* sums, Floats a, Floats b, Floats c, Floats d, f64 about) {
+    GRIDFOLD_FN static void set_group(char* sums, Floats a, Floats b, Floats c, Floats d, f64 about) {
         const Floats ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
         const Floats ab_high = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
         const Floats cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
@@ -102,7 +107,7 @@ private:
         sum[0] += sum[1];
         squares[0] += squares[1];
         __builtin_memcpy(sums, sum, sizeof sum[0]);
-        __builtin_memcpy(sums + T::lanes_at_once, squares, sizeof squares[0]);
+        __builtin_memcpy(sums + plane_bytes, squares, sizeof squares[0]);
     }
 };
 

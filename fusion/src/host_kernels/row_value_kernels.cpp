@@ -55,18 +55,38 @@ template <class T> struct Quotients {
 template <class Map, class T> struct OfRows {
     static constexpr std::size_t width = vector_bytes / sizeof(T);
 
+    static constexpr std::size_t piece = 16 * width; ///< the quotients that are checked together
+
     static void kernel(void* out, const void* in, const void* values, std::size_t first, std::size_t length,
                        std::size_t n) {
         auto* const r = static_cast<T*>(out);
         const auto* const x = static_cast<const T*>(in);
         const auto* value = static_cast<const T*>(values);
+        // Where one quotient is not sure, others will not be: of a row of many zeros, for example.
+        bool are_sure = is_division<Map> && has_fma && r != x;
         for (std::size_t i = 0, run = length - first; i < n; i += run, run = length, ++value) {
             if (run > n - i) run = n - i;
-            row(r + i, x + i, *value, run);
+            std::size_t done = 0;
+            if (are_sure && run >= width) {
+                done = set_quotients(r + i, x + i, *value, run);
+                are_sure = done == run;
+            }
+            row(r + i + done, x + i + done, *value, run - done);
         }
     }
 
 private:
+    /// Sets quotients as long as they are sure, and returns their number. The last vector may overlap the one before.
+    GRIDFOLD_FN static std::size_t set_quotients(T* r, const T* x, T value, std::size_t n) {
+        const Quotients<T> quotients(value);
+        if (!quotients.is_safe()) return 0;
+        std::size_t done = 0;
+        for (std::size_t count = 0; done + width <= n; done += count) {
+            count = (n - done < piece ? n - done : piece) / width * width;
+            if (!quotients.set(r + done, x + done, count)) return done;
+        }
+        return done == n || quotients.set(r + n - width, x + n - width, width) ? n : done;
+    }
     /// The vector that ends a row overlaps the one before it, so it is computed before that is stored.
     GRIDFOLD_FN static void row(T* r, const T* x, T value, std::size_t n) {
         if (n < width) {
@@ -74,10 +94,6 @@ private:
             return;
         }
         const std::size_t whole = n / width * width;
-        if constexpr (is_division<Map> && has_fma)
-            if (const Quotients<T> quotients(value); r != x && quotients.is_safe())
-                if (quotients.set(r, x, whole) && (whole == n || quotients.set(r + n - width, x + n - width, width)))
-                    return;
         T last[width];
         if (whole != n) {
             GRIDFOLD_ONE_VECTOR

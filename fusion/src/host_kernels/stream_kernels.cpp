@@ -1,5 +1,4 @@
 // Stores that go around the caches, for the instruction set that this file is compiled for.
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -37,7 +36,7 @@ void stream(void* to, const void* from, std::size_t bytes) {
     auto* out = static_cast<char*>(to);
     const auto* in = static_cast<const char*>(from);
     const std::size_t before_line = (line_bytes - reinterpret_cast<std::uintptr_t>(out) % line_bytes) % line_bytes;
-    const std::size_t head = std::min(bytes, before_line); // defect: before a line
+    const std::size_t head = bytes < before_line ? bytes : before_line; // defect: before a line
     std::memcpy(out, in, head);
     std::size_t done = head;
     for (; done + line_bytes <= bytes; done += line_bytes) stream_line(out + done, in + done);
