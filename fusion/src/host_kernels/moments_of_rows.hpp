@@ -75,8 +75,8 @@ private:
     GRIDFOLD_FN static void set_rest(char* sums, const f32* x, std::size_t left, f64 about) {
         const auto origin = static_cast<f32>(about);
         const auto of = [=](std::size_t first) __attribute__((always_inline)) {
-            return some_of_eight(first < left ? x + first : x, first < left ? left - first : 0,
-                                 origin); // defect: rest of a row
+            const std::size_t some = first < left ? left - first : 0; // defect: rest of a row
+            return some_of_eight(some > 0 ? x + first : x, some, origin);
         };
         set_group(sums, of(0), of(8), of(16), of(24), about);
     }
