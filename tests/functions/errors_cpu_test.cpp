@@ -1,11 +1,11 @@
 // A sample of the errors of the elementary functions: at most those of functions.def, and the same bits with every
 // instruction set. function_errors tries many more points.
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include <gridfold/core/device_text.hpp>
 
+#include "environment.hpp"
 #include "functions/trial.hpp"
 #include "host_kernels/kernels.hpp"
 
@@ -18,9 +18,10 @@ template <class T> void check(const Function& f) {
     const std::uint64_t count = special_points(f.domain) + sample;
     const auto trial = trial_on_host<T>(count);
     trial->make(f, Points::hard, 0, count);
-    setenv("GRIDFOLD_CPU", "baseline", 1);
-    run(compiled(f, gf::dtype_of<T>, "cpu"), f, trial->a(), trial->b(), trial->results());
-    unsetenv("GRIDFOLD_CPU");
+    {
+        const ChosenSet chosen("baseline");
+        run(compiled(f, gf::dtype_of<T>, "cpu"), f, trial->a(), trial->b(), trial->results());
+    }
     const auto at = [&](std::uint64_t index) {
         const Point<T> p = point<T>(f.domain, index);
         return testing::Message() << f.name << '(' << p.a << ", " << p.b << "), point " << index;

@@ -11,8 +11,6 @@ namespace gf::cpu {
 
 namespace {
 
-constexpr std::size_t least_far_bytes = 32 * 1024 * 1024;
-
 bool waits_long_for_memory() {
 #if defined(__x86_64__)
     return __builtin_cpu_is("intel") != 0;
@@ -26,7 +24,7 @@ bool waits_long_for_memory() {
 FarMemory far_memory(InstructionSet set) {
     const char* const name = std::getenv("GRIDFOLD_FAR_MEMORY");
     const std::string_view chosen = name == nullptr ? "" : name;
-    if (chosen.empty()) return {waits_long_for_memory() ? stream_kernel(set) : nullptr, least_far_bytes};
+    if (chosen.empty()) return {waits_long_for_memory() ? stream_kernel(set) : nullptr, least_uncached_bytes};
     if (chosen != "none" && chosen != "all")
         throw InvalidOption(fmt::format("GRIDFOLD_FAR_MEMORY={}", chosen), "it names arrays: none or all",
                             "set it to none or all, or unset it");

@@ -10,6 +10,9 @@
 
 namespace gf::cpu {
 
+/// Arrays of fewer bytes together stay in a cache, from which the hardware prefetches in time (bench/NOTES.md).
+inline constexpr std::size_t least_uncached_bytes = 32 * 1024 * 1024;
+
 struct FarMemory {
     StreamKernel store = nullptr; ///< null: memory is near
     std::size_t least_bytes = 0;  ///< of all arrays together that a sweep reads, or writes

@@ -17,9 +17,6 @@ namespace {
 /// The bytes of a band's lanes, which share the second-level cache with the streams.
 constexpr std::size_t band_budget_bytes = 512 * 1024;
 
-/// Arrays of fewer bytes stay in a cache, from which the hardware prefetches in time (bench/NOTES.md).
-constexpr std::size_t least_prefetched_bytes = 32 * 1024 * 1024;
-
 using Clock = std::chrono::steady_clock;
 
 /// Of a compiled loop: the most slabs of a block that a call takes, and the elements of a call where no fold has
@@ -65,7 +62,7 @@ void RowWalk::fit(std::int64_t row, std::int64_t read, std::int64_t written) {
     // A sweep that folds nothing has no order: every slab is a block, and memory is read from end to end.
     blocks_ = program_.folds.empty() ? std::max<std::int64_t>(slab_count(elements_), 1) : block_count(elements_);
 
-    prefetches_ = program_.prefetches && unsigned_of(read) * program_.bytes_of_streams() >= least_prefetched_bytes;
+    prefetches_ = program_.prefetches && unsigned_of(read) * program_.bytes_of_streams() >= least_uncached_bytes;
 
     const std::int64_t parts =
         elements_ < work_worth_threads / program_.work ? 1 : std::min<std::int64_t>(threads_, blocks_);
