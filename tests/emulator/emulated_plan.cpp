@@ -22,7 +22,7 @@ constexpr u64 beyond_workspace = 0x6e6f7468696e6721; // no tag that a test reach
 } // namespace
 
 std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows,
-                                     const cuda::RowSharing& sharing) {
+                                     const cuda::RowSharing& sharing, bool take_turns) {
     std::vector<cuda::Kernel> kernels;
     for (const SweepId id : plan.sweeps.ids()) {
         const Sweep& sweep = plan.sweeps[id];
@@ -37,6 +37,7 @@ std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFa
         const bool is_aligned = rows ? rows->alignment == 16 : boxes;
         if (!is_aligned && schedule.course != cuda::Course::columns)
             schedule = cuda::for_unaligned(plan, sweep, schedule);
+        if (take_turns) schedule.one_turn = false;
         kernels.push_back(cuda::emit_cuda(plan, id, schedule));
     }
     return kernels;
@@ -99,7 +100,7 @@ std::vector<ScalarResult> EmulatedPlan::run(const Bound& bound, Order order, std
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
         const FoldOrder order_of_folds = fold_order(plan_.sweeps[s], bound.extents);
         std::int64_t blocks = cuda::grid(kernels_[s], order_of_folds);
-        if (cuda::has_whole_rows(kernels_[s].schedule.course))
+        if (cuda::has_whole_rows(kernels_[s].schedule.course) && !kernels_[s].schedule.one_turn)
             blocks = std::min(blocks, most_clusters * kernels_[s].schedule.cluster);
         fit_workspace(s, order_of_folds, blocks);
         std::vector<u64> values = cuda::parameter_values(plan_, SweepId(s), kernels_[s], problem_of(plan_, bound, 0),

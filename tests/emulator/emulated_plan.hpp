@@ -19,9 +19,9 @@ using namespace plan;
 
 /// The kernels of a plan, one a sweep, with windows but for boxes. `rows`: if given, those for such rows and slabs,
 /// without windows where they are aligned. Sweeps of several phases need `rows`, which the thread blocks that may share
-/// a row must be able to hold.
+/// a row must be able to hold. `take_turns`: thread blocks of held rows can have rows after their first.
 std::vector<cuda::Kernel> kernels_of(const Plan& plan, std::optional<cuda::RowFacts> rows = {},
-                                     const cuda::RowSharing& sharing = {});
+                                     const cuda::RowSharing& sharing = {}, bool take_turns = false);
 
 /// Keeps workspaces from run to run, like a Prepared.
 class EmulatedPlan {
@@ -31,8 +31,8 @@ public:
                  std::size_t first_entry);
 
     /// Runs the sweeps in order. Checks that the words for a waiting host agree with the scalars in device memory.
-    /// `bound`: host memory, temporaries null. Kernels of held rows have at most `most_clusters` clusters or
-    /// cooperating groups, or blocks without. Throws std::runtime_error for the emulator's findings.
+    /// `bound`: host memory, temporaries null. Kernels of rows that take turns have at most `most_clusters`
+    /// clusters or cooperating groups, or blocks without. Throws std::runtime_error for the emulator's findings.
     std::vector<ScalarResult> run(const Bound& bound, Order order, std::uint64_t seed,
                                   std::int64_t most_clusters = 1 << 20);
 

@@ -111,7 +111,7 @@ public:
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks,
                                              .stored_alignment = given.aligned ? given.alignment : 1,
                                              .packs_aligned = given.aligned},
-                              given.sharing);
+                              given.sharing, given.extents[0] % 2 != 0); // an odd number of rows takes turns
     }
 
     /// Launches with the case's rows, with one more, and with shorter ones, at several alignments of memory. Where

@@ -36,7 +36,7 @@ FoldOrder order_of(const LoadedPlan& loaded, std::size_t sweep, const Bound& pro
 /// exchange no states use fewer blocks, which loop: a table with a word for each slab would be long. Boxes never loop:
 /// their table has a word for each tile.
 std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sweep, const Bound& problems) {
-    constexpr std::int64_t most_that_map = 1024, most = 0x7fffffff; // CUDA's limit
+    constexpr std::int64_t most_that_map = 1024;
     const Kernel& kernel = loaded.kernels[sweep]->emitted;
     std::vector<std::uint32_t> all;
     all.reserve(problems.count);
@@ -58,7 +58,7 @@ std::vector<std::uint32_t> count_blocks(const LoadedPlan& loaded, std::size_t sw
             const int cluster = kernel.schedule.cluster;
             blocks = std::min<std::int64_t>(blocks, loaded.kernels[sweep]->most_cooperating / cluster * cluster);
         }
-        if ((sum += blocks) > most)
+        if ((sum += blocks) > most_thread_blocks)
             throw InvalidBinding(fmt::format("{} problems are too many for one launch", problems.count),
                                  fmt::format("with problem {} they have more than 2^31 - 1 blocks", p),
                                  "run them in several calls");

@@ -98,8 +98,7 @@ std::int64_t grid(const Kernel& kernel, std::int64_t elements) {
     const std::int64_t each = std::clamp<std::int64_t>(slabs / enough, 1, kernel.schedule.slabs_of_map);
     const std::int64_t of_map = (slabs + each - 1) / each;
     const std::int64_t blocks = kernel.words > 0 ? fold_order(elements).blocks : of_map; // defect: blocks
-    constexpr std::int64_t most = 0x7fffffff; // CUDA's limit; beyond it each block takes several slabs
-    return std::clamp<std::int64_t>(blocks, 1, most);
+    return std::clamp<std::int64_t>(blocks, 1, most_thread_blocks); // beyond it each block takes several slabs
 }
 
 std::int64_t parts_of_tile(const Kernel& kernel, const FoldOrder& order) {
@@ -136,15 +135,15 @@ std::int64_t grid(const Kernel& kernel, const FoldOrder& order) {
     if (!folds_parts(kernel.schedule.course)) return grid(kernel, order.folded);
     // A block has an item of its own wherever blocks wait for each other, in boxes and in columns: longer domains
     // than a launch has room for are refused, or are boxes. Without elements a thread writes a result.
-    constexpr std::int64_t most = 0x7fffffff;
     if (kernel.schedule.course == Course::columns && order.slabs > 0) {
-        return std::clamp<std::int64_t>(strips_of(kernel.schedule, order).thread_blocks(order.batch), 1, most);
+        return std::clamp<std::int64_t>(strips_of(kernel.schedule, order).thread_blocks(order.batch), 1,
+                                        most_thread_blocks);
     }
     const std::int64_t each = order.slabs > 0 ? parts_of_tile(kernel, order) : kernel.schedule.threads;
     const int cluster = kernel.schedule.cluster;
     const std::int64_t blocks = has_whole_rows(kernel.schedule.course) ? cluster : order.blocks; // of a part
     return std::clamp<std::int64_t>((order.parts + each - 1) / each * blocks, cluster,
-                                    most / cluster * cluster); // defect: tiles
+                                    most_thread_blocks / cluster * cluster); // defect: tiles
 }
 
 void check_elements(const Kernel& kernel, std::int64_t elements, std::string_view whose) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <gridfold/core/device_text.hpp>
+#include <gridfold/fusion/order.hpp>
 
 #include "cuda/emitter.hpp"
 #include "cuda/phase_values.hpp"
@@ -52,6 +53,10 @@ Emitter::Emitter(const Plan& plan, SweepId id, const Schedule& schedule, Writer:
     kernel_.schedule = schedule;
     kernel_.loaded_bytes = loaded_bytes(plan, sweep_);
     kernel_.parameters = kernel_parameters(plan, sweep_, schedule.course, schedule.cooperates);
+    if (schedule.length > 0)
+        std::erase_if(kernel_.parameters, [](const KernelParameter& p) {
+            return p.kind == ParameterKind::elements || p.kind == ParameterKind::part_blocks;
+        });
     kernel_.finishes = finishes(sweep_);
     kernel_.phases = phase_count(sweep_);
     if (folds_parts(schedule.course) && !has_phases(schedule.course) && !sweep_.yields.empty())
@@ -170,6 +175,7 @@ void Emitter::constants() {
     number("taken", schedule_.taken, -1);
     fact("finishes", kernel_.finishes && schedule_.course == Course::flat);
     fact("cooperates", schedule_.cooperates);
+    fact("one_turn", schedule_.one_turn);
     fact("one_row", holds && kept_dims(sweep_).empty());
     fact("several_slabs", schedule_.several_slabs);
     fact("gathers_packs", schedule_.gathers_packs);
@@ -189,6 +195,9 @@ void Emitter::constants() {
     fact("scatters", scatters_ && schedule_.course != Course::tiles);
     if (!numbers.empty()) out_.line("static constexpr int {};", numbers);
     if (!facts.empty()) out_.line("static constexpr bool {};", facts);
+    if (schedule_.length > 0)
+        out_.line("static constexpr i64 elements = {}, part_blocks = {};", schedule_.length,
+                  fold_order(schedule_.length).blocks);
     if (!numbers.empty() || !facts.empty()) out_.blank();
 }
 

@@ -31,12 +31,14 @@ namespace {
 /// The shares of a row in one thread block. It has `blocks` blocks; a thread would hold `words` if each had one warp.
 Shares shares_of_block(std::int64_t blocks, std::int64_t words, int most_slab_warps, int most_warps) {
     Shares shares;
-    // Warps share a slab until each thread holds few words of it. Blocks of more than 512 threads have 64 registers a
-    // thread: they spill, so their threads would rather hold more words.
+    // Warps share a slab until each thread holds few words of it; where the warps of a row combine blocks anyway, it
+    // may hold more. Blocks of more than 512 threads have 64 registers a thread: they spill, so their threads would
+    // rather hold more words.
+    const int enough = blocks > 1 ? tuned::most_held_words : tuned::held_words;
     const auto is_worth = [&] {
         const std::int64_t held = words / shares.slab_warps;
         const std::int64_t doubled = 2 * shares.slab_warps * blocks; // warps of a row
-        return held > tuned::held_words && doubled <= tuned::most_warps_of_row &&
+        return held > enough && doubled <= tuned::most_warps_of_row &&
                (held > tuned::most_held_words || doubled <= most_warps);
     };
     while (shares.slab_warps < most_slab_warps && is_worth()) shares.slab_warps *= 2;

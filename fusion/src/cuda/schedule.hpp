@@ -70,6 +70,8 @@ struct Schedule {
     bool stores_words = false; ///< rows that begin anywhere are stored from shared memory, in words
     int shared_bytes = 0;      ///< dynamic, of a thread block
     bool holds_values = false; ///< functions of elements are computed in one phase and held for later ones
+    bool one_turn = false;     ///< there are thread blocks for all rows at once
+    std::int64_t length = 0;   ///< of each row, if the kernel is for rows of that length alone
     int elements_ahead = 0;    ///< a thread block prefetches the rows of the one that begins so many elements later
     int taken = -1; ///< of held rows by threads (device/held_thread_rows.cuh), besides `packs`, `unit`, `tile_bytes`
     // Of all courses again.
@@ -143,6 +145,8 @@ struct RowFacts {
 };
 /// The schedule of such parts: of columns where rows are whole packs, or long and begin anywhere; else of boxes.
 Schedule for_columns(const RowFacts& parts, const Plan& plan, const Sweep& sweep, Problems problems);
+inline constexpr std::int64_t most_thread_blocks = 0x7fffffff; ///< of a launch: CUDA's limit
+
 /// The tiles of a sweep that folds nothing: rows follow each other along `across`, a position in Sweep::dims.
 struct TileFacts {
     int across = -1;                 ///< −1: no array runs across the rows

@@ -26,8 +26,8 @@ constexpr int bytes_far_ahead = 8'192;    ///< what a thread block loads, at mos
 constexpr int most_bytes_of_functions = 16'384; ///< … that is prefetched if it computes functions of 4 bytes an element
                                                 ///< or more: softmax of 64K f32 586 → 622 us
 constexpr int rows_of_few_threads = 1 << 14;    ///< at least; fewer are not measured
-constexpr int elements_of_batch = 16;           ///< in 8 layer norm of 64 f32 0.97 → 0.88 of a copy
-constexpr int registers_of_batches = 92;   ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
+constexpr int bytes_of_batch = 64;       ///< in 32 layer norm of 64 f32 0.97 → 0.88 of a copy, of bf16 0.98 → 0.92
+constexpr int registers_of_batches = 92; ///< of several slabs: softmax of 16K f32 by 4 packs, not 2, 656 → 760 us
 constexpr int registers_of_one_batch = 96; ///< … of all packs at once: softmax of 4,096 f32 by 4, not 2, 625 → 603 us
 constexpr int most_counted_slabs = 4;      ///< unrolled: layer norm of 32,000 f32, with wide states, 684 → 767 us
 constexpr int least_held_packs = 3;        ///< in registers: softmax of 768 bf16 by one at a time 376 us
@@ -188,16 +188,22 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
 
 namespace {
 
+/// The bytes of an element in the arrays that rows are read from in order; at least 1.
+int bytes_in_order(const Plan& plan, const Sweep& sweep) {
+    std::size_t bytes = 0;
+    for (const ArrayId array : arrays_in_order(plan, sweep)) bytes += size_of(plan.arrays[array].type);
+    return std::max(int(bytes), 1);
+}
+
 /// Schedule::elements_ahead of held rows.
 int prefetch_distance(const Schedule& schedule, const RowFacts& rows, const Plan& plan, const Sweep& sweep,
                       int bytes_ahead) {
-    std::size_t bytes = 0; // of an element
-    for (const ArrayId array : arrays_in_order(plan, sweep)) bytes += size_of(plan.arrays[array].type);
-    if (bytes == 0 || schedule.cooperates) return 0;
-    const std::int64_t of_block = (schedule.several_blocks ? 1 : schedule.rows_of_thread_block()) * rows.longest *
-                                  std::int64_t(bytes) / schedule.cluster;
+    const int bytes = bytes_in_order(plan, sweep);
+    if (arrays_in_order(plan, sweep).empty() || schedule.cooperates) return 0;
+    const std::int64_t of_block =
+        (schedule.several_blocks ? 1 : schedule.rows_of_thread_block()) * rows.longest * bytes / schedule.cluster;
     if (calls_functions(sweep) && bytes >= 4 && of_block > tuned::most_bytes_of_functions) return 0;
-    return int(bytes_ahead / bytes) / (of_block > tuned::bytes_far_ahead ? 2 : 1);
+    return bytes_ahead / bytes / (of_block > tuned::bytes_far_ahead ? 2 : 1);
 }
 
 /// The schedule of held rows, with or without the values of functions held, or of such rows of a few threads each.
@@ -244,7 +250,8 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const int rows_of_block = chosen.cluster > 1 ? 1 : std::max(4 / warps, 1);
     chosen.threads = warps == 1 ? tuned::threads_of_warp_rows : 32 * warps * rows_of_block;
     // A batch of packs is in registers; more are in shared memory.
-    const int batch = std::max(tuned::elements_of_batch / width, 1);
+    const int batch =
+        int(std::bit_floor(unsigned(std::max(tuned::bytes_of_batch / (width * bytes_in_order(plan, sweep)), 1))));
     const int lanes = most_state_words(sweep, width);
     const int used = (calls_functions(sweep) ? 5 : 3) * tuned::own_registers / 2;
     const auto lanes_with = [&](int in_flight) { return (chosen.several_slabs ? in_flight : 1) * lanes; };
@@ -287,6 +294,8 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
                                  tuned::threads_of_functions / chosen.threads);
     chosen.elements_ahead = prefetch_distance(chosen, rows, plan, sweep, allowed.bytes_ahead);
+    chosen.one_turn = problems == Problems::one && !chosen.cooperates && rows.blocks <= most_thread_blocks;
+    if (chosen.even_blocks) chosen.length = rows.longest; // kernels of other rows serve many lengths
     if (chosen.cooperates) {
         const int needed = int(resident_of_grid(chosen.cluster, sharing));
         // A seventh is for states, and for what is reserved for each thread block.

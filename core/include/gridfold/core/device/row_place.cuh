@@ -37,7 +37,7 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     }
     /// Few slabs of a block are folded without a loop: the first then needs no zeros in registers. Wide states spill
     /// then, which takes longer where packs are whole (bench/NOTES.md).
-    static constexpr int most_unrolled = Kernel::Folds::words <= 2 ? 4 : Kernel::whole_packs ? 1 : 2;
+    static constexpr int most_unrolled = Kernel::Folds::words <= 2 ? 4 : Kernel::whole_packs && width > 4 ? 1 : 2;
     static constexpr int unrolled = most_slabs() <= most_unrolled ? most_slabs() : 1;
 
     const Kernel& kernel;
@@ -235,18 +235,10 @@ template <class Kernel, bool whole = Kernel::whole_slabs> struct RowPlace {
     GRIDFOLD_FN void take_elements(Lanes<Kernel>& lanes, typename Kernel::Stored& stored, Loads& loads, int pack,
                                    i32 from, i32 elements, u32 turn) const {
         const i64 first_element = from + index(pack);
-        if constexpr (all) {
-            typename Kernel::Folds::template Packs<width> whole_pack;
-#pragma unroll
-            for (int n = 0; n < width; ++n)
-                kernel.element(loads, Taking<Kernel, true>{lanes, whole_pack, stored, first_element, turn, n});
-            Kernel::Folds::each([&](auto f) {
-                using F = decltype(f);
-                if constexpr (F::in_packs) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(whole_pack));
-            });
-        } else {
+        if constexpr (all)
+            GRIDFOLD_NAMESPACE::take_elements<true>(kernel, lanes, stored, loads, first_element, width, turn);
+        else
             take_part(kernel, lanes, stored, loads, first_element, elements, turn);
-        }
     }
     /// Writes a pack's elements, of which the first has number `at`.
     template <bool all> GRIDFOLD_FN void store_elements(typename Kernel::Stored& stored, i64 at, i32 elements) const {
