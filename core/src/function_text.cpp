@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <gridfold/core/device_text.hpp>
 
 namespace gf::detail {
@@ -28,21 +30,33 @@ Names called(std::string_view code) {
 /// A file of device/functions.
 struct Family {
     std::string_view text;
-    std::set<std::size_t> needs; ///< the families that it depends on, by number, with theirs
-    Names functions;             ///< those that it exports
+    std::set<std::size_t> needs = {}; ///< the families that it depends on, by number, with theirs
+    Names functions = {};             ///< those that it exports
+    Names with_plain_form = {};       ///< those of them that called() of device/lanes.cuh takes
 };
 
+/// The names that `text` exports by a macro, whose name ends with the number of operands.
+Names exported_by(std::string_view text, std::string_view macro) {
+    const std::string line = fmt::format("\n{}", macro);
+    Names names;
+    for (std::size_t at = text.find(line); at != std::string_view::npos; at = text.find(line, at + 1)) {
+        const std::size_t from = text.find('(', at) + 1;
+        names.emplace(text.substr(from, text.find(')', from) - from));
+    }
+    return names;
+}
+
 std::vector<Family> read_families() {
-    std::vector<Family> families{{real_text(), {}, {}},           {exponential_text(), {0}, {}},
-                                 {logarithm_text(), {0}, {}},     {power_text(), {0, 1, 2}, {}},
-                                 {trigonometric_text(), {0}, {}}, {error_function_text(), {0, 1}, {}}};
+    std::vector<Family> families{{.text = real_text()},
+                                 {.text = exponential_text(), .needs = {0}},
+                                 {.text = logarithm_text(), .needs = {0}},
+                                 {.text = power_text(), .needs = {0, 1, 2}},
+                                 {.text = trigonometric_text(), .needs = {0}},
+                                 {.text = error_function_text(), .needs = {0, 1}}};
     for (std::size_t f = 1; f < families.size(); ++f) {
-        constexpr std::string_view exported = "\nGRIDFOLD_FUNCTION_"; // and the number of operands
-        const std::string_view text = families[f].text;
-        for (std::size_t at = text.find(exported); at != std::string_view::npos; at = text.find(exported, at + 1)) {
-            const std::size_t from = text.find('(', at) + 1;
-            families[f].functions.emplace(text.substr(from, text.find(')', from) - from));
-        }
+        families[f].with_plain_form = exported_by(families[f].text, "GRIDFOLD_PLAIN_FUNCTION_");
+        families[f].functions = exported_by(families[f].text, "GRIDFOLD_FUNCTION_");
+        families[f].functions.insert(families[f].with_plain_form.begin(), families[f].with_plain_form.end());
     }
     return families;
 }
@@ -77,5 +91,10 @@ std::string function_text(std::string_view code) {
 }
 
 bool calls_functions(std::string_view code) { return !needed_by(code).empty(); }
+
+bool has_plain_form(std::string_view function) {
+    return std::ranges::any_of(all_families(),
+                               [&](const Family& family) { return family.with_plain_form.contains(function); });
+}
 
 } // namespace gf::detail

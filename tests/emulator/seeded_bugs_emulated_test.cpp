@@ -81,7 +81,7 @@ struct UnderTest {
 /// along a folded dim; channels whose lanes combine in pairs before shared memory has room for the rest, or fold after
 /// fold; small parts that share tiles, the last not full, and larger ones of a batch that are not aligned, and one that
 /// is; rows without elements; then rows by warps: short ones side by side, aligned and not; longer ones of a warp; and
-/// of four warps each.
+/// of four warps each; and functions of operands that are plain, and of others.
 std::vector<UnderTest> graphs_under_test() {
     const char* sum = "g(x: i8[n]) -> s = sum(x)";
     const char* dims =
@@ -113,6 +113,7 @@ std::vector<UnderTest> graphs_under_test() {
     const char* none = "g(x: f32[i, j]) -> s = sum(x over [j])";
     const char* short_rows =
         "g(x: f32[i, j]) -> m = mean(x over [j]), v = variance(x over [j]), at = argmax(x over [j])";
+    const char* functions = "g(x: f32[n]) -> y = exp(x * f32(200) - f32(100)), z = log1p(x * f32(4) - f32(2))";
     const char* beside_in_rows = "g(x: f16[i, j], y: f16[i, j]) -> s = sum(x + y over [j])";
     return {{"five blocks", {4, parse(sum), {17'000}}},
             {"five blocks, misaligned", {misaligned_seed(), parse(sum), {17'000}}},
@@ -150,6 +151,7 @@ std::vector<UnderTest> graphs_under_test() {
              {misaligned_seed(), parse(rows), {3, 1101}},
              cuda::RowFacts{1101, 1000, 1}},
             {"rows of four warps", {aligned_seed(), parse(rows), {1, 12'500}}, cuda::RowFacts{12'500, 5000, 16}},
+            {"functions", {aligned_seed(), parse(functions), {5'003}}},
             {"pairs", {1, parse(pairs), {19'937}}}}; // last: few defects are left, and its kernel compiles slowly
 }
 

@@ -16,6 +16,10 @@
 
 namespace gf::cuda {
 
+namespace tuned {
+constexpr int most_calls = 2; ///< by called(): registers hold the values of a pack
+}
+
 namespace {
 
 /// True for the parameters that are in the kernel's Boxes.
@@ -161,6 +165,7 @@ void Emitter::constants() {
     number("apart", schedule_.apart, 1);
     number("unit", schedule_.unit, 1);
     number("tile_bytes", schedule_.tile_bytes, 0);
+    if (!holds) number("calls", calls_of(values_where(sweep_, is_per_element)), 0);
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
     number("cluster", schedule_.cluster, 1);
@@ -260,6 +265,25 @@ void Emitter::value(ValueId v, bool is_member) {
     out_.note(instruction_text(plan_, v, i));
 }
 
+int Emitter::most_calls() const {
+    const bool is_worth =
+        !has_phases(schedule_.course) || (schedule_.course == Course::held_rows && schedule_.shared_bytes > 0);
+    return is_worth ? tuned::most_calls : 0;
+}
+
+int Emitter::calls_of(const std::vector<ValueId>& of_element) const {
+    const auto is_called = [&](ValueId v) { return !code_.function_with_plain_form(v).empty(); };
+    return std::min(int(std::ranges::count_if(of_element, is_called)), most_calls());
+}
+
+void Emitter::value_of_element(ValueId v, int& calls) {
+    const std::string_view function = code_.function_with_plain_form(v);
+    if (function.empty() || calls == most_calls()) return value(v, false);
+    const Instruction& i = code_.code(v);
+    out_.line("const f32 v{} = called<{}>(at, callable::{}{{}}, {});", v, calls++, function, code_.operands(i));
+    out_.note(instruction_text(plan_, v, i));
+}
+
 void Emitter::prologue() {
     // All values from the first that reads an earlier sweep's scalar on are computed after the wait.
     const std::vector<ValueId> once = values_where(sweep_, is_once_before);
@@ -278,7 +302,8 @@ void Emitter::prologue() {
 void Emitter::element() {
     out_.open("template <class At> GRIDFOLD_FN void element({}, const At& at) const {{",
               code_.reads_loads() ? "const Loads& l" : "const Loads&");
-    for (const ValueId v : values_where(sweep_, is_per_element)) value(v, false);
+    int calls = 0;
+    for (const ValueId v : values_where(sweep_, is_per_element)) value_of_element(v, calls);
     take(0, element_stores(sweep_));
     out_.close();
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <gridfold/core/device_text.hpp>
+
 #include "cuda/spell.hpp"
 #include "plan/format_id.hpp"
 
@@ -189,13 +191,27 @@ bool SweepCode::is_nonpositive(ValueId v) const {
     return fold.value == i.operands[0] && !fold.mask.valid() && fold.element == i.compute && from.type == i.compute;
 }
 
-std::string SweepCode::call(const Instruction& i) const {
-    if (i.map == &map_op::exp && is_nonpositive(i.operands[0]))
-        return fmt::format("exp_of_nonpositive(v{})", i.operands[0]);
-    std::string text = fmt::format("map_{}<{}>(", i.map->name, spell(i.compute));
+std::string SweepCode::operands(const Instruction& i) const {
+    std::string all;
     for (int n = 0; n < i.map->arity; ++n)
-        text += fmt::format("{}v{}", n ? ", " : "", i.operands[static_cast<std::size_t>(n)]);
-    return text + ")";
+        all += fmt::format("{}v{}", n ? ", " : "", i.operands[static_cast<std::size_t>(n)]);
+    return all;
+}
+
+bool SweepCode::is_exp_of_nonpositive(const Instruction& i) const {
+    return i.map == &map_op::exp && is_nonpositive(i.operands[0]);
+}
+
+std::string_view SweepCode::function_with_plain_form(ValueId v) const {
+    const Instruction& i = code(v);
+    if (i.opcode != Opcode::map || i.compute != DType::f32 || i.map->builtin < 0) return "";
+    if (is_exp_of_nonpositive(i)) return "exp_of_nonpositive";
+    return detail::has_plain_form(i.map->name) ? i.map->name : "";
+}
+
+std::string SweepCode::call(const Instruction& i) const {
+    if (is_exp_of_nonpositive(i)) return fmt::format("exp_of_nonpositive({})", operands(i));
+    return fmt::format("map_{}<{}>({})", i.map->name, spell(i.compute), operands(i));
 }
 
 } // namespace gf::cuda

@@ -49,11 +49,17 @@ public:
     const std::vector<ArrayId>& arrays() const { return arrays_; }
     /// The dims whose coordinates the sweep reads; none if the domain has one dim.
     const std::vector<DimId>& indices() const { return indices_; }
+    /// The function that called() of device/lanes.cuh can compute a value by; "" if there is none.
+    std::string_view function_with_plain_form(ValueId v) const;
     /// True if any value comes from a thread's Loads.
     bool reads_loads() const;
 
+    /// The operands of a map, as arguments.
+    std::string operands(const Instruction& i) const;
+
 private:
     std::string call(const Instruction& i) const;
+    bool is_exp_of_nonpositive(const Instruction& i) const;
     bool is_nonpositive(ValueId v) const;
 
     const Plan& plan_;

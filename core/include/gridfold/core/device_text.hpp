@@ -101,5 +101,7 @@ inline std::string tiles_course_text() { return std::string(tiles_text()); }
 std::string function_text(std::string_view code);
 /// True if `code` calls an elementary function.
 bool calls_functions(std::string_view code);
+/// True if called() of device/lanes.cuh takes the function.
+bool has_plain_form(std::string_view function);
 
 } // namespace gf::detail

@@ -24,6 +24,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool cooperates = false;    ///< they are no cluster: the grid is launched cooperatively
     static constexpr int state_words = 0;        ///< … of the states of all folds
     static constexpr int phases = 1;             ///< … of a held row
+    static constexpr int calls = 0;              ///< of functions, by an element (called() of lanes.cuh)
     static constexpr bool one_turn = false;      ///< held rows: there are thread blocks for all rows at once
     static constexpr bool one_row = false;       ///< … whole arrays, which begin at a whole pack
     static constexpr int held_words = 0;         ///< of a pack of a held row, in shared memory

@@ -39,4 +39,22 @@ GRIDFOLD_FN f64 pow(f64 a, f64 b) { return b == 2.0 ? a * a : ::pow(a, b); }
 template <class T> GRIDFOLD_FN T exp_of_nonpositive(T a) { return exp(a); }
 template <class T> GRIDFOLD_FN T sigmoid(T a) { return T(1) / (T(1) + exp(-a)); }
 
+#define GRIDFOLD_CUDA_CALLABLE(name)                                                                           \
+    struct name {                                                                                              \
+        template <class... T> GRIDFOLD_FN static f32 of_any(T... x) { return GRIDFOLD_NAMESPACE::name(x...); } \
+        template <class... T> GRIDFOLD_FN static f32 of_plain(T... x) { return of_any(x...); }                 \
+        template <class... T> GRIDFOLD_FN static bool is_plain(T...) { return true; }                          \
+    };
+namespace callable {
+GRIDFOLD_CUDA_CALLABLE(exp)
+GRIDFOLD_CUDA_CALLABLE(exp_of_nonpositive)
+GRIDFOLD_CUDA_CALLABLE(exp2)
+GRIDFOLD_CUDA_CALLABLE(expm1)
+GRIDFOLD_CUDA_CALLABLE(log)
+GRIDFOLD_CUDA_CALLABLE(log2)
+GRIDFOLD_CUDA_CALLABLE(log10)
+GRIDFOLD_CUDA_CALLABLE(log1p)
+GRIDFOLD_CUDA_CALLABLE(pow)
+} // namespace callable
+
 } // namespace GRIDFOLD_NAMESPACE

@@ -138,20 +138,19 @@ template <class T> GRIDFOLD_FN T log_of_pair(Pair<T> u, T doublings) {
 }
 /// Below, log1p(x) is x; x / 4 may be denormal.
 template <class T> inline constexpr T log1p_least = constant<T>(0x1p-26f, 0x1p-55);
-template <class T> GRIDFOLD_FN bool log1p_is_plain(T x) {
-    return x > T(-1) && x < infinity<T>() && abs(x) >= log1p_least<T>;
-}
+template <class T> GRIDFOLD_FN bool log1p_is_plain(T x) { return x > T(-1) && x < constant<T>(0x1p100f, 0x1p1000); }
 /// log(2^k (1 + f)) with 1 + f = 2^-k + 2^-k x, where k is that of 1 + x, rounded.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T log1p(T x) {
+    // Of any x, 2^-k may be denormal: 4 · 2^-k stands for it, and x / 4 for x.
+    constexpr T scale = operands == Operands::plain ? 1 : 4;
     const Binary<T> b = binary<T, false>(T(1) + x);
-    // 2^-k may be denormal: 4 · 2^-k stands for it, and x / 4 for x.
-    const T down = from_bits(Bits<T>(to_bits(T(4)) - b.power)), quarter = T(0.25) * x;
-    const T first = fma(T(0.25), down, T(-1)), f = fma(down, quarter, first);
+    const T down = from_bits(Bits<T>(to_bits(scale) - b.power)), part = x * (1 / scale);
+    const T first = fma(1 / scale, down, T(-1)), f = fma(down, part, first);
     // Exact, unless 2^-k is too small to matter.
-    const T f_low = fma(down, quarter, first - f); // defect: rest of log1p
+    const T f_low = fma(down, part, first - f); // defect: rest of log1p
     const T high = fma(b.exponent, ln2_short<T>.high, f), low = f - fma(-b.exponent, ln2_short<T>.high, high);
     T y = high + fma(b.exponent, ln2_short<T>.low, log_tail(f, fma(-f, f_low, f_low) + low));
-    if constexpr (operands == Operands::plain) return y;
+    if constexpr (operands == Operands::plain) return with_sign_of(x, y); // of x = −0
     y = pick(x < infinity<T>(), y, x);
     y = pick(abs(x) < log1p_least<T>, x, y);
     y = pick(x == T(-1), -infinity<T>(), y);
@@ -205,10 +204,10 @@ template <class T> GRIDFOLD_FN T atanh(T x) {
 } // namespace GRIDFOLD_NAMESPACE::elementary
 
 namespace GRIDFOLD_NAMESPACE {
-GRIDFOLD_FUNCTION_1(log)
-GRIDFOLD_FUNCTION_1(log2)
-GRIDFOLD_FUNCTION_1(log10)
-GRIDFOLD_FUNCTION_1(log1p)
+GRIDFOLD_PLAIN_FUNCTION_1(log)
+GRIDFOLD_PLAIN_FUNCTION_1(log2)
+GRIDFOLD_PLAIN_FUNCTION_1(log10)
+GRIDFOLD_PLAIN_FUNCTION_1(log1p)
 GRIDFOLD_FUNCTION_1(asinh)
 GRIDFOLD_FUNCTION_1(acosh)
 GRIDFOLD_FUNCTION_1(atanh)

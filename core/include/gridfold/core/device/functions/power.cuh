@@ -139,7 +139,7 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T hypot(T x, T
 
 namespace GRIDFOLD_NAMESPACE {
 GRIDFOLD_FUNCTION_1(cbrt)
-GRIDFOLD_FUNCTION_2(pow)
+GRIDFOLD_PLAIN_FUNCTION_2(pow)
 GRIDFOLD_FUNCTION_2(hypot)
 } // namespace GRIDFOLD_NAMESPACE
 GRIDFOLD_EXACT_END

@@ -16,6 +16,24 @@
 #define GRIDFOLD_FUNCTION_2(name)                                         \
     GRIDFOLD_FN f32 name(f32 x, f32 y) { return elementary::name(x, y); } \
     GRIDFOLD_FN f64 name(f64 x, f64 y) { return elementary::name(x, y); }
+/// The same of functions with a form for plain operands that is worth asking for on a GPU; called() of lanes.cuh takes
+/// them as structs.
+#define GRIDFOLD_PLAIN_FUNCTION_1(name) \
+    GRIDFOLD_FUNCTION_1(name)           \
+    GRIDFOLD_CALLABLE(name)
+#define GRIDFOLD_PLAIN_FUNCTION_2(name) \
+    GRIDFOLD_FUNCTION_2(name)           \
+    GRIDFOLD_CALLABLE(name)
+#define GRIDFOLD_CALLABLE(name)                                                                                      \
+    namespace callable {                                                                                             \
+    struct name {                                                                                                    \
+        template <class... T> GRIDFOLD_FN static f32 of_any(T... x) { return elementary::name(x...); }               \
+        template <class... T> GRIDFOLD_FN static f32 of_plain(T... x) {                                              \
+            return elementary::name<elementary::Operands::plain>(x...);                                              \
+        }                                                                                                            \
+        template <class... T> GRIDFOLD_FN static bool is_plain(T... x) { return elementary::name##_is_plain(x...); } \
+    };                                                                                                               \
+    }
 
 GRIDFOLD_EXACT_BEGIN
 namespace GRIDFOLD_NAMESPACE::elementary {
