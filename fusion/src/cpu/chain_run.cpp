@@ -18,6 +18,9 @@ constexpr std::int64_t rows_budget_bytes = 256 * 1024;
 /// for the next ones (bench/NOTES.md).
 constexpr std::int64_t most_beside_next = 768 * 1024;
 
+/// As many threads keep memory busy without prefetches (bench/NOTES.md).
+constexpr std::size_t enough_without_next = 8;
+
 /// The most bytes of a row in an array that passes values from sweep to sweep. Each thread allocates as many.
 constexpr std::int64_t most_passed_bytes = 16 * 1024 * 1024;
 
@@ -96,7 +99,8 @@ void ChainRun::fit(std::span<const std::int64_t> extents) {
         workers_in_use_ = workers;
         std::size_t bytes = 0; // of the inputs' elements
         for (const Input& input : inputs_) bytes += input.bytes;
-        prefetches_next_ = steps_ > 0 && rows_at_once_ * order.folded * element_bytes_ <= most_beside_next &&
+        prefetches_next_ = steps_ > 0 && workers < enough_without_next &&
+                           rows_at_once_ * order.folded * element_bytes_ <= most_beside_next &&
                            program_of(*runs_.front()).far.holds(bytes * unsigned_of(rows_ * order.folded));
     }
     extents_.assign(extents.begin(), extents.end());
