@@ -53,7 +53,7 @@ public:
                                              .alignment = given.alignment,
                                              .shortest = order.folded,
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks},
-                              {.cluster = 16});
+                              {.cluster = 16}, given.extents[0] % 2 != 0); // an odd number of rows takes turns
     }
 
     cuda::Course course() const { return given_.course; }

@@ -39,6 +39,7 @@ struct Schedule {
     bool rest_at_once = false; ///< what is left of a batch is loaded at once, each slab predicated; else in halves
     bool tail_early = false;   ///< the tail (a partial slab) is loaded together with the slabs in flight
     // Of rows by warps (device/warp_rows.cuh).
+    bool one_turn = false;      ///< there are thread blocks for all rows at once; of all courses of whole rows
     int packs = 1;              ///< of a thread, of `width` elements
     int row_threads = 32;       ///< threads that fold a row
     int row_packs = 1;          ///< packs of a thread in one row
@@ -70,7 +71,6 @@ struct Schedule {
     bool stores_words = false; ///< rows that begin anywhere are stored from shared memory, in words
     int shared_bytes = 0;      ///< dynamic, of a thread block
     bool holds_values = false; ///< functions of elements are computed in one phase and held for later ones
-    bool one_turn = false;     ///< there are thread blocks for all rows at once
     std::int64_t length = 0;   ///< of each row, if the kernel is for rows of that length alone
     int elements_ahead = 0;    ///< a thread block prefetches the rows of the one that begins so many elements later
     int taken = -1; ///< of held rows by threads (device/held_thread_rows.cuh), besides `packs`, `unit`, `tile_bytes`

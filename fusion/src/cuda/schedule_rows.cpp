@@ -133,10 +133,9 @@ bool suit_warps(const RowFacts& rows, bool fast) {
     return fast && rows.blocks >= tuned::blocks_for_warps && longest.blocks <= tuned::most_warps_of_row;
 }
 
-} // namespace
-
-Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule,
-                  const RowSharing& sharing) {
+/// The schedule of such rows, but for its one_turn.
+Schedule course_of_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule,
+                        const RowSharing& sharing) {
     const int widest = widest_element(plan, sweep), narrowest = narrowest_load(plan, sweep);
     const bool are_aligned = rows.alignment * widest >= tuned::load_bytes;
     if (schedule.course != Course::rows || rows.longest == 0) return schedule; // without elements any kernel serves
@@ -186,7 +185,11 @@ Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, co
     return chosen;
 }
 
-namespace {
+/// True if the grid has thread blocks for all rows at once: see grid() and count_blocks().
+bool has_one_turn(const RowFacts& rows, const Schedule& schedule) {
+    return has_whole_rows(schedule.course) && schedule.problems == Problems::one && !schedule.cooperates &&
+           rows.blocks <= most_thread_blocks;
+}
 
 /// The bytes of an element in the arrays that rows are read from in order; at least 1.
 int bytes_in_order(const Plan& plan, const Sweep& sweep) {
@@ -294,7 +297,6 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     chosen.resident = std::clamp(std::min(std::max(estimated, tuned::threads_of_held / chosen.threads), of_shared), 1,
                                  tuned::threads_of_functions / chosen.threads);
     chosen.elements_ahead = prefetch_distance(chosen, rows, plan, sweep, allowed.bytes_ahead);
-    chosen.one_turn = problems == Problems::one && !chosen.cooperates && rows.blocks <= most_thread_blocks;
     if (chosen.even_blocks) chosen.length = rows.longest; // kernels of other rows serve many lengths
     if (chosen.cooperates) {
         const int needed = int(resident_of_grid(chosen.cluster, sharing));
@@ -315,10 +317,9 @@ bool fill_wide_packs(const Schedule& schedule, const RowFacts& rows, const Plan&
            });
 }
 
-} // namespace
-
-std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
-                                      const RowSharing& sharing) {
+/// The schedule of such rows, but for its one_turn.
+std::optional<Schedule> course_of_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep,
+                                            Problems problems, const RowSharing& sharing) {
     if (rows.shortest == 0) return {};
     const auto schedule = [&](bool by_few_threads) {
         std::optional<Schedule> chosen;
@@ -332,6 +333,22 @@ std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, co
     if (by_few_threads && fill_wide_packs(*by_few_threads, rows, plan, sweep)) return by_few_threads;
     if (auto by_thread = for_held_thread_rows(rows, plan, sweep, problems, sharing.shared_bytes)) return by_thread;
     return by_few_threads ? by_few_threads : schedule(false);
+}
+
+} // namespace
+
+Schedule for_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, const Schedule& schedule,
+                  const RowSharing& sharing) {
+    Schedule chosen = course_of_rows(rows, plan, sweep, schedule, sharing);
+    chosen.one_turn = has_one_turn(rows, chosen);
+    return chosen;
+}
+
+std::optional<Schedule> for_held_rows(const RowFacts& rows, const Plan& plan, const Sweep& sweep, Problems problems,
+                                      const RowSharing& sharing) {
+    std::optional<Schedule> chosen = course_of_held_rows(rows, plan, sweep, problems, sharing);
+    if (chosen) chosen->one_turn = has_one_turn(rows, *chosen);
+    return chosen;
 }
 
 int bytes_of_states(const Sweep& sweep, const Schedule& schedule) {

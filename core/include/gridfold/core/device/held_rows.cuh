@@ -297,18 +297,13 @@ template <class Kernel, class... Phases>
 GRIDFOLD_FN void run_turns(Kernel& kernel, u32 thread, i64 base, i64 own, i64 step, i32 block, i32 warp) {
     begin_rows(kernel);
     u32 turn = 0;
-    const auto run = [&](i64 row) {
+    // The loop is the same for all warps of a block: the compiler then takes shuffles by the fast path.
+#pragma unroll 1
+    for (i64 row = base; row < kernel.results; row += step) {
         HeldRows<Kernel> rows{kernel, thread, row + own, block, warp, turn++};
         rows.fill();
         (rows.template run<Phases>(), ...);
-    };
-    // Without a loop the compiler needs no registers for what would stay the same in it.
-    if constexpr (Kernel::one_turn) {
-        if (base < kernel.results) run(base);
-    } else {
-        // The loop is the same for all warps of a block: the compiler then takes shuffles by the fast path.
-#pragma unroll 1
-        for (i64 row = base; row < kernel.results; row += step) run(row);
+        if constexpr (Kernel::one_turn) break;
     }
     end_rows(kernel, turn);
 }

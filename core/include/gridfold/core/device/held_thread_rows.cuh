@@ -220,6 +220,7 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_thread_rows
         if (i32(warp_lane()) < tile.rows) tile.template run<Phases...>(i32(warp_lane()));
         reconverge(); // what other threads stored is there // defect: stored tile
         tile.template store<Phases...>();
+        if constexpr (Kernel::one_turn) break;
         reconverge(); // all has left that the next tile overwrites // defect: next held tile's memory
     }
 }

@@ -21,12 +21,14 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr int slabs = 1;        ///< most slabs of a block of a held row, or of a row by runs
     static constexpr int taken = -1;       ///< of held rows by threads
     static constexpr int cluster = 1;      ///< thread blocks that share a row
-    static constexpr bool cooperates = false;    ///< they are no cluster: the grid is launched cooperatively
-    static constexpr int state_words = 0;        ///< … of the states of all folds
-    static constexpr int phases = 1;             ///< … of a held row
-    static constexpr int calls = 0;              ///< of functions, by an element (called() of lanes.cuh)
-    static constexpr bool one_turn = false;      ///< held rows: there are thread blocks for all rows at once
-    static constexpr bool one_row = false;       ///< … whole arrays, which begin at a whole pack
+    static constexpr bool cooperates = false; ///< they are no cluster: the grid is launched cooperatively
+    static constexpr int state_words = 0;     ///< … of the states of all folds
+    static constexpr int phases = 1;          ///< … of a held row
+    static constexpr int calls = 0;           ///< of functions, by an element (called() of lanes.cuh)
+    /// Whole rows: there are thread blocks for all rows at once. Loops over rows then end after the first ones, and the
+    /// compiler needs no registers for what is the same for all.
+    static constexpr bool one_turn = false;
+    static constexpr bool one_row = false;       ///< held rows: whole arrays, which begin at a whole pack
     static constexpr int held_words = 0;         ///< of a pack of a held row, in shared memory
     static constexpr bool several_slabs = false; ///< there: blocks of rows may have several slabs
     static constexpr bool whole_packs = false;  ///< there: rows of one length have whole packs alone, of aligned arrays

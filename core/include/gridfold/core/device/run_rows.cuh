@@ -274,6 +274,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
                 reconverge(); // all have folded what the next part overwrites // defect: next block's memory
             }
             BlocksOfRow<Kernel>::finish(kernel, row);
+            if constexpr (Kernel::one_turn) break;
         }
     } else {
         constexpr i64 each = RunInRow<Kernel>::rows;
@@ -283,6 +284,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
             const RunInRow<Kernel> run{kernel, first, 0};
             fold(run);
             if (run.has_states()) kernel.finish(closed, run.row());
+            if constexpr (Kernel::one_turn) break;
             reconverge(); // all have folded what the next rows overwrite // defect: next row's memory
         }
     }

@@ -134,6 +134,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_thread_rows(Kernel& kernel) {
         tile.copy();
 #pragma unroll 1
         for (i32 row = i32(warp_lane()); row < tile.rows; row += 32) tile.fold_row(row);
+        if constexpr (Kernel::one_turn) break;
         reconverge(); // all have folded what the next tile overwrites // defect: next tile's memory
     }
 }

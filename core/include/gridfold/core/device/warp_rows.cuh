@@ -374,12 +374,15 @@ template <class Kernel> GRIDFOLD_FN void sweep_warp_rows(Kernel& kernel) {
             const i64 row = own < each ? base + own : kernel.results;
             Rows{{kernel, lane, row, block}}.fold(closed);
             combine_warps(kernel, closed, row);
+            if constexpr (Kernel::one_turn) break;
         }
     } else {
         i64 row = (kernel.block * warps + warp_index()) * Rows::rows_of_warp;
 #pragma unroll 1
-        for (; row < kernel.results; row += kernel.blocks * warps * Rows::rows_of_warp) // defect: next rows
+        for (; row < kernel.results; row += kernel.blocks * warps * Rows::rows_of_warp) { // defect: next rows
             Rows{{kernel, lane % Rows::threads, row + lane / Rows::threads, 0}}.fold(closed);
+            if constexpr (Kernel::one_turn) break;
+        }
     }
 }
 
