@@ -201,6 +201,54 @@ TEST(EmitPhases, whole_arrays_cooperate_from_a_number_of_elements_on) {
     EXPECT_TRUE(cooperates(three, 1 << 20));
 }
 
+TEST(EmitPhases, rows_take_turns_where_the_grid_may_be_smaller) {
+    const gf::Plan plan = joined(graphs[0]);
+    const auto has_one_turn = [&](const RowFacts& rows, Problems problems) {
+        return gf::cuda::for_held_rows(rows, plan, plan.sweeps[0], problems, {.cluster = 16, .multiprocessors = 132})
+            ->one_turn;
+    };
+    for (const std::int64_t length : {25, 1'000, 5'001, 65'536}) {
+        EXPECT_TRUE(has_one_turn(rows_of(length, 1, 1 << 20), Problems::one)) << length;
+        EXPECT_FALSE(has_one_turn(rows_of(length, 1, 1 << 20), Problems::many)) << length;
+        EXPECT_TRUE(has_one_turn(rows_of(length, 1, 0x7fffffff), Problems::one)) << length;
+        EXPECT_FALSE(has_one_turn(rows_of(length, 1, 0x80000000), Problems::one)) << length; // beyond CUDA's limit
+    }
+    EXPECT_FALSE(has_one_turn(rows_of(1 << 21, 16), Problems::one)) << "thread blocks cooperate";
+}
+
+TEST(EmitPhases, kernels_of_rows_of_equal_whole_slabs_know_their_length) {
+    const gf::Plan plan = joined(graphs[0]);
+    const auto kernel_of = [&](std::int64_t length) {
+        RowFacts rows = rows_of(length, 16, 1 << 20);
+        rows.stored_alignment = 16;
+        rows.packs_aligned = true;
+        return gf::cuda::emit_cuda(plan, SweepId(0),
+                                   *gf::cuda::for_held_rows(rows, plan, plan.sweeps[0], Problems::one));
+    };
+    const auto takes = [](const gf::cuda::Kernel& kernel, gf::cuda::ParameterKind kind) {
+        return std::ranges::find(kernel.parameters, kind, &gf::cuda::KernelParameter::kind) != kernel.parameters.end();
+    };
+    const gf::cuda::Kernel of_16_384 = kernel_of(16'384), of_16_400 = kernel_of(16'400);
+    EXPECT_NE(of_16_384.source.find("i64 elements = 16384, part_blocks = 4;"), std::string::npos);
+    for (const auto kind : {gf::cuda::ParameterKind::elements, gf::cuda::ParameterKind::part_blocks}) {
+        EXPECT_FALSE(takes(of_16_384, kind));
+        EXPECT_TRUE(takes(of_16_400, kind));
+    }
+}
+
+TEST(EmitPhases, functions_have_plain_forms_where_registers_hold_no_rows) {
+    const gf::Plan plan = joined(graphs[0]);
+    const auto calls = [&](std::int64_t length, std::int64_t rows) {
+        const auto schedule =
+            gf::cuda::for_held_rows(rows_of(length, 16, rows), plan, plan.sweeps[0], Problems::one, {.cluster = 16});
+        return gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source.find("called<0>(at, callable::") !=
+               std::string::npos;
+    };
+    EXPECT_TRUE(calls(4'096, 1 << 16));
+    EXPECT_FALSE(calls(256, 1 << 20));
+    EXPECT_FALSE(calls(25, 1 << 20)) << "rows by threads";
+}
+
 TEST(EmitPhases, clusters_hold_rows_that_a_thread_block_cannot) {
     const gf::Plan plan = joined(graphs[0]);
     const auto schedule_of = [&](std::int64_t length, int most_cluster) {
