@@ -66,13 +66,9 @@ void Emitter::phase(int number) {
     if (stores_words(number, stores))
         out_.line("static constexpr int arrays_in_words = {};",
                   std::ranges::count_if(stores, [&](const Store& s) { return is_flat(s, plan_, sweep_); }));
-    const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);
-    std::vector<ValueId> computed;
-    std::ranges::copy_if(sweep_.code.ids(), std::back_inserter(computed),
-                         [&](ValueId v) { return values.computed[v]; });
-    if (const int calls = calls_of(computed); calls > 0) out_.line("static constexpr int calls = {};", calls);
     stored(stores);
     folds(number);
+    const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);
     std::vector<const Instruction*> gathered;
     bool by_coordinates = false;
     for (const ValueId v : sweep_.code.ids()) {
@@ -98,7 +94,6 @@ void Emitter::phase(int number) {
 void Emitter::element_of(int phase) {
     const PhaseValues values = values_of_elements(sweep_, phase, schedule_.holds_values);
     const Table<ValueId, bool> held = held_values(sweep_);
-    int calls = 0;
     out_.open("template <class At> GRIDFOLD_FN void element(Loads& l, const At& at) const {{");
     for (const ValueId v : sweep_.code.ids()) {
         if (values.kept[v]) out_.line("const {0} v{1} = l.kept.v{1};", spell(code_.code(v).type), v);
@@ -108,7 +103,7 @@ void Emitter::element_of(int phase) {
             out_.line("const f32 v{} = divided(at, v{}, l.kept.by_v{});", v, i.operands[0], i.operands[1]);
             out_.note(instruction_text(plan_, v, i));
         } else {
-            value_of_element(v, calls);
+            value(v, false);
         }
         if (schedule_.holds_values && held[v]) out_.line("l.held.v{0}[at.n] = v{0};", v);
     }

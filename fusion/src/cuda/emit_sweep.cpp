@@ -265,20 +265,14 @@ void Emitter::value(ValueId v, bool is_member) {
     out_.note(instruction_text(plan_, v, i));
 }
 
-int Emitter::most_calls() const {
-    const bool is_worth =
-        !has_phases(schedule_.course) || (schedule_.course == Course::held_rows && schedule_.shared_bytes > 0);
-    return is_worth ? tuned::most_calls : 0;
-}
-
 int Emitter::calls_of(const std::vector<ValueId>& of_element) const {
     const auto is_called = [&](ValueId v) { return !code_.function_with_plain_form(v).empty(); };
-    return std::min(int(std::ranges::count_if(of_element, is_called)), most_calls());
+    return std::min(int(std::ranges::count_if(of_element, is_called)), tuned::most_calls);
 }
 
 void Emitter::value_of_element(ValueId v, int& calls) {
     const std::string_view function = code_.function_with_plain_form(v);
-    if (function.empty() || calls == most_calls()) return value(v, false);
+    if (function.empty() || calls == tuned::most_calls) return value(v, false);
     const Instruction& i = code_.code(v);
     out_.line("const f32 v{} = called<{}>(at, callable::{}{{}}, {});", v, calls++, function, code_.operands(i));
     out_.note(instruction_text(plan_, v, i));

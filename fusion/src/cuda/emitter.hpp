@@ -80,9 +80,6 @@ private:
 
     /// The definition of value v, or its assignment if it is a member.
     void value(ValueId v, bool is_member);
-    /// The most functions of an element that called() computes: none where phases hold rows in registers, which are too
-    /// few then (softmax of 300 bf16 367 → 385 us).
-    int most_calls() const;
     /// The functions that called() computes, among the values of an element.
     int calls_of(const std::vector<ValueId>& of_element) const;
     /// The same as value(), by called() if the function has a form for plain operands; `calls`: those before.

@@ -47,7 +47,6 @@ template <class T> GRIDFOLD_FN T sigmoid(T a) { return T(1) / (T(1) + exp(-a)); 
     };
 namespace callable {
 GRIDFOLD_CUDA_CALLABLE(exp)
-GRIDFOLD_CUDA_CALLABLE(exp_of_nonpositive)
 GRIDFOLD_CUDA_CALLABLE(exp2)
 GRIDFOLD_CUDA_CALLABLE(expm1)
 GRIDFOLD_CUDA_CALLABLE(log)
