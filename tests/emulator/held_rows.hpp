@@ -99,7 +99,8 @@ inline constexpr auto narrow_held = "f(x: u8[i, k]) let p = pow(x, u8(3)); let m
 /// The joined plan of a case, its kernels, and the CPU's executable.
 class Subject : public SubjectOfCourse {
 public:
-    explicit Subject(const HeldCase& given)
+    /// `takes_turns`: a thread block can have rows after its first.
+    explicit Subject(const HeldCase& given, bool takes_turns = false)
         : SubjectOfCourse(given.text, [](const Graph& graph) { return joined(fuse(graph)); }), given_(given) {
         const std::int64_t row = fold_order(plan_.sweeps[SweepId(0)], given.extents).folded;
         const FoldOrder order = fold_order(row);
@@ -111,7 +112,7 @@ public:
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks,
                                              .stored_alignment = given.aligned ? given.alignment : 1,
                                              .packs_aligned = given.aligned},
-                              given.sharing, given.extents[0] % 2 != 0); // an odd number of rows takes turns
+                              given.sharing, takes_turns);
     }
 
     /// Launches with the case's rows, with one more, and with shorter ones, at several alignments of memory. Where

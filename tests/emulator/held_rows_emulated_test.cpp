@@ -11,7 +11,14 @@
 namespace gf::emulator {
 namespace {
 
-void expect_the_cpus_bits(const std::vector<HeldCase>& cases) { expect_the_cpus_bits_of<Subject>(cases); }
+struct TakingTurns : Subject {
+    explicit TakingTurns(const HeldCase& given) : Subject(given, true) {}
+};
+
+void expect_the_cpus_bits(const std::vector<HeldCase>& cases) {
+    expect_the_cpus_bits_of<Subject>(cases);
+    expect_the_cpus_bits_of<TakingTurns>(cases);
+}
 
 TEST(HeldRows, of_part_of_a_warp) {
     expect_the_cpus_bits(

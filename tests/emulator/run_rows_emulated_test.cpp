@@ -44,7 +44,8 @@ constexpr auto wide = "f(d: f64[i, k], u: u8[i, k]) -> v = variance(d over [k]),
 /// The plan of a case, its kernel, and the CPU's executable.
 class Subject : public SubjectOfCourse {
 public:
-    explicit Subject(const RowsCase& given)
+    /// `takes_turns`: a thread block can have rows after its first.
+    explicit Subject(const RowsCase& given, bool takes_turns = false)
         : SubjectOfCourse(given.text, [](const Graph& graph) { return fuse(graph); }), given_(given) {
         const FoldOrder order = fold_order(given.extents.back());
         kernels_ = kernels_of(plan_,
@@ -53,7 +54,7 @@ public:
                                              .alignment = given.alignment,
                                              .shortest = order.folded,
                                              .slabs = (order.slabs + order.blocks - 1) / order.blocks},
-                              {.cluster = 16}, given.extents[0] % 2 != 0); // an odd number of rows takes turns
+                              {.cluster = 16}, takes_turns);
     }
 
     cuda::Course course() const { return given_.course; }
@@ -80,12 +81,17 @@ private:
     RowsCase given_;
 };
 
+struct TakingTurns : Subject {
+    explicit TakingTurns(const RowsCase& given) : Subject(given, true) {}
+};
+
 void expect_the_cpus_bits(const std::vector<RowsCase>& cases) {
     for (const RowsCase& given : cases) {
         const Subject subject(given);
         EXPECT_EQ(subject.schedule().course, subject.course()) << subject.name();
     }
     expect_the_cpus_bits_of<Subject>(cases);
+    expect_the_cpus_bits_of<TakingTurns>(cases);
 }
 
 constexpr auto by_threads = cuda::Course::thread_rows, by_runs = cuda::Course::run_rows;

@@ -54,8 +54,9 @@ std::size_t equal_from(gf::MapKernel kernel, typename Bits<T>::Type first, typen
 }
 
 /// The limits of plain operands, of both types.
-constexpr double limits[] = {11,   21,      29,      40,       59,        86,     125,     350,    707,
-                             1021, 0x1p-55, 0x1p-26, 0x1p-126, 0x1p-1022, 0x1p60, 0x1p500, 0x1p30, 0x1p300};
+constexpr double limits[] = {1,       11,     21,      29,      40,       59,       86,        125,
+                             350,     707,    1021,    0x1p-55, 0x1p-26,  0x1p-126, 0x1p-1022, 0x1p60,
+                             0x1p500, 0x1p30, 0x1p300, 0x1p100, 0x1p1000, 0x1p-149, 0x1p-1074};
 
 /// Compares two strips: the first begins with a number, the second ends with it. Operands are `step` bits apart.
 template <class T>

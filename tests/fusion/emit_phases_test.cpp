@@ -213,6 +213,17 @@ TEST(EmitPhases, rows_take_turns_where_the_grid_may_be_smaller) {
         EXPECT_FALSE(has_one_turn(rows_of(length, 1, 0x80000000), Problems::one)) << length; // beyond CUDA's limit
     }
     EXPECT_FALSE(has_one_turn(rows_of(1 << 21, 16), Problems::one)) << "thread blocks cooperate";
+
+    const gf::Plan sums = gf::fuse(gf::parse("f(x: f32[i, k]) -> s = sum(x over [k])"));
+    const auto has_sums_in_one_turn = [&](const RowFacts& rows, Problems problems) {
+        const gf::cuda::Schedule of_rows = gf::cuda::choose_schedule(sums, sums.sweeps[0], problems);
+        return gf::cuda::for_rows(rows, sums, sums.sweeps[0], of_rows, {.cluster = 16}).one_turn;
+    };
+    for (const std::int64_t length : {3, 64, 1'001, 16'384}) { // by threads, by warps, by runs, of several blocks
+        EXPECT_TRUE(has_sums_in_one_turn(rows_of(length, 1, 1 << 20), Problems::one)) << length;
+        EXPECT_FALSE(has_sums_in_one_turn(rows_of(length, 1, 1 << 20), Problems::many)) << length;
+        EXPECT_FALSE(has_sums_in_one_turn(rows_of(length, 1, 0x80000000), Problems::one)) << length;
+    }
 }
 
 TEST(EmitPhases, kernels_of_rows_of_equal_whole_slabs_know_their_length) {

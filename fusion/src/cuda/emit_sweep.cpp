@@ -17,7 +17,7 @@
 namespace gf::cuda {
 
 namespace tuned {
-constexpr int most_calls = 2; ///< by called(): registers hold the values of a pack
+constexpr std::size_t most_calls = 2; ///< by called(): registers hold the values of a pack
 }
 
 namespace {
@@ -165,7 +165,7 @@ void Emitter::constants() {
     number("apart", schedule_.apart, 1);
     number("unit", schedule_.unit, 1);
     number("tile_bytes", schedule_.tile_bytes, 0);
-    if (!holds) number("calls", calls_of(values_where(sweep_, is_per_element)), 0);
+    number("calls", int(called_values().size()), 0);
     number("slab_warps", schedule_.slab_warps, 1);
     number("slabs", schedule_.slabs, 1);
     number("cluster", schedule_.cluster, 1);
@@ -265,17 +265,14 @@ void Emitter::value(ValueId v, bool is_member) {
     out_.note(instruction_text(plan_, v, i));
 }
 
-int Emitter::calls_of(const std::vector<ValueId>& of_element) const {
-    const auto is_called = [&](ValueId v) { return !code_.function_with_plain_form(v).empty(); };
-    return std::min(int(std::ranges::count_if(of_element, is_called)), tuned::most_calls);
-}
-
-void Emitter::value_of_element(ValueId v, int& calls) {
-    const std::string_view function = code_.function_with_plain_form(v);
-    if (function.empty() || calls == tuned::most_calls) return value(v, false);
-    const Instruction& i = code_.code(v);
-    out_.line("const f32 v{} = called<{}>(at, callable::{}{{}}, {});", v, calls++, function, code_.operands(i));
-    out_.note(instruction_text(plan_, v, i));
+std::vector<ValueId> Emitter::called_values() const {
+    // Other courses take no packs, and phases would compute both forms of what a mask made −∞.
+    std::vector<ValueId> called;
+    if (has_phases(schedule_.course) || packs_results(schedule_.course) || schedule_.course == Course::tiles)
+        return called;
+    for (const ValueId v : values_where(sweep_, is_per_element))
+        if (called.size() < tuned::most_calls && !code_.function_with_plain_form(v).empty()) called.push_back(v);
+    return called;
 }
 
 void Emitter::prologue() {
@@ -296,8 +293,18 @@ void Emitter::prologue() {
 void Emitter::element() {
     out_.open("template <class At> GRIDFOLD_FN void element({}, const At& at) const {{",
               code_.reads_loads() ? "const Loads& l" : "const Loads&");
-    int calls = 0;
-    for (const ValueId v : values_where(sweep_, is_per_element)) value_of_element(v, calls);
+    const std::vector<ValueId> called = called_values();
+    for (const ValueId v : values_where(sweep_, is_per_element)) {
+        const auto call = std::ranges::find(called, v);
+        if (call == called.end()) {
+            value(v, false);
+            continue;
+        }
+        const Instruction& i = code_.code(v);
+        out_.line("const f32 v{} = called<{}>(at, callable::{}{{}}, {});", v, call - called.begin(),
+                  code_.function_with_plain_form(v), code_.operands(i));
+        out_.note(instruction_text(plan_, v, i));
+    }
     take(0, element_stores(sweep_));
     out_.close();
 }

@@ -80,10 +80,8 @@ private:
 
     /// The definition of value v, or its assignment if it is a member.
     void value(ValueId v, bool is_member);
-    /// The functions that called() computes, among the values of an element.
-    int calls_of(const std::vector<ValueId>& of_element) const;
-    /// The same as value(), by called() if the function has a form for plain operands; `calls`: those before.
-    void value_of_element(ValueId v, int& calls);
+    /// The values of an element that called() of device/lanes.cuh computes, in the order of its calls.
+    std::vector<ValueId> called_values() const;
 
     /// True for an array that the course of tiles reads, or writes, across the domain's rows.
     bool is_read_across(ArrayId a) const;

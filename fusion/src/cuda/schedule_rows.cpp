@@ -191,18 +191,18 @@ bool has_one_turn(const RowFacts& rows, const Schedule& schedule) {
            rows.blocks <= most_thread_blocks;
 }
 
-/// The bytes of an element in the arrays that rows are read from in order; at least 1.
+/// The bytes of an element in the arrays that rows are read from in order.
 int bytes_in_order(const Plan& plan, const Sweep& sweep) {
     std::size_t bytes = 0;
     for (const ArrayId array : arrays_in_order(plan, sweep)) bytes += size_of(plan.arrays[array].type);
-    return std::max(int(bytes), 1);
+    return int(bytes);
 }
 
 /// Schedule::elements_ahead of held rows.
 int prefetch_distance(const Schedule& schedule, const RowFacts& rows, const Plan& plan, const Sweep& sweep,
                       int bytes_ahead) {
     const int bytes = bytes_in_order(plan, sweep);
-    if (arrays_in_order(plan, sweep).empty() || schedule.cooperates) return 0;
+    if (bytes == 0 || schedule.cooperates) return 0;
     const std::int64_t of_block =
         (schedule.several_blocks ? 1 : schedule.rows_of_thread_block()) * rows.longest * bytes / schedule.cluster;
     if (calls_functions(sweep) && bytes >= 4 && of_block > tuned::most_bytes_of_functions) return 0;
@@ -253,8 +253,8 @@ std::optional<Schedule> schedule_of_held_rows(const RowFacts& rows, const Plan& 
     const int rows_of_block = chosen.cluster > 1 ? 1 : std::max(4 / warps, 1);
     chosen.threads = warps == 1 ? tuned::threads_of_warp_rows : 32 * warps * rows_of_block;
     // A batch of packs is in registers; more are in shared memory.
-    const int batch =
-        int(std::bit_floor(unsigned(std::max(tuned::bytes_of_batch / (width * bytes_in_order(plan, sweep)), 1))));
+    const int bytes_of_pack = width * std::max(bytes_in_order(plan, sweep), 1);
+    const int batch = int(std::bit_floor(unsigned(std::max(tuned::bytes_of_batch / bytes_of_pack, 1))));
     const int lanes = most_state_words(sweep, width);
     const int used = (calls_functions(sweep) ? 5 : 3) * tuned::own_registers / 2;
     const auto lanes_with = [&](int in_flight) { return (chosen.several_slabs ? in_flight : 1) * lanes; };

@@ -27,7 +27,7 @@ struct MomentsStates {
             f64 sum;
             f64 squares;
         };
-        GRIDFOLD_FN static State identity() { return {-0.0, -0.0}; } // nothing is added to the first element
+        GRIDFOLD_FN static State identity() { return {-0.0, -0.0}; } // as in Total
         GRIDFOLD_FN static void combine(State& s, const State& t) { s = {s.sum + t.sum, s.squares + t.squares}; }
     };
     GRIDFOLD_FN static State close(const OfBlock::State& s, f64 origin, i64 elements) {

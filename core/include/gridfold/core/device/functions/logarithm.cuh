@@ -150,7 +150,7 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T log1p(T x) {
     const T f_low = fma(down, part, first - f); // defect: rest of log1p
     const T high = fma(b.exponent, ln2_short<T>.high, f), low = f - fma(-b.exponent, ln2_short<T>.high, high);
     T y = high + fma(b.exponent, ln2_short<T>.low, log_tail(f, fma(-f, f_low, f_low) + low));
-    if constexpr (operands == Operands::plain) return with_sign_of(x, y); // of x = −0
+    if constexpr (operands == Operands::plain) return with_sign_of(x, y); // y has it, but for x = −0
     y = pick(x < infinity<T>(), y, x);
     y = pick(abs(x) < log1p_least<T>, x, y);
     y = pick(x == T(-1), -infinity<T>(), y);
