@@ -68,6 +68,14 @@ inline constexpr auto weighted_softmax =
     "f(x: bf16[i, k], w: bf16[i, k]) let z = f32(x); let e = exp(z - max(z over [k])); "
     "-> y = bf16(e / sum(e over [k]) * f32(w))";
 
+// Every third eight elements call functions with operands that are not plain.
+inline constexpr auto spread_softmax =
+    "f(x: f32[i, k]) let far = index(k) % 24 < 8; let z = select(far, x * 900.0 - 90.0, x); "
+    "let e = exp(z - max(z over [k])); -> y = e / sum(e over [k])";
+inline constexpr auto spread_logarithms =
+    "f(x: f32[i, k]) let far = index(k) % 24 < 8; let l = log(select(far, 0.0, abs(x) + 1.0)); "
+    "-> y = l - max(l over [k])";
+
 // Quotients halfway between two bfloat16 numbers, and quotients by a sum too large for the fast division.
 inline constexpr auto midpoints =
     "f(x: f32[i, k]) let s = abs(sum(x over [k])) + 3.7; let u = x - floor(x) + 1.0; "

@@ -52,6 +52,16 @@ TEST(HeldRows, of_warps_that_share_a_slab) {
         {{softmax, {5, 2048}, 16}, {half_softmax, {3, 4096}, 16}, {norms, {3, 5003}, 1}, {deep, {2, 2100}, 4}});
 }
 
+TEST(HeldRows, of_functions_with_plain_operands_and_others) {
+    const std::vector<HeldCase> cases{{spread_softmax, {5, 1'024}, 16, {}, true},
+                                      {spread_softmax, {3, 4'096}, 16, {}, true},
+                                      {spread_softmax, {2, 14'003}, 1},
+                                      {spread_logarithms, {3, 4'096}, 16, {}, true}};
+    for (const HeldCase& given : cases)
+        EXPECT_NE(Subject(given).sources().front().find("called(at, callable::"), std::string::npos) << given.text;
+    expect_the_cpus_bits(cases);
+}
+
 TEST(HeldRows, of_which_functions_are_held) {
     expect_the_cpus_bits({{of_held, {9, 20}, 4},
                           {of_held, {5, 2048}, 16},

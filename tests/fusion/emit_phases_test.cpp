@@ -143,7 +143,8 @@ TEST(EmitPhases, exp_of_a_difference_from_a_maximum_is_that_of_a_nonpositive_num
                                      "); -> y = e / sum(e over [k])");
         const auto schedule = gf::cuda::for_held_rows(rows_of(1'000, 8), plan, plan.sweeps[0], Problems::one);
         const std::string text = gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source;
-        return text.find("exp_of_nonpositive(v") != std::string::npos;
+        return text.find("exp_of_nonpositive(v") != std::string::npos ||
+               text.find("called(at, callable::exp_of_nonpositive{}") != std::string::npos;
     };
     EXPECT_TRUE(calls("x - max(x over [k])"));
     EXPECT_TRUE(calls("x - max(x over [k])", "f64"));
@@ -154,6 +155,26 @@ TEST(EmitPhases, exp_of_a_difference_from_a_maximum_is_that_of_a_nonpositive_num
     EXPECT_FALSE(calls("x - min(x over [k])"));
     EXPECT_FALSE(calls("max(x over [k]) - x"));
     EXPECT_FALSE(calls("x + max(x over [k])"));
+}
+
+TEST(EmitPhases, functions_of_whole_packs_are_asked_for_plain_operands) {
+    const auto asks = [](const std::string& value, std::int64_t length) {
+        const gf::Plan plan =
+            joined("f(h: bf16[i, k]) let x = f32(h); let e = " + value + "; -> y = e / sum(e over [k])");
+        RowFacts rows = rows_of(length, int(std::gcd(length, 16)));
+        rows.stored_alignment = rows.alignment;
+        rows.packs_aligned = true;
+        const auto schedule = gf::cuda::for_held_rows(rows, plan, plan.sweeps[0], Problems::one);
+        return gf::cuda::emit_cuda(plan, SweepId(0), *schedule).source.find("calls = true") != std::string::npos;
+    };
+    for (const std::int64_t length : {1'024, 4'096, 5'120}) EXPECT_TRUE(asks("exp(x)", length)) << length;
+    EXPECT_FALSE(asks("exp(x)", 1'000)) << "some packs in registers are empty";
+    EXPECT_FALSE(asks("sin(x)", 4'096)) << "it has no form worth asking for";
+    const gf::Plan nested = joined("f(x: f32[i, k]) let e = exp(log(x)); -> y = e / sum(e over [k])");
+    const auto schedule = gf::cuda::for_held_rows(rows_of(4'096, 16), nested, nested.sweeps[0], Problems::one);
+    const std::string text = gf::cuda::emit_cuda(nested, SweepId(0), *schedule).source;
+    EXPECT_NE(text.find("called(at, callable::log{}"), std::string::npos);
+    EXPECT_EQ(text.find("called(at, callable::exp{}"), std::string::npos) << "its operand depends on the logarithm";
 }
 
 TEST(EmitPhases, rows_that_registers_and_shared_memory_cannot_hold_have_no_schedule) {

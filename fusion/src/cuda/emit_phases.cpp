@@ -69,6 +69,7 @@ void Emitter::phase(int number) {
     stored(stores);
     folds(number);
     const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);
+    if (calls(values.computed)) out_.line("static constexpr bool calls = true;");
     std::vector<const Instruction*> gathered;
     bool by_coordinates = false;
     for (const ValueId v : sweep_.code.ids()) {
@@ -93,6 +94,7 @@ void Emitter::phase(int number) {
 
 void Emitter::element_of(int phase) {
     const PhaseValues values = values_of_elements(sweep_, phase, schedule_.holds_values);
+    const Table<ValueId, bool> called = called_values(values.computed);
     const Table<ValueId, bool> held = held_values(sweep_);
     out_.open("template <class At> GRIDFOLD_FN void element(Loads& l, const At& at) const {{");
     for (const ValueId v : sweep_.code.ids()) {
@@ -103,7 +105,7 @@ void Emitter::element_of(int phase) {
             out_.line("const f32 v{} = divided(at, v{}, l.kept.by_v{});", v, i.operands[0], i.operands[1]);
             out_.note(instruction_text(plan_, v, i));
         } else {
-            value(v, false);
+            value_of_element(v, called);
         }
         if (schedule_.holds_values && held[v]) out_.line("l.held.v{0}[at.n] = v{0};", v);
     }

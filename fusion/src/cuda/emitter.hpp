@@ -80,8 +80,11 @@ private:
 
     /// The definition of value v, or its assignment if it is a member.
     void value(ValueId v, bool is_member);
-    /// The values of an element that called() of device/lanes.cuh computes, in the order of its calls.
-    std::vector<ValueId> called_values() const;
+    /// The values, of these of an element, that called() of device/lanes.cuh computes. None depends on another.
+    Table<ValueId, bool> called_values(const Table<ValueId, bool>& of_element) const;
+    bool calls(const Table<ValueId, bool>& of_element) const;
+    /// The definition of a value of an element.
+    void value_of_element(ValueId v, const Table<ValueId, bool>& called);
 
     /// True for an array that the course of tiles reads, or writes, across the domain's rows.
     bool is_read_across(ArrayId a) const;

@@ -201,12 +201,16 @@ std::string SweepCode::operands(const Instruction& i) const {
 std::string_view SweepCode::function_with_plain_form(ValueId v) const {
     const Instruction& i = code(v);
     if (i.opcode != Opcode::map || i.compute != DType::f32 || i.map->builtin < 0) return "";
+    if (is_exp_of_nonpositive(i)) return "exp_of_nonpositive";
     return detail::has_plain_form(i.map->name) ? i.map->name : "";
 }
 
+bool SweepCode::is_exp_of_nonpositive(const Instruction& i) const {
+    return i.map == &map_op::exp && is_nonpositive(i.operands[0]);
+}
+
 std::string SweepCode::call(const Instruction& i) const {
-    if (i.map == &map_op::exp && is_nonpositive(i.operands[0]))
-        return fmt::format("exp_of_nonpositive({})", operands(i));
+    if (is_exp_of_nonpositive(i)) return fmt::format("exp_of_nonpositive({})", operands(i));
     return fmt::format("map_{}<{}>({})", i.map->name, spell(i.compute), operands(i));
 }
 

@@ -59,6 +59,7 @@ public:
 
 private:
     std::string call(const Instruction& i) const;
+    bool is_exp_of_nonpositive(const Instruction& i) const;
     bool is_nonpositive(ValueId v) const;
 
     const Plan& plan_;

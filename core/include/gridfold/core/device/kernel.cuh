@@ -24,7 +24,7 @@ template <int block_threads, int thread_width> struct SweepBase {
     static constexpr bool cooperates = false; ///< they are no cluster: the grid is launched cooperatively
     static constexpr int state_words = 0;     ///< … of the states of all folds
     static constexpr int phases = 1;          ///< … of a held row
-    static constexpr int calls = 0;           ///< of functions, by an element (called() of lanes.cuh)
+    static constexpr bool calls = false;      ///< element() calls functions by called() of lanes.cuh
     /// Whole rows: there are thread blocks for all rows at once. Loops over rows then end after the first ones, and the
     /// compiler needs no registers for what is the same for all.
     static constexpr bool one_turn = false;

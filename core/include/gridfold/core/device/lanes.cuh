@@ -158,15 +158,9 @@ template <class Kernel> struct Sharing {
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
 };
 
-/// The values of the functions that the elements of a thread's pack call, by the number of the call in element().
-template <class Kernel> struct Called {
-    f32 value[Kernel::calls][Kernel::width];
-};
-
-/// The argument of element() that only calls functions, as for plain operands or for any (functions/real.cuh).
-template <class Kernel, bool plain> struct Calling {
-    Called<Kernel>& called;
-    bool& are_plain; ///< becomes false if an operand is not
+/// The argument of element() that only asks whether the operands of its calls are plain (functions/real.cuh).
+template <class Kernel> struct Asking {
+    bool& are_plain; ///< becomes false if one is not
     typename Kernel::Stored& stored;
     i64 first;
     int n;
@@ -175,40 +169,21 @@ template <class Kernel, bool plain> struct Calling {
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element) const {}
     template <class F> GRIDFOLD_FN void fold(F, typename F::Element, bool) const {}
 };
-/// Taking, after the functions have been called.
-template <class Kernel> struct TakingCalled : Taking<Kernel, true> {
-    const Called<Kernel>& called;
-};
+/// Taking, of a pack all of whose calls have plain operands.
+template <class Kernel> struct TakingPlain : Taking<Kernel, true> {};
 
-/// The value of a function, call `number` of an element(). Most arguments `at` call it there.
-template <int number, class Function, class At, class... T> GRIDFOLD_FN f32 called(const At&, Function, T... operands) {
+/// The value of a function with a form for plain operands. No operand depends on another such value.
+template <class Function, class At, class... T> GRIDFOLD_FN f32 called(const At&, Function, T... operands) {
     return Function::of_any(operands...);
 }
-template <int number, class Function, class Kernel, bool plain, class... T>
-GRIDFOLD_FN f32 called(const Calling<Kernel, plain>& at, Function, T... operands) {
-    const f32 value = plain ? Function::of_plain(operands...) : Function::of_any(operands...);
+template <class Function, class Kernel, class... T>
+GRIDFOLD_FN f32 called(const TakingPlain<Kernel>&, Function, T... operands) {
+    return Function::of_plain(operands...);
+}
+template <class Function, class Kernel, class... T>
+GRIDFOLD_FN f32 called(const Asking<Kernel>& at, Function, T... operands) {
     at.are_plain = at.are_plain && Function::is_plain(operands...); // defect: plain pack
-    at.called.value[number][at.n] = value;
-    return value;
-}
-template <int number, class Function, class Kernel, class... T>
-GRIDFOLD_FN f32 called(const TakingCalled<Kernel>& at, Function, T...) {
-    return at.called.value[number][at.n];
-}
-
-/// Calls the functions of a thread's whole pack: by their forms for plain operands, and again for any if an operand is
-/// not plain. The compiler would compute both if the operands were asked first.
-template <class Kernel, class Loads>
-GRIDFOLD_FN void call_functions(const Kernel& kernel, Called<Kernel>& called, Loads& loads, i64 first) {
-    typename Kernel::Stored none;
-    bool are_plain = true;
-#pragma unroll
-    for (int n = 0; n < Kernel::width; ++n)
-        kernel.element(loads, Calling<Kernel, true>{called, are_plain, none, first, n});
-    if (are_plain) return;
-#pragma unroll
-    for (int n = 0; n < Kernel::width; ++n)
-        kernel.element(loads, Calling<Kernel, false>{called, are_plain, none, first, n});
+    return 0;
 }
 
 /// Maps and folds `count` elements of a thread, of which the first has number `first`, and puts what is to be stored
@@ -217,19 +192,19 @@ template <bool whole, class Kernel, class Loads>
 GRIDFOLD_FN void take_elements(const Kernel& kernel, Lanes<Kernel>& lanes, typename Kernel::Stored& stored,
                                Loads& loads, i64 first, i32 count, u32 turn) {
     typename Kernel::Folds::template Packs<Kernel::width> packs;
-    if constexpr (whole && Kernel::calls > 0) {
-        Called<Kernel> called;
-        call_functions(kernel, called, loads, first);
-#pragma unroll
-        for (int n = 0; n < Kernel::width; ++n)
-            kernel.element(loads, TakingCalled<Kernel>{{lanes, packs, stored, first, turn, n}, called});
-    } else {
+    const auto take = [&](const auto& at_number) {
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n) {
             if (!whole && n >= count) break;
-            kernel.element(loads, Taking<Kernel, whole>{lanes, packs, stored, first, turn, n});
+            kernel.element(loads, at_number(n));
         }
-    }
+    };
+    bool are_plain = whole && Kernel::calls;
+    if constexpr (whole && Kernel::calls) take([&](int n) { return Asking<Kernel>{are_plain, stored, first, n}; });
+    if (are_plain)
+        take([&](int n) { return TakingPlain<Kernel>{{lanes, packs, stored, first, turn, n}}; });
+    else
+        take([&](int n) { return Taking<Kernel, whole>{lanes, packs, stored, first, turn, n}; });
     Kernel::Folds::each([&](auto f) {
         using F = decltype(f);
         if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(packs));

@@ -49,6 +49,7 @@ GRIDFOLD_FN f32 pow(f32 a, f32 b) { return b == 2.0f ? a * a : ::powf(a, b); }
 GRIDFOLD_FN f64 pow(f64 a, f64 b) { return b == 2.0 ? a * a : ::pow(a, b); }
 GRIDFOLD_CALLABLE(pow)
 template <class T> GRIDFOLD_FN T exp_of_nonpositive(T a) { return exp(a); }
+GRIDFOLD_CALLABLE(exp_of_nonpositive)
 template <class T> GRIDFOLD_FN T sigmoid(T a) { return T(1) / (T(1) + exp(-a)); }
 
 } // namespace GRIDFOLD_NAMESPACE

@@ -103,7 +103,9 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp(T x) {
     return scaled<operands>(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.whole);
 }
 /// e^x for x ≤ 0, the bits of exp(x): 2^n has no upper end, so its second factor is a constant.
-template <class T> GRIDFOLD_FN T exp_of_nonpositive(T x) {
+template <class T> GRIDFOLD_FN bool exp_of_nonpositive_is_plain(T x) { return x >= constant<T>(-86, -707); }
+template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp_of_nonpositive(T x) {
+    if constexpr (operands == Operands::plain) return exp<operands>(x);
     constexpr int up = 64; // 2^(n + up) is normal for every n
     const Reduced<T> e = reduced_by_ln2(at_least(x, exp_least<T>));
     const T r = e.r.high, power = power_of_2<T, Operands::plain>(e.whole + up);
@@ -185,7 +187,7 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T sigmoid(T x)
 
 namespace GRIDFOLD_NAMESPACE {
 GRIDFOLD_PLAIN_FUNCTION_1(exp)
-GRIDFOLD_FUNCTION_1(exp_of_nonpositive)
+GRIDFOLD_PLAIN_FUNCTION_1(exp_of_nonpositive)
 GRIDFOLD_PLAIN_FUNCTION_1(exp2)
 GRIDFOLD_PLAIN_FUNCTION_1(expm1)
 GRIDFOLD_FUNCTION_1(sinh)
