@@ -17,7 +17,8 @@ template <class Kernel, bool = in_registers<Kernel>> struct HeldPacks {
     using Loads = typename Kernel::Loads;
     Loads packs[Kernel::packs];
 
-    GRIDFOLD_FN void fill(const RowPlace<Kernel>& rows) { rows.load_packs(packs, 0, 0); }
+    GRIDFOLD_FN void copy(const RowPlace<Kernel>& rows) { rows.load_packs(packs, 0, 0); }
+    GRIDFOLD_FN void await(const RowPlace<Kernel>&) {}
     template <class Phase> GRIDFOLD_FN void get(Loads& loads, int pack, i32) const { loads = packs[pack]; }
     template <class Phase> GRIDFOLD_FN void put(Loads& loads, int pack, i32) { packs[pack] = loads; }
 };
@@ -36,8 +37,8 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
     i32 lane; ///< the thread's
     Words of_warp;
 
-    /// Loads all packs of the rows, all at once: as packs if arrays are aligned, else as words.
-    GRIDFOLD_FN void fill(const RowPlace<Kernel>& rows) {
+    /// Starts to load all packs of the rows, all at once: as packs if arrays are aligned, else as words.
+    GRIDFOLD_FN void copy(const RowPlace<Kernel>& rows) {
         of_warp.first = Memory::place(i32(warp_index()) * slots * Kernel::held_words * 32);
         keep(of_warp.first);
         u32 own = rows.thread;
@@ -46,8 +47,11 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
         if (Kernel::whole_packs && !rows.is_there(0)) return;
         if (!Kernel::whole_packs) reconverge(); // other threads have got the words of the row before
         rows.each_slab([&](const auto& place, i32 from, i32 turn) { fill_slab(place, from, turn); });
+    }
+    /// Waits until they are loaded.
+    GRIDFOLD_FN void await(const RowPlace<Kernel>& rows) const {
         await_copies();
-        if (rows.kernel.aligned) return;
+        if (rows.kernel.aligned || (Kernel::whole_packs && !rows.is_there(0))) return;
         reconverge(); // other threads have copied the words of a pack
         rows.each_slab([&](const auto& place, i32 from, i32 turn) {
             Kernel::each_loaded([&](const auto* p, int first) { align_packs(place, p, first, from, turn); },
@@ -242,8 +246,20 @@ private:
     }
     /// The bytes from the beginning of an element's word to the element.
     template <class T> GRIDFOLD_FN static u32 before_word(const T* p) { return sizeof(T) < 4 ? u32(u64(p) % 4) : 0; }
-    /// Moves elements that are smaller than words from where copy_words() has copied them to where they belong. Those
-    /// whose words are not copied are loaded; the last takes the place of those that are not there.
+    /// Word number `word` from the one on that the first of `elements` elements is in, of those elements alone.
+    template <class T> GRIDFOLD_FN static u32 part_of_word(const T* first, i32 moved, i32 word, i32 elements) {
+        constexpr int size = sizeof(T), each = 4 / size;
+        u32 all = 0;
+#pragma unroll
+        for (int n = 0; n < each; ++n) {
+            const i32 element = word * each - moved / size + n; // defect: part of a word
+            if (element >= 0 && element < elements)
+                all |= (u32(first[element]) & 0xffffffffu >> (32 - 8 * size)) << 8 * size * n;
+        }
+        return all;
+    }
+    /// Moves elements that are smaller than words from where copy_words() has copied them to where they belong. The
+    /// word that is not copied is loaded; it takes the place of words that are not there, which are mapped, too.
     template <class Place, class T>
     GRIDFOLD_FN void align_packs(const Place& place, const T* p, int first, i32 from, i32 turn) const {
         using Shares = WarpWords<T>;
@@ -254,9 +270,9 @@ private:
             if (!place.is_there(0)) return;
             const T* const begin = place.warp_elements(p, from);
             const i32 moved = i32(before_word(begin)), elements = Place::fills ? most : place.warp_count(from);
-            const i32 words = (moved + elements * size) / 4;                    // that are copied
-            const i32 copied = elements - (moved + elements * size) % 4 / size; // defect: copied elements
+            const i32 words = (moved + elements * size) / 4; // that are copied
             if (elements <= 0 || (moved == 0 && elements % Kernel::width == 0)) return;
+            const u32 part = part_of_word(begin, moved, words, elements);
             const i32 own_word = lane * all;
             const auto get = [&](u32& word, int u, int i) { // number i from the thread's first of pack u on
                 const i32 number = 32 * u * all + own_word + i;
@@ -265,7 +281,7 @@ private:
                                     (own_word + i < 32 * all ? i : i + slot_of(1, 0) * 32 - 32 * all),
                                 reinterpret_cast<u32(&)[1]>(word));
                 else
-                    word = 0;
+                    word = part;
             };
 #pragma unroll(Place::fills ? Kernel::packs : 1)
             for (int b = 0; b < Kernel::packs; b += batch) {
@@ -289,10 +305,6 @@ private:
                     for (int i = 0; i < all; ++i)
                         own[u].word[i] = funnel_shift_right(own[u].word[i], i + 1 < all ? own[u].word[i + 1] : next[u],
                                                             8 * u32(moved));
-                    if (at + Kernel::width > copied)
-#pragma unroll
-                        for (int n = 0; n < Kernel::width; ++n)
-                            if (at + n >= copied) own[u].element[n] = begin[smaller(at + n, elements - 1)];
                     put_pack(own[u], slot_of(b + u, turn) + first);
                 }
             }

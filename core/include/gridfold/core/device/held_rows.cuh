@@ -61,9 +61,22 @@ template <class Kernel> struct HeldRows {
     i32 warp;   ///< …
     u32 turn;   ///< the number of rows before
     HeldPacks<Kernel> held;
-    Kept kept[rows]; ///< of each row
+    Kept kept[rows];    ///< of each row
+    bool awaits_others; ///< of the cluster, which may not have started and cleared their slots
 
-    GRIDFOLD_FN void fill() { held.fill({kernel, thread, first, block, warp}); }
+    /// Loads the rows. Nobody waits for the cluster's other blocks yet: each loads and folds its part meanwhile.
+    GRIDFOLD_FN void fill() {
+        const RowPlace<Kernel> place{kernel, thread, first, block, warp};
+        awaits_others = cluster > 1 && !Kernel::cooperates && (Kernel::one_turn || turn == 0);
+        held.copy(place);
+        if (awaits_others) arrive_at_cluster_barrier<cluster>();
+        held.await(place);
+    }
+    /// Must come before states are passed, and before a thread ends.
+    GRIDFOLD_FN void await_others() {
+        if (awaits_others) await_cluster_barrier<cluster>(); // defect: others have started
+        awaits_others = false;
+    }
 
     GRIDFOLD_FN static i32 blocks_of_row(const Kernel& kernel) {
         return Kernel::several_blocks ? i32(kernel.part_blocks) : 1;
@@ -245,6 +258,7 @@ private:
     /// The same where several warps share a row. All threads of the block, or of the cluster, must call it.
     template <class Phase>
     GRIDFOLD_FN void finish_in_block(const WarpRows<Phase>& place, typename WarpRows<Phase>::States& states) {
+        await_others();
         constexpr i32 most = warps / slab_warps; // blocks of a row that a thread block has
         const i32 before = cluster > 1 ? i32(kernel.block % cluster) * most : 0;
         const i32 blocks = Kernel::several_blocks && cluster > 1 ? smaller(i32(kernel.part_blocks) - before, most)
@@ -331,12 +345,12 @@ template <class Kernel, class... Phases> GRIDFOLD_FN void sweep_held_rows(Kernel
         static_assert(Kernel::several_blocks, "thread blocks have blocks of a row");
         const i32 rank = i32(kernel.block % Rows::cluster); // defect: rank
         const i32 block = rank * (i32(warps) / Kernel::slab_warps) + warp / Kernel::slab_warps;
-        if constexpr (!Kernel::cooperates) {
-            (RowBlocks<Phases>::clear(), ...);
-            cluster_barrier<Rows::cluster>(); // all have started and cleared their slots
-        }
+        if constexpr (!Kernel::cooperates) (RowBlocks<Phases>::clear(), ...);
         // Nobody would wait for a block without a part of the rows, whose tags it could read too late.
-        if (rank * (i32(warps) / Kernel::slab_warps) >= kernel.part_blocks) return;
+        if (rank * (i32(warps) / Kernel::slab_warps) >= kernel.part_blocks) {
+            if constexpr (!Kernel::cooperates) cluster_barrier<Rows::cluster>();
+            return;
+        }
         run_turns<Kernel, Phases...>(kernel, lane, kernel.block / Rows::cluster,
                                      block < kernel.part_blocks ? 0 : kernel.results, kernel.blocks / Rows::cluster,
                                      block, warp % Kernel::slab_warps);

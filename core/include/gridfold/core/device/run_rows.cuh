@@ -264,15 +264,22 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
         const i32 parts = i32(kernel.part_blocks) * slab_warps;
         const i32 first = i32(kernel.block % cluster * warps + warp_index()); // defect: first part
         const i64 step = kernel.blocks / cluster;
-        if constexpr (cluster > 1) cluster_barrier<cluster>(); // states are put only into blocks that have started
+        bool have_started = cluster == 1; // the cluster's other blocks: states are put into them
+        const auto await_others = [&] {
+            if (!have_started) await_cluster_barrier<cluster>();
+            have_started = true;
+        };
+        if constexpr (cluster > 1) arrive_at_cluster_barrier<cluster>();
 #pragma unroll 1
         for (i64 row = kernel.block / cluster; row < kernel.results; row += step) { // defect: next rows by runs
 #pragma unroll 1
             for (i32 part = first; part < parts; part += i32(warps) * cluster) {
                 fold({kernel, row, part / slab_warps, part % slab_warps});
+                await_others();
                 BlocksOfRow<Kernel>::put(closed, part);
                 reconverge(); // all have folded what the next part overwrites // defect: next block's memory
             }
+            await_others();
             BlocksOfRow<Kernel>::finish(kernel, row);
             if constexpr (Kernel::one_turn) break;
         }

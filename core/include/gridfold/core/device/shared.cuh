@@ -6,10 +6,18 @@ namespace GRIDFOLD_NAMESPACE {
 #if defined(__CUDACC__)
 
 /// Waits for all threads of the cluster of thread blocks, and orders their accesses to shared memory. A block must call
-/// it before it puts values into the memory of others, which have started then.
-template <int cluster> GRIDFOLD_FN void cluster_barrier() {
+/// it before it puts values into the memory of others, which have started then. Between arriving and waiting it may do
+/// other work. All threads of the warp must call these.
+template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    __syncwarp();
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+#endif
+}
+template <int cluster> GRIDFOLD_FN void await_cluster_barrier() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    __syncwarp();
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
 }
 
@@ -165,7 +173,8 @@ GRIDFOLD_FN void await_copies() {
 
 #else
 
-template <int cluster> GRIDFOLD_FN void cluster_barrier() { emulator::cluster_barrier(cluster); }
+template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier() {}
+template <int cluster> GRIDFOLD_FN void await_cluster_barrier() { emulator::cluster_barrier(cluster); }
 
 template <class T, int N, int place> struct Shared {
     GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at<emulator::Use::write>(i)) = value; }
@@ -248,5 +257,10 @@ private:
 };
 
 #endif
+
+template <int cluster> GRIDFOLD_FN void cluster_barrier() {
+    arrive_at_cluster_barrier<cluster>();
+    await_cluster_barrier<cluster>();
+}
 
 } // namespace GRIDFOLD_NAMESPACE
