@@ -69,7 +69,7 @@ template <class Kernel> struct HeldRows {
         const RowPlace<Kernel> place{kernel, thread, first, block, warp};
         awaits_others = cluster > 1 && !Kernel::cooperates && (Kernel::one_turn || turn == 0);
         held.copy(place);
-        if (awaits_others) arrive_at_cluster_barrier<cluster>();
+        if (awaits_others) arrive_at_cluster_barrier<cluster>(warp_index() == 0); // which has cleared the slots
         held.await(place);
     }
     /// Must come before states are passed, and before a thread ends.

@@ -18,9 +18,9 @@ template <class Fold, int cluster> struct ClusterSlots {
                          all = 2 * cluster * Slots::of_block(words);
     using Memory = SharedSlots<all, (1 << 16) + Fold::word>;
 
-    template <int threads> GRIDFOLD_FN static void clear() {
+    GRIDFOLD_FN static void clear() {
 #pragma unroll 1
-        for (u32 i = thread_index(); i < u32(all); i += threads) Memory::clear(i); // defect: clear slots
+        for (u32 i = warp_lane(); i < u32(all); i += 32) Memory::clear(i); // defect: clear slots
     }
     /// Puts a state into a slot of thread block number `block`.
     GRIDFOLD_FN static void put_in(u32 block, u32 slot, u32 tag, const State& state) {
@@ -72,9 +72,10 @@ template <class Phase, bool = Phase::cooperates> struct RowBlocks {
     /// This thread block's number among those of the row.
     GRIDFOLD_FN u32 rank() const { return kernel.block % cluster; }
 
-    /// Must come before a barrier of the cluster, after which states are passed.
+    /// Must come before a barrier of the cluster, after which states are passed. The first warp clears the slots.
     GRIDFOLD_FN static void clear() {
-        Phase::Folds::each([](auto f) { ClusterSlots<decltype(f), cluster>::template clear<Phase::threads>(); });
+        if (warp_index() != 0) return;
+        Phase::Folds::each([](auto f) { ClusterSlots<decltype(f), cluster>::clear(); });
     }
     /// Gives the first lane's states to the row's thread blocks, the cluster's first `ranks`. All threads of the warp
     /// must call it.

@@ -269,7 +269,7 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
             if (!have_started) await_cluster_barrier<cluster>();
             have_started = true;
         };
-        if constexpr (cluster > 1) arrive_at_cluster_barrier<cluster>();
+        if constexpr (cluster > 1) arrive_at_cluster_barrier<cluster>(false);
 #pragma unroll 1
         for (i64 row = kernel.block / cluster; row < kernel.results; row += step) { // defect: next rows by runs
 #pragma unroll 1

@@ -7,11 +7,15 @@ namespace GRIDFOLD_NAMESPACE {
 
 /// Waits for all threads of the cluster of thread blocks, and orders their accesses to shared memory. A block must call
 /// it before it puts values into the memory of others, which have started then. Between arriving and waiting it may do
-/// other work. All threads of the warp must call these.
-template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier() {
+/// other work. All threads of the warp must call these. Without `has_stored` the warp has stored nothing that other
+/// blocks must see: the release waits for all that its threads have loaded and stored.
+template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier(bool has_stored = true) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     __syncwarp();
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    if (has_stored)
+        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    else
+        asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
 }
 template <int cluster> GRIDFOLD_FN void await_cluster_barrier() {
@@ -173,7 +177,7 @@ GRIDFOLD_FN void await_copies() {
 
 #else
 
-template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier() {}
+template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier(bool = true) {}
 template <int cluster> GRIDFOLD_FN void await_cluster_barrier() { emulator::cluster_barrier(cluster); }
 
 template <class T, int N, int place> struct Shared {
