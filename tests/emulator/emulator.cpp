@@ -68,6 +68,7 @@ struct Thread {
     Place place;
     Fibre fibre;
     bool returned = false;
+    bool has_arrived = false; // at a barrier of its cluster, for which it has not waited
 };
 
 /// Threads that wait for each other: those of a block at a barrier, those of a warp in an exchange.
@@ -150,6 +151,9 @@ public:
         } catch (...) {
             failure_ = std::current_exception();
         }
+        if (!failure_ && self.has_arrived)
+            failure_ = std::make_exception_ptr(
+                std::runtime_error("emulator: a thread ends before it waits at a barrier of its cluster"));
         self.returned = true;
         progress_ = true;
         leave(self);
@@ -183,7 +187,15 @@ public:
         if (meeting.waiting.size() + 1 == meeting.expected) block().shared.warp_barrier(number);
         meet(meeting);
     }
-    void cluster_barrier(u32 cluster) {
+    void arrive_at_cluster_barrier() {
+        if (running_->has_arrived)
+            throw std::runtime_error("emulator: a thread arrives twice at a barrier of its cluster");
+        running_->has_arrived = true;
+    }
+    void await_cluster_barrier(u32 cluster) {
+        if (!running_->has_arrived)
+            throw std::runtime_error("emulator: a thread waits at a barrier of its cluster without having arrived");
+        running_->has_arrived = false;
         const std::size_t first = place_.block / cluster * cluster;
         if (first + cluster > blocks_.size()) throw std::runtime_error("emulator: a cluster of fewer blocks");
         Meeting& meeting = blocks_[first].of_cluster;
@@ -334,7 +346,8 @@ const Machine& machine() {
         [](const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use) {
             return grid->shared(declaration, bytes, offset, count, use);
         },
-        [](u32 cluster) { grid->cluster_barrier(cluster); },
+        [] { grid->arrive_at_cluster_barrier(); },
+        [](u32 cluster) { grid->await_cluster_barrier(cluster); },
         [](u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count,
            Use use) { return grid->shared_of(cluster, block, declaration, bytes, offset, count, use); },
         check_access,

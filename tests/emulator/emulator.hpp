@@ -36,7 +36,8 @@ struct Machine {
     void (*yield)();
     void (*note_store)();
     void* (*shared)(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use);
-    void (*cluster_barrier)(u32 cluster);
+    void (*arrive_at_cluster_barrier)();
+    void (*await_cluster_barrier)(u32 cluster);
     void* (*shared_of)(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,
                        std::size_t count, Use use);
     void (*check_access)(const void* address, std::size_t bytes);
@@ -105,8 +106,14 @@ inline void yield() { attached->yield(); }
 inline void* shared(const void* declaration, std::size_t bytes, std::size_t offset, std::size_t count, Use use) {
     return attached->shared(declaration, bytes, offset, count, use);
 }
-/// Waits for all threads of the block's cluster, of `cluster` blocks.
-inline void cluster_barrier(u32 cluster) { attached->cluster_barrier(cluster); }
+/// A barrier of the block's cluster, of `cluster` blocks: a thread arrives, then it waits for the others. What it does
+/// between is ordered as what it did before.
+inline void arrive_at_cluster_barrier() { attached->arrive_at_cluster_barrier(); }
+inline void await_cluster_barrier(u32 cluster) { attached->await_cluster_barrier(cluster); }
+inline void cluster_barrier(u32 cluster) {
+    arrive_at_cluster_barrier();
+    await_cluster_barrier(cluster);
+}
 /// The same of block number `block` of the cluster, after a first barrier of the cluster. Of a block that has ended, or
 /// may soon end, there is none; a thread that uses it relaxed may know that one of the block's threads waits for it.
 inline void* shared_of(u32 cluster, u32 block, const void* declaration, std::size_t bytes, std::size_t offset,

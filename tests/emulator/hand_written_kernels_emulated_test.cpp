@@ -104,6 +104,9 @@ protected:
             kernel(shared_array + slots +
                    "at(thread_index(), true) = 0;\ncluster_barrier(2);\nif (block_index() == 0) return;\n"
                    "while (load_relaxed(memory) == 0) store_relaxed(slot_of(0, 5), 7);"),
+            kernel("arrive_at_cluster_barrier();"),
+            kernel("arrive_at_cluster_barrier();\ncluster_barrier(2);"),
+            kernel("await_cluster_barrier(2);"),
         };
         module = std::make_unique<HostModule>(sources);
     }
@@ -172,6 +175,9 @@ TEST_P(Emulator, finds_errors_of_clusters) {
     expect_error([&] { run(21, 2); }, "the shared memory of a block that may not be running");
     expect_error([&] { run(22, 2); }, "waits where not every thread comes");
     expect_error([&] { run(19, 3); }, "a cluster of fewer blocks");
+    expect_error([&] { run(33, 2); }, "ends before it waits");
+    expect_error([&] { run(34, 2); }, "arrives twice");
+    expect_error([&] { run(35, 2); }, "without having arrived");
 }
 
 TEST_P(Emulator, lets_blocks_of_a_cluster_poll_their_shared_memory) {

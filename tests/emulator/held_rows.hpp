@@ -75,6 +75,10 @@ inline constexpr auto spread_softmax =
 inline constexpr auto spread_logarithms =
     "f(x: f32[i, k]) let far = index(k) % 24 < 8; let l = log(select(far, 0.0, abs(x) + 1.0)); "
     "-> y = l - max(l over [k])";
+// Two calls, of which one alone has other operands, one that depends on them, and a masked fold of one.
+inline constexpr auto nested_functions =
+    "f(x: f32[i, k], m: bool[i, k]) let far = index(k) % 24 < 8; let a = exp(select(far, x * 900.0, x)); "
+    "let b = log(abs(x) + 1.0); let c = exp(b); -> y = max(a where m over [k]) - a, z = c - sum(b over [k])";
 
 // Quotients halfway between two bfloat16 numbers, and quotients by a sum too large for the fast division.
 inline constexpr auto midpoints =

@@ -56,7 +56,8 @@ TEST(HeldRows, of_functions_with_plain_operands_and_others) {
     const std::vector<HeldCase> cases{{spread_softmax, {5, 1'024}, 16, {}, true},
                                       {spread_softmax, {3, 4'096}, 16, {}, true},
                                       {spread_softmax, {2, 14'003}, 1},
-                                      {spread_logarithms, {3, 4'096}, 16, {}, true}};
+                                      {spread_logarithms, {3, 4'096}, 16, {}, true},
+                                      {nested_functions, {3, 4'096}, 16, {}, true}};
     for (const HeldCase& given : cases)
         EXPECT_NE(Subject(given).sources().front().find("called(at, callable::"), std::string::npos) << given.text;
     expect_the_cpus_bits(cases);

@@ -69,7 +69,8 @@ void Emitter::phase(int number) {
     stored(stores);
     folds(number);
     const PhaseValues values = values_of_elements(sweep_, number, schedule_.holds_values);
-    if (calls(values.computed)) out_.line("static constexpr bool calls = true;");
+    // A phase that divides computes its quotients first, and takes elements only if these may not be exact.
+    if (!divides && calls(values.computed)) out_.line("static constexpr bool calls = true;");
     std::vector<const Instruction*> gathered;
     bool by_coordinates = false;
     for (const ValueId v : sweep_.code.ids()) {

@@ -285,14 +285,16 @@ Table<ValueId, bool> Emitter::called_values(const Table<ValueId, bool>& of_eleme
     const bool takes_packs = !packs_results(schedule_.course) && schedule_.course != Course::tiles;
     // Of chains, those in shared memory and those whose packs are all there: softmax of 1,000 bf16 in registers
     // 281 → 304 us, of 72 by a thread each 393 → 425.
-    const bool in_registers = schedule_.packs <= schedule_.in_flight && !schedule_.several_slabs;
-    const bool is_faster = !has_phases(schedule_.course) ||
-                           (schedule_.course == Course::held_rows && (!in_registers || schedule_.whole_slabs));
+    const bool is_faster = !has_phases(schedule_.course) || (schedule_.course == Course::held_rows &&
+                                                             (schedule_.shared_bytes > 0 || schedule_.whole_slabs));
     if (!takes_packs || !is_faster) return called;
     for (const ValueId v : sweep_.code.ids()) {
         if (!of_element[v]) continue;
         const bool on_called =
             std::ranges::any_of(code_.code(v).operands, [&](ValueId of) { return of.valid() && depends[of]; });
+        // While operands are asked, called values are 0: users' functions may not end then.
+        const Instruction& i = code_.code(v);
+        if (on_called && i.opcode == Opcode::map && i.map->builtin < 0) return Table<ValueId, bool>(sweep_.code.size());
         called[v] = !on_called && !code_.function_with_plain_form(v).empty();
         depends[v] = on_called || called[v];
     }

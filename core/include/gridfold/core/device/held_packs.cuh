@@ -51,7 +51,7 @@ template <class Kernel> struct HeldPacks<Kernel, false> {
     /// Waits until they are loaded.
     GRIDFOLD_FN void await(const RowPlace<Kernel>& rows) const {
         await_copies();
-        if (rows.kernel.aligned || (Kernel::whole_packs && !rows.is_there(0))) return;
+        if (rows.kernel.aligned) return;
         reconverge(); // other threads have copied the words of a pack
         rows.each_slab([&](const auto& place, i32 from, i32 turn) {
             Kernel::each_loaded([&](const auto* p, int first) { align_packs(place, p, first, from, turn); },
@@ -246,20 +246,22 @@ private:
     }
     /// The bytes from the beginning of an element's word to the element.
     template <class T> GRIDFOLD_FN static u32 before_word(const T* p) { return sizeof(T) < 4 ? u32(u64(p) % 4) : 0; }
-    /// Word number `word` from the one on that the first of `elements` elements is in, of those elements alone.
+    /// Word number `word` from the one on that the first of `elements` elements is in. The nearest of these elements
+    /// takes the place of others: users' maps may not end on other values.
     template <class T> GRIDFOLD_FN static u32 part_of_word(const T* first, i32 moved, i32 word, i32 elements) {
         constexpr int size = sizeof(T), each = 4 / size;
         u32 all = 0;
 #pragma unroll
         for (int n = 0; n < each; ++n) {
             const i32 element = word * each - moved / size + n; // defect: part of a word
-            if (element >= 0 && element < elements)
-                all |= (u32(first[element]) & 0xffffffffu >> (32 - 8 * size)) << 8 * size * n;
+            const T nearest = first[larger_of(smaller(element, elements - 1), 0)];
+            all |= (u32(nearest) & 0xffffffffu >> (32 - 8 * size)) << 8 * size * n;
         }
         return all;
     }
     /// Moves elements that are smaller than words from where copy_words() has copied them to where they belong. The
-    /// word that is not copied is loaded; it takes the place of words that are not there, which are mapped, too.
+    /// slab's last word, which is not copied if it has other elements, is loaded; what is behind it is mapped, too, and
+    /// gets its elements.
     template <class Place, class T>
     GRIDFOLD_FN void align_packs(const Place& place, const T* p, int first, i32 from, i32 turn) const {
         using Shares = WarpWords<T>;

@@ -61,21 +61,22 @@ template <class Kernel> struct HeldRows {
     i32 warp;   ///< …
     u32 turn;   ///< the number of rows before
     HeldPacks<Kernel> held;
-    Kept kept[rows];    ///< of each row
-    bool awaits_others; ///< of the cluster, which may not have started and cleared their slots
+    Kept kept[rows];  ///< of each row
+    bool has_arrived; ///< at the first barrier of the cluster, but has not waited for the others
 
     /// Loads the rows. Nobody waits for the cluster's other blocks yet: each loads and folds its part meanwhile.
     GRIDFOLD_FN void fill() {
         const RowPlace<Kernel> place{kernel, thread, first, block, warp};
-        awaits_others = cluster > 1 && !Kernel::cooperates && (Kernel::one_turn || turn == 0);
+        has_arrived = cluster > 1 && !Kernel::cooperates && (Kernel::one_turn || turn == 0);
         held.copy(place);
-        if (awaits_others) arrive_at_cluster_barrier<cluster>(warp_index() == 0); // which has cleared the slots
+        if (has_arrived) arrive_at_cluster_barrier<cluster>(warp_index() == 0); // which has cleared the slots
         held.await(place);
     }
-    /// Must come before states are passed, and before a thread ends.
-    GRIDFOLD_FN void await_others() {
-        if (awaits_others) await_cluster_barrier<cluster>(); // defect: others have started
-        awaits_others = false;
+    /// Waits until all blocks of the cluster have started and cleared their slots. Must come before states are passed,
+    /// and before a thread ends.
+    GRIDFOLD_FN void await_cluster() {
+        if (has_arrived) await_cluster_barrier<cluster>(); // defect: others have started
+        has_arrived = false;
     }
 
     GRIDFOLD_FN static i32 blocks_of_row(const Kernel& kernel) {
@@ -258,7 +259,7 @@ private:
     /// The same where several warps share a row. All threads of the block, or of the cluster, must call it.
     template <class Phase>
     GRIDFOLD_FN void finish_in_block(const WarpRows<Phase>& place, typename WarpRows<Phase>::States& states) {
-        await_others();
+        await_cluster();
         constexpr i32 most = warps / slab_warps; // blocks of a row that a thread block has
         const i32 before = cluster > 1 ? i32(kernel.block % cluster) * most : 0;
         const i32 blocks = Kernel::several_blocks && cluster > 1 ? smaller(i32(kernel.part_blocks) - before, most)

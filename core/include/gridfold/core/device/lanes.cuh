@@ -192,19 +192,20 @@ template <bool whole, class Kernel, class Loads>
 GRIDFOLD_FN void take_elements(const Kernel& kernel, Lanes<Kernel>& lanes, typename Kernel::Stored& stored,
                                Loads& loads, i64 first, i32 count, u32 turn) {
     typename Kernel::Folds::template Packs<Kernel::width> packs;
-    const auto take = [&](const auto& at_number) {
+    const auto each = [&](const auto& at_number) {
 #pragma unroll
         for (int n = 0; n < Kernel::width; ++n) {
             if (!whole && n >= count) break;
             kernel.element(loads, at_number(n));
         }
     };
-    bool are_plain = whole && Kernel::calls;
-    if constexpr (whole && Kernel::calls) take([&](int n) { return Asking<Kernel>{are_plain, stored, first, n}; });
-    if (are_plain)
-        take([&](int n) { return TakingPlain<Kernel>{{lanes, packs, stored, first, turn, n}}; });
-    else
-        take([&](int n) { return Taking<Kernel, whole>{lanes, packs, stored, first, turn, n}; });
+    bool are_plain = false;
+    if constexpr (whole && Kernel::calls) {
+        are_plain = true;
+        each([&](int n) { return Asking<Kernel>{are_plain, stored, first, n}; });
+        if (are_plain) each([&](int n) { return TakingPlain<Kernel>{{lanes, packs, stored, first, turn, n}}; });
+    }
+    if (!are_plain) each([&](int n) { return Taking<Kernel, whole>{lanes, packs, stored, first, turn, n}; });
     Kernel::Folds::each([&](auto f) {
         using F = decltype(f);
         if constexpr (F::in_packs && whole) F::Monoid::accumulate_pack(F::of(lanes)[0], F::of(packs));

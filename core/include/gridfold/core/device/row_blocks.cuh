@@ -72,7 +72,8 @@ template <class Phase, bool = Phase::cooperates> struct RowBlocks {
     /// This thread block's number among those of the row.
     GRIDFOLD_FN u32 rank() const { return kernel.block % cluster; }
 
-    /// Must come before a barrier of the cluster, after which states are passed. The first warp clears the slots.
+    /// Must come before the block arrives at the barrier of the cluster after which states are passed. The first warp
+    /// clears the slots.
     GRIDFOLD_FN static void clear() {
         if (warp_index() != 0) return;
         Phase::Folds::each([](auto f) { ClusterSlots<decltype(f), cluster>::clear(); });

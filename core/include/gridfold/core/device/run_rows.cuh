@@ -264,10 +264,10 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
         const i32 parts = i32(kernel.part_blocks) * slab_warps;
         const i32 first = i32(kernel.block % cluster * warps + warp_index()); // defect: first part
         const i64 step = kernel.blocks / cluster;
-        bool have_started = cluster == 1; // the cluster's other blocks: states are put into them
-        const auto await_others = [&] {
-            if (!have_started) await_cluster_barrier<cluster>();
-            have_started = true;
+        bool has_arrived = cluster > 1; // and has not waited until the cluster's blocks have started
+        const auto await_cluster = [&] {
+            if (has_arrived) await_cluster_barrier<cluster>(); // defect: blocks have started
+            has_arrived = false;
         };
         if constexpr (cluster > 1) arrive_at_cluster_barrier<cluster>(false);
 #pragma unroll 1
@@ -275,14 +275,15 @@ template <class Kernel> GRIDFOLD_FN void sweep_run_rows(Kernel& kernel) {
 #pragma unroll 1
             for (i32 part = first; part < parts; part += i32(warps) * cluster) {
                 fold({kernel, row, part / slab_warps, part % slab_warps});
-                await_others();
+                await_cluster(); // states are put into other blocks
                 BlocksOfRow<Kernel>::put(closed, part);
                 reconverge(); // all have folded what the next part overwrites // defect: next block's memory
             }
-            await_others();
+            await_cluster();
             BlocksOfRow<Kernel>::finish(kernel, row);
             if constexpr (Kernel::one_turn) break;
         }
+        await_cluster(); // of a cluster without a row
     } else {
         constexpr i64 each = RunInRow<Kernel>::rows;
         i64 first = (kernel.block * warps + warp_index()) * each;

@@ -5,10 +5,9 @@ namespace GRIDFOLD_NAMESPACE {
 
 #if defined(__CUDACC__)
 
-/// Waits for all threads of the cluster of thread blocks, and orders their accesses to shared memory. A block must call
-/// it before it puts values into the memory of others, which have started then. Between arriving and waiting it may do
-/// other work. All threads of the warp must call these. Without `has_stored` the warp has stored nothing that other
-/// blocks must see: the release waits for all that its threads have loaded and stored.
+/// Arrives at a barrier of the cluster of thread blocks, and orders what the thread has stored before it. Without
+/// `has_stored` it has stored nothing that other blocks must see: the order waits for all its loads and stores. All
+/// threads of the cluster must call this and then await_cluster_barrier(), the threads of a warp together.
 template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier(bool has_stored = true) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     __syncwarp();
@@ -18,6 +17,8 @@ template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier(bool has_store
         asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
 }
+/// Waits until all threads of the cluster have arrived. Then its blocks have started, and each may put values into the
+/// others' shared memory.
 template <int cluster> GRIDFOLD_FN void await_cluster_barrier() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     __syncwarp();
@@ -56,7 +57,7 @@ private:
 /// store of its threads has reached memory. A pair begins at an even number.
 template <int count, int place> struct SharedSlots {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    /// Must come before a barrier of the cluster, after which others put slots.
+    /// Must come before the block arrives at the barrier of the cluster after which others put slots.
     GRIDFOLD_FN static void clear(u32 i) { at(i) = 0; }
     GRIDFOLD_FN static void get(u32 i, u64& slot) {
         asm volatile("ld.relaxed.cluster.shared::cta.u64 %0, [%1];" : "=l"(slot) : "r"(address(i)) : "memory");
@@ -177,8 +178,10 @@ GRIDFOLD_FN void await_copies() {
 
 #else
 
-template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier(bool = true) {}
-template <int cluster> GRIDFOLD_FN void await_cluster_barrier() { emulator::cluster_barrier(cluster); }
+template <int cluster> GRIDFOLD_FN void arrive_at_cluster_barrier(bool = true) {
+    emulator::arrive_at_cluster_barrier();
+}
+template <int cluster> GRIDFOLD_FN void await_cluster_barrier() { emulator::await_cluster_barrier(cluster); }
 
 template <class T, int N, int place> struct Shared {
     GRIDFOLD_FN static void put(u32 i, const T& value) { *static_cast<T*>(at<emulator::Use::write>(i)) = value; }
@@ -262,6 +265,7 @@ private:
 
 #endif
 
+/// Both: a barrier.
 template <int cluster> GRIDFOLD_FN void cluster_barrier() {
     arrive_at_cluster_barrier<cluster>();
     await_cluster_barrier<cluster>();

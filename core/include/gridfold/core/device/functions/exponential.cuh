@@ -102,8 +102,8 @@ template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp(T x) {
     const T r = e.r.high;
     return scaled<operands>(fma(r, fma(r, exp_rest(r), T(1)), T(1)), e.whole);
 }
-/// e^x for x ≤ 0, the bits of exp(x): 2^n has no upper end, so its second factor is a constant.
 template <class T> GRIDFOLD_FN bool exp_of_nonpositive_is_plain(T x) { return x >= constant<T>(-86, -707); }
+/// e^x for x ≤ 0, the bits of exp(x): 2^n has no upper end, so its second factor is a constant.
 template <Operands operands = Operands::any, class T> GRIDFOLD_FN T exp_of_nonpositive(T x) {
     if constexpr (operands == Operands::plain) return exp<operands>(x);
     constexpr int up = 64; // 2^(n + up) is normal for every n
